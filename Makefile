@@ -1,0 +1,48 @@
+# Two commands: `make demo` and `make test`. Both set up what they need in .venv.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint bench docs clean
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:
+	@echo "make demo   evaluate two models on the bundled example and write a report"
+	@echo "make test   lint, types, every test, the documentation"
+	@echo "make lint   ruff and mypy only"
+	@echo "make bench  speed and accuracy beside peers (some minutes)"
+	@echo "make docs   build the documentation into docs/_build/html"
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: $(VENV)/bin/python pyproject.toml
+	$(INSTALL) -e .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(INSTALL) -e '.[test]'
+	touch $@
+
+demo: $(VENV)/.base
+	$(BIN)/confide demo
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint docs
+	$(BIN)/python -m pytest -n auto
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.test
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) docs/_build demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Speed and accuracy beside peers: `python -m benchmarks`, or `make bench`."""

@@ -1,0 +1,35 @@
+"""Run all benchmarks, or those named on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from benchmarks import aucpr_study, bootstrap, engines, ranking, startup
+
+ALL = {
+    "ranking": ranking.run,
+    "bootstrap": bootstrap.run,
+    "startup": startup.run,
+    "engines": engines.run,
+    "aucpr": aucpr_study.run,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(ALL)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="smaller inputs and fewer repetitions")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in ALL]
+    if unknown:
+        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(ALL)}")
+    for name in arguments.names or ALL:
+        started = time.perf_counter()
+        print(f"\n== {name}")
+        ALL[name](quick=arguments.quick)
+        print(f"   ({time.perf_counter() - started:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()

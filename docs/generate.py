@@ -1,0 +1,69 @@
+"""Write the pages that follow from the code: the command line and the list of metrics.
+
+Run `python docs/generate.py` after changing either; a test fails while a page is stale.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from confide.metrics.registry import METRICS
+
+REFERENCE = Path(__file__).parent / "reference"
+VERBS = ("evaluate", "demo")
+
+
+def command_line() -> str:
+    """Every command's help text."""
+    parts = [
+        "# Command line\n",
+        "Standard output is data, standard error is talk. Exit codes: 0 done, 1 failed, 2 wrong usage.\n",
+    ]
+    for verb in ("", *VERBS):
+        command = ["confide", verb, "--help"] if verb else ["confide", "--help"]
+        parts.append(f"## `{' '.join(command[:-1])}`\n\n```text\n{_help([verb] if verb else [])}\n```\n")
+    return "\n".join(parts)
+
+
+def metrics() -> str:
+    """The registry as a table."""
+    lines = [
+        "# Metrics\n",
+        "`confide.metric_score(counts, NAME, **options)` computes any of these; "
+        "`confide.bootstrap_interval(counts, NAME)` gives its interval.\n",
+        "| name | better | ranks only | needs probabilities | options |",
+        "|---|---|---|---|---|",
+    ]
+    better = {True: "higher", False: "lower", None: "neither"}
+    for metric in METRICS.values():
+        options = ", ".join(f"`{option}`" for option in metric.options)
+        ranks, probabilities = ("yes" if flag else "" for flag in (metric.ranks_only, metric.probabilities))
+        lines.append(f"| `{metric.name}` | {better[metric.higher_is_better]} | {ranks} | {probabilities} | {options} |")
+    lines.append(
+        "\n*Ranks only* means that a strictly increasing transformation of the scores changes nothing. Threshold "
+        "measures call `score >= threshold` positive; the default threshold is 0.5.\n"
+    )
+    return "\n".join(lines)
+
+
+PAGES = {"command-line.md": command_line, "metrics.md": metrics}
+
+
+def _help(arguments: list[str]) -> str:
+    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    answer = subprocess.run(  # noqa: S603  # our own command
+        [sys.executable, "-m", "confide", *arguments, "--help"],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return "\n".join(line.rstrip() for line in answer.stdout.strip("\n").splitlines())
+
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (REFERENCE / name).write_text(page(), encoding="utf-8")

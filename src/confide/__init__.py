@@ -1,0 +1,114 @@
+"""Evaluate binary classifiers on data that must not be shown.
+
+Everything here loads on first use, so that `import confide` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from confide.counts import ScoreCounts as ScoreCounts
+    from confide.curves.decision import decision_curve as decision_curve
+    from confide.curves.pr import minimum_precision as minimum_precision
+    from confide.curves.pr import pr_curve as pr_curve
+    from confide.curves.reliability import reliability_bins as reliability_bins
+    from confide.curves.reliability import smooth_calibration as smooth_calibration
+    from confide.curves.roc import roc_curve as roc_curve
+    from confide.curves.roc import roc_hull as roc_hull
+    from confide.errors import ConfideError as ConfideError
+    from confide.errors import ConfideWarning as ConfideWarning
+    from confide.grid import Grid as Grid
+    from confide.intervals.bands import curve_bands as curve_bands
+    from confide.intervals.comparison import compare_auc as compare_auc
+    from confide.intervals.comparison import compare_auc_unpaired as compare_auc_unpaired
+    from confide.intervals.comparison import compare_aucs as compare_aucs
+    from confide.intervals.crossvalidation import cross_validation_interval as cross_validation_interval
+    from confide.intervals.crossvalidation import split_folds as split_folds
+    from confide.intervals.delong import delong_interval as delong_interval
+    from confide.intervals.delong import delong_variance as delong_variance
+    from confide.intervals.delong import hanley_mcneil_interval as hanley_mcneil_interval
+    from confide.intervals.delong import rank_summary as rank_summary
+    from confide.intervals.interval import Estimate as Estimate
+    from confide.intervals.interval import Interval as Interval
+    from confide.intervals.proportion import binomial_interval as binomial_interval
+    from confide.intervals.proportion import logit_interval as logit_interval
+    from confide.intervals.resample import bootstrap_interval as bootstrap_interval
+    from confide.metrics.aggregate import mean_over_parts as mean_over_parts
+    from confide.metrics.calibration import brier_score as brier_score
+    from confide.metrics.calibration import calibration_intercept as calibration_intercept
+    from confide.metrics.calibration import calibration_slope as calibration_slope
+    from confide.metrics.calibration import expected_calibration_error as expected_calibration_error
+    from confide.metrics.calibration import integrated_calibration_index as integrated_calibration_index
+    from confide.metrics.calibration import log_loss as log_loss
+    from confide.metrics.calibration import observed_expected_ratio as observed_expected_ratio
+    from confide.metrics.calibration import scaled_brier_score as scaled_brier_score
+    from confide.metrics.precision_recall import ESTIMATORS as ESTIMATORS
+    from confide.metrics.precision_recall import aucnpr_score as aucnpr_score
+    from confide.metrics.precision_recall import aucpr_minimum as aucpr_minimum
+    from confide.metrics.precision_recall import aucpr_score as aucpr_score
+    from confide.metrics.precision_recall import average_precision_minimum as average_precision_minimum
+    from confide.metrics.precision_recall import average_precision_score as average_precision_score
+    from confide.metrics.precision_recall import (
+        normalised_average_precision_score as normalised_average_precision_score,
+    )
+    from confide.metrics.ranking import auc_score as auc_score
+    from confide.metrics.ranking import hull_auc_score as hull_auc_score
+    from confide.metrics.ranking import partial_auc_score as partial_auc_score
+    from confide.metrics.registry import metric_names as metric_names
+    from confide.metrics.registry import metric_score as metric_score
+    from confide.metrics.threshold import ConfusionMatrix as ConfusionMatrix
+    from confide.metrics.threshold import confusion_matrix as confusion_matrix
+    from confide.metrics.threshold import youden_threshold as youden_threshold
+    from confide.report.displays import CalibrationDisplay as CalibrationDisplay
+    from confide.report.displays import DecisionCurveDisplay as DecisionCurveDisplay
+    from confide.report.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
+    from confide.report.displays import RocCurveDisplay as RocCurveDisplay
+    from confide.report.evaluate import evaluate as evaluate
+    from confide.report.model import Evaluation as Evaluation
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "confide.counts": "ScoreCounts",
+    "confide.curves.decision": "decision_curve",
+    "confide.curves.pr": "minimum_precision pr_curve",
+    "confide.curves.reliability": "reliability_bins smooth_calibration",
+    "confide.curves.roc": "roc_curve roc_hull",
+    "confide.errors": "ConfideError ConfideWarning",
+    "confide.grid": "Grid",
+    "confide.intervals.bands": "curve_bands",
+    "confide.intervals.comparison": "compare_auc compare_auc_unpaired compare_aucs",
+    "confide.intervals.crossvalidation": "cross_validation_interval split_folds",
+    "confide.intervals.delong": "delong_interval delong_variance hanley_mcneil_interval rank_summary",
+    "confide.intervals.interval": "Estimate Interval",
+    "confide.intervals.proportion": "binomial_interval logit_interval",
+    "confide.intervals.resample": "bootstrap_interval",
+    "confide.metrics.aggregate": "mean_over_parts",
+    "confide.metrics.calibration": "brier_score calibration_intercept calibration_slope expected_calibration_error "
+    "integrated_calibration_index log_loss observed_expected_ratio scaled_brier_score",
+    "confide.metrics.precision_recall": "ESTIMATORS aucnpr_score aucpr_minimum aucpr_score average_precision_minimum "
+    "average_precision_score normalised_average_precision_score",
+    "confide.metrics.ranking": "auc_score hull_auc_score partial_auc_score",
+    "confide.metrics.registry": "metric_names metric_score",
+    "confide.metrics.threshold": "ConfusionMatrix confusion_matrix youden_threshold",
+    "confide.report.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
+    "confide.report.evaluate": "evaluate",
+    "confide.report.model": "Evaluation",
+}
+_HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+
+__all__ = sorted([*_HOME_OF, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'confide' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,55 @@
+"""The `confide` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from confide.cli import demo, evaluate
+from confide.errors import ConfideError
+
+app = typer.Typer(
+    name="confide",
+    help="Evaluate binary classifiers on data that must not be shown.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("evaluate")(evaluate.evaluate)
+app.command("demo")(demo.demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"confide {version('confide')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Evaluate binary classifiers on data that must not be shown.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage.
+    """
+
+
+def run() -> None:
+    """Run the command; an error that we raise on purpose becomes one clear line and an exit code."""
+    try:
+        app(prog_name="confide")
+    except ConfideError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,72 @@
+"""Writing results: data to standard output, talk to standard error, files whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confide.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PIPE_WIDTH = 110
+
+
+def console() -> Console:
+    """A console on standard output, wide enough for our tables when nobody watches."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Show on standard error that something takes a while, if somebody watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """Print a document as JSON."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; give the name of a file to write")
+    if not path.parent.is_dir():
+        raise UsageError(f"the folder of {path} does not exist; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"the folder of {path} cannot be written to; choose another")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never half."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

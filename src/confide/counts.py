@@ -1,0 +1,265 @@
+"""The sufficient statistic: sorted distinct scores with the weight of each class at each.
+
+Every curve, metric and interval that does not compare rows is a pure function of `ScoreCounts`.
+Adding two of them adds the data they were made from, so parts of a table, partitions of a file and
+sites of a study can be counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import OneClassError, ParameterError, ScoreError, WeightError
+
+if TYPE_CHECKING:
+    from confide.grid import Grid
+
+FloatArray: TypeAlias = NDArray[np.float64]
+CountArray: TypeAlias = NDArray[Any]  # int64 where rows are counted, float64 where they are weighted
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ScoreCounts:
+    """How much of each class has each score.
+
+    Parameters
+    ----------
+    scores
+        Distinct finite scores in ascending order.
+    positives, negatives
+        The weight of each class at each score: both integers (rows) or both floats (weights), none
+        negative, and not both zero at a score. A weight means repetition: weight two is the same
+        row twice.
+
+    The arrays are read-only. One class may be absent (a part of a table may hold none of it); what
+    needs both classes says so when it is asked. The text form shows nothing of the data.
+    """
+
+    scores: FloatArray
+    positives: CountArray
+    negatives: CountArray
+
+    def __post_init__(self) -> None:
+        scores = np.ascontiguousarray(self.scores, dtype=np.float64)
+        positives, negatives = _same_kind(self.positives, self.negatives)
+        if not (scores.ndim == 1 and scores.shape == positives.shape == negatives.shape):
+            raise ParameterError("scores, positives and negatives must be one-dimensional and of one length")
+        if not np.isfinite(scores).all():
+            raise ScoreError("scores must be finite; remove or replace NaN and infinite scores first")
+        if scores.size > 1 and not (scores[1:] > scores[:-1]).all():
+            raise ParameterError("scores must be distinct and ascending; use ScoreCounts.from_arrays for raw rows")
+        if not (np.isfinite(positives).all() and np.isfinite(negatives).all()):
+            raise WeightError("counts and weights must be finite")
+        if (positives < 0).any() or (negatives < 0).any() or (positives + negatives <= 0).any():
+            raise WeightError("counts and weights must not be negative, and each score needs some weight")
+        for name, array in (("scores", scores), ("positives", positives), ("negatives", negatives)):
+            object.__setattr__(self, name, read_only(array))
+
+    @classmethod
+    def from_arrays(
+        cls, labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *, positive: object = None
+    ) -> ScoreCounts:
+        """Count rows given as arrays; `positive` names the positive label unless labels are 0/1.
+
+        >>> counts = ScoreCounts.from_arrays([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.4])
+        >>> counts.scores, counts.positives, counts.negatives
+        (array([0.1, 0.4, 0.8]), array([0, 1, 1]), array([1, 1, 0]))
+        """
+        from confide.sources.arrays import count_arrays
+
+        return count_arrays(labels, scores, weights, positive=positive)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, label: str, score: str, weight: str | None = None, positive: object = None
+    ) -> ScoreCounts:
+        """Count the rows of a pandas, Polars, PyArrow or any other dataframe that narwhals knows."""
+        from confide.sources.frames import count_frame
+
+        return count_frame(frame, label=label, score=score, weight=weight, positive=positive)
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, label: str, score: str, weight: str | None = None, positive: object = None
+    ) -> ScoreCounts:
+        """Count the rows of an Ibis table, or of a file, inside the engine that holds them."""
+        from confide.sources.tables import count_table
+
+        return count_table(table, label=label, score=score, weight=weight, positive=positive).counts
+
+    @classmethod
+    def empty(cls) -> ScoreCounts:
+        """Count no rows: what adding starts from."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(np.empty(0), none, none)
+
+    @classmethod
+    def total(cls, parts: Iterable[ScoreCounts]) -> ScoreCounts:
+        """Add many parts at once."""
+        counted = list(parts)
+        if not counted:
+            return cls.empty()
+        positives = _common_kind([part.positives for part in counted])
+        negatives = _common_kind([part.negatives for part in counted])
+        return cls(*merge_counts([part.scores for part in counted], positives, negatives))
+
+    def __add__(self, other: object) -> ScoreCounts:
+        if isinstance(other, int) and other == 0:  # so that sum(parts) works
+            return self
+        if not isinstance(other, ScoreCounts):
+            return NotImplemented
+        return ScoreCounts.total((self, other))
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScoreCounts):
+            return NotImplemented
+        return (
+            np.array_equal(self.scores, other.scores)
+            and np.array_equal(self.positives, other.positives)
+            and np.array_equal(self.negatives, other.negatives)
+        )
+
+    def __reduce__(self) -> tuple[type[ScoreCounts], tuple[FloatArray, CountArray, CountArray]]:
+        return ScoreCounts, (self.scores, self.positives, self.negatives)  # copies are validated and frozen too
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and too large to hash
+
+    def __len__(self) -> int:
+        return self.scores.size
+
+    def __repr__(self) -> str:
+        return f"ScoreCounts(<private>, weighted={self.weighted})"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the counts are float weights instead of numbers of rows."""
+        return self.positives.dtype.kind == "f"
+
+    @property
+    def total_positives(self) -> float:
+        """The weight of all positives: an int where rows were counted."""
+        return _number(self.positives.sum())
+
+    @property
+    def total_negatives(self) -> float:
+        """The weight of all negatives: an int where rows were counted."""
+        return _number(self.negatives.sum())
+
+    @property
+    def prevalence(self) -> float:
+        """The positives' share, which the dissertation calls skew, pi."""
+        positives, negatives = self.total_positives, self.total_negatives
+        if positives + negatives == 0:
+            raise OneClassError("no rows: there is no prevalence; count at least one row")
+        return positives / (positives + negatives)
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether every score lies in [0, 1] and so can be read as a probability."""
+        return not len(self) or bool(self.scores[0] >= 0.0 and self.scores[-1] <= 1.0)
+
+    def both_classes(self) -> tuple[float, float]:
+        """Return the weight of positives and of negatives, refusing data with one class only."""
+        positives, negatives = self.total_positives, self.total_negatives
+        if positives <= 0 or negatives <= 0:
+            raise OneClassError(
+                "all rows belong to one class, so ranking cannot be judged; "
+                "check which label is the positive one, or add rows of the other class"
+            )
+        return positives, negatives
+
+    def swapped(self) -> ScoreCounts:
+        """Exchange the classes."""
+        return ScoreCounts(self.scores, self.negatives, self.positives)
+
+    def coarsen(self, cells: int) -> ScoreCounts:
+        """Put neighbouring scores together into at most `cells` cells of equal mass, at their mean score.
+
+        Few scores stay as they are. The cells depend on the data: this is for speed, not for privacy.
+        """
+        if len(self) <= cells:
+            return self
+        weight = self.positives + self.negatives
+        starts = equal_mass_starts(weight, cells)
+        last = np.append(starts[1:], len(self)) - 1
+        mean = np.add.reduceat(weight * self.scores, starts) / np.add.reduceat(weight, starts)
+        return ScoreCounts(
+            np.clip(mean, self.scores[starts], self.scores[last]),  # rounding must not carry a mean out of its cell
+            np.add.reduceat(self.positives, starts),
+            np.add.reduceat(self.negatives, starts),
+        )
+
+    def project(self, grid: Grid) -> ScoreCounts:
+        """Move every score to the representative of its cell on a public grid."""
+        cells = grid.cells(self.scores)
+        used, first = np.unique(cells, return_index=True)
+        if not used.size:
+            return self
+        return ScoreCounts(
+            grid.representatives[used],
+            np.add.reduceat(self.positives, first),
+            np.add.reduceat(self.negatives, first),
+        )
+
+
+def equal_mass_starts(weight: CountArray, cells: int) -> NDArray[np.int64]:
+    """Where each of up to `cells` cells of equal mass begins, in an array of ascending scores' weights."""
+    middle = np.cumsum(weight, dtype=np.float64) - weight / 2.0
+    member = np.minimum((middle / weight.sum() * cells).astype(np.int64), cells - 1)
+    return np.unique(member, return_index=True)[1]
+
+
+def merge_counts(
+    scores: list[FloatArray], positives: list[CountArray], negatives: list[CountArray]
+) -> tuple[FloatArray, CountArray, CountArray]:
+    """Merge sorted runs of distinct scores, adding what stands at equal scores."""
+    every = np.concatenate(scores)
+    order = np.argsort(every, kind="stable")  # finds the sorted runs and merges them
+    ordered = every[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if ordered.size else order
+    if not starts.size:
+        return ordered, np.concatenate(positives), np.concatenate(negatives)
+    return (
+        ordered[starts],
+        np.add.reduceat(np.concatenate(positives)[order], starts),
+        np.add.reduceat(np.concatenate(negatives)[order], starts),
+    )
+
+
+def _number(value: Any) -> float:
+    plain: float = value.item()  # an int stays an int
+    return plain
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that nobody can write to: itself if it is so already, else a copy."""
+    if _frozen(array):
+        return array
+    frozen = array.copy()
+    frozen.flags.writeable = False
+    return frozen
+
+
+def _frozen(array: Any) -> bool:
+    """Whether neither the array nor what it is a view of can be written to."""
+    if not isinstance(array, np.ndarray):
+        return False
+    return not array.flags.writeable and (array.base is None or _frozen(array.base))
+
+
+def _same_kind(positives: ArrayLike, negatives: ArrayLike) -> tuple[CountArray, CountArray]:
+    first, second = _common_kind([np.asarray(positives), np.asarray(negatives)])
+    return first, second
+
+
+def _common_kind(arrays: list[Any]) -> list[Any]:
+    """Bring counts to one type: integers if all are, else floats."""
+    integers = all(array.dtype.kind in "iub" for array in arrays)
+    return [np.ascontiguousarray(array, dtype=np.int64 if integers else np.float64) for array in arrays]

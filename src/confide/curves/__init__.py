@@ -1,0 +1,1 @@
+"""Curves as pure functions of counts: ROC, precision-recall, reliability, decision."""

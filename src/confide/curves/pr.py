@@ -1,0 +1,232 @@
+"""The precision-recall curve, the region no model can reach, and the ways to join its points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.curves.operating import operating_points
+from confide.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrCurve:
+    """Precision against recall at each distinct score, from the highest threshold down."""
+
+    recall: FloatArray
+    precision: FloatArray
+    thresholds: FloatArray
+    prevalence: float
+
+    def __post_init__(self) -> None:
+        for name in ("recall", "precision", "thresholds"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def minimum(self) -> FloatArray:
+        """The lowest precision that any model could have at each recall of the curve."""
+        return minimum_precision(self.recall, self.prevalence)
+
+
+def pr_curve(counts: ScoreCounts) -> PrCurve:
+    """Draw the empirical precision-recall points."""
+    counts.both_classes()
+    points = operating_points(counts)
+    return PrCurve(points.true_positives / points.positives, points.precision, points.thresholds, counts.prevalence)
+
+
+@overload
+def minimum_precision(recall: float, prevalence: float) -> float: ...
+@overload
+def minimum_precision(recall: FloatArray, prevalence: float) -> FloatArray: ...
+def minimum_precision(recall: FloatArray | float, prevalence: float) -> FloatArray | float:
+    """The lowest achievable precision, `pi r / (1 - pi + pi r)` (dissertation, Theorem 3.3).
+
+    >>> round(minimum_precision(0.5, 1 / 3), 6)  # Table 3.1: precision 0.2 ends at recall 0.5
+    0.2
+    """
+    if prevalence == 1.0:
+        return recall * 0.0 + 1.0
+    return prevalence * recall / (1.0 - prevalence + prevalence * recall)
+
+
+def minimum_area(prevalence: float, low: float = 0.0, high: float = 1.0) -> float:
+    """The area under the minimum PR curve over recall in [low, high] (Theorem 3.4, Corollary 3.6).
+
+    >>> round(minimum_area(0.5), 4), round(minimum_area(0.05), 4)  # section 3.4: 0.31 and 0.02
+    (0.3069, 0.0254)
+    """
+    check_recall_range(low, high)
+    if not 0.0 <= prevalence <= 1.0:
+        raise ParameterError(f"prevalence must lie in [0, 1], got {prevalence!r}")
+    if prevalence == 1.0:
+        return high - low
+    # With no false negative left to lose this is the piece from (low, m/n) to (high, m/n).
+    if prevalence == 0.0:
+        return 0.0
+    odds = np.array([(1.0 - prevalence) / prevalence])
+    return float(hyperbolic_area(np.array([low]), np.array([high]), odds, odds)[0])
+
+
+def check_recall_range(low: float, high: float) -> None:
+    """Refuse a range of recall that is empty or leaves [0, 1]."""
+    if not 0.0 <= low < high <= 1.0:
+        raise ParameterError(f"a recall range needs 0 <= low < high <= 1, got ({low!r}, {high!r})")
+
+
+def hyperbolic_area(start: FloatArray, end: FloatArray, g0: FloatArray, g1: FloatArray) -> FloatArray:
+    """Areas under pieces of the PR curve that are straight in ROC space (Theorem 4.2).
+
+    A piece runs from recall `start` to `end` while false positives per positive, `g = r(1-p)/p`, go
+    linearly from `g0` to `g1`; precision is `r / (r + g)`. With `D = r + g` and `x = D1/D0 - 1`,
+
+        area = (h / D0) [start L1(x) + h L2(x)],  L1 = ln(1+x)/x,  L2 = (x - ln(1+x))/x^2,
+
+    which has no singularity where the theorem's `a` is 0. From the origin precision is constant.
+    """
+    h = end - start
+    d0, d1 = start + g0, end + g1
+    from_origin = d0 <= 0.0
+    safe = np.where(from_origin, 1.0, d0)
+    x = np.where(from_origin, 0.0, (d1 - d0) / safe)
+    small = np.abs(x) < 0.02
+    z = np.where(small, 1.0, x)
+    log = np.log1p(z)
+    powers = (-x[..., None]) ** np.arange(12)
+    l1 = np.where(small, powers @ (1.0 / np.arange(1, 13)), log / z)
+    l2 = np.where(small, powers @ (1.0 / np.arange(2, 14)), (z - log) / (z * z))
+    curved = h / safe * (start * l1 + h * l2)
+    flat = h * np.divide(end, d1, out=np.zeros_like(d1), where=d1 > 0.0)
+    areas: FloatArray = np.where(from_origin, flat, curved)
+    return areas
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrPath:
+    """A way of joining PR points: pieces over recall, each straight in PR space or in ROC space.
+
+    `left` and `right` are precisions at the ends of a straight piece, and false positives per
+    positive at the ends of a piece that is straight in ROC space (`curved`).
+    """
+
+    start: FloatArray
+    end: FloatArray
+    left: FloatArray
+    right: FloatArray
+    curved: bool
+
+    def area(self, low: float = 0.0, high: float = 1.0) -> float:
+        """The area under the path over recall in [low, high]."""
+        check_recall_range(low, high)
+        start, end = np.clip(self.start, low, high), np.clip(self.end, low, high)
+        inside = end > start
+        start, end = start[inside], end[inside]
+        left, right = self._at(start, inside), self._at(end, inside)
+        areas = hyperbolic_area(start, end, left, right) if self.curved else (end - start) * (left + right) / 2.0
+        return float(areas.sum())
+
+    def precision(self, recall: FloatArray) -> FloatArray:
+        """Precision at each recall; where pieces meet, that of the piece on the left."""
+        piece = np.clip(np.searchsorted(self.end, recall, side="left"), 0, self.end.size - 1)
+        value = self._at(np.asarray(recall, dtype=np.float64), piece)
+        if not self.curved:
+            return value
+        total = recall + value
+        at_origin = np.divide(self.end, self.end + self.right)[piece]
+        return np.divide(recall, total, out=at_origin, where=total > 0.0)
+
+    def _at(self, recall: FloatArray, piece: NDArray[Any]) -> FloatArray:
+        start, end, left = self.start[piece], self.end[piece], self.left[piece]
+        share = (recall - start) / (end - start)
+        values: FloatArray = left + share * (self.right[piece] - left)
+        return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecallLevels:
+    """The distinct recalls above 0 with the precisions found at each.
+
+    A recall holds one point for each distinct score from a positive down to the last negative above
+    the next positive; precision falls along them.
+    """
+
+    recall: FloatArray
+    highest: FloatArray
+    lowest: FloatArray
+    mean: FloatArray
+    median: FloatArray
+    negatives_first: bool
+
+
+def recall_levels(counts: ScoreCounts) -> RecallLevels:
+    """Group the PR points by recall."""
+    counts.both_classes()
+    points = operating_points(counts)
+    precision = points.precision
+    first = np.flatnonzero(counts.positives[::-1] > 0)
+    last = np.append(first[1:], precision.size) - 1
+    size = last - first + 1
+    return RecallLevels(
+        recall=points.true_positives[first] / points.positives,
+        highest=precision[first],
+        lowest=precision[last],
+        mean=np.add.reduceat(precision, first) / size,
+        median=(precision[first + (size - 1) // 2] + precision[first + size // 2]) / 2.0,
+        negatives_first=bool(first[0] > 0),
+    )
+
+
+def step_path(levels: RecallLevels) -> PrPath:
+    """Average precision: the precision at each positive, held back to the recall before it."""
+    return _straight(levels.recall, levels.highest, levels.highest)
+
+
+def lower_trapezoid_path(levels: RecallLevels) -> PrPath:
+    """Lines from the lowest precision at a recall to the highest at the next (equation 4.3).
+
+    Recall 0 has precision 1, or 0 if a negative stands above every positive.
+    """
+    origin = 0.0 if levels.negatives_first else 1.0
+    return _straight(levels.recall, np.concatenate(([origin], levels.lowest[:-1])), levels.highest)
+
+
+def upper_trapezoid_path(levels: RecallLevels) -> PrPath:
+    """Lines between the highest precisions, from precision 1 at recall 0.
+
+    The dissertation describes these lines ("connect the highest points at each recall"), and they
+    overestimate as it reports; its equation 4.4 ends each line at the lowest precision instead,
+    which does not overestimate.
+    """
+    return _straight(levels.recall, np.concatenate(([1.0], levels.highest[:-1])), levels.highest)
+
+
+def interpolated_path(recall: FloatArray, precision: FloatArray) -> PrPath:
+    """Join one precision at each recall by lines in ROC space, the first from its origin."""
+    false_per_positive = recall * (1.0 - precision) / precision
+    return PrPath(
+        np.concatenate(([0.0], recall[:-1])),
+        recall,
+        np.concatenate(([0.0], false_per_positive[:-1])),
+        false_per_positive,
+        curved=True,
+    )
+
+
+def threshold_path(counts: ScoreCounts) -> PrPath:
+    """Join the points of adjacent thresholds by lines in ROC space: the empirical curve itself."""
+    counts.both_classes()
+    points = operating_points(counts)
+    rise = np.flatnonzero(counts.positives[::-1] > 0)
+    recall = points.true_positives / points.positives
+    per_positive = points.false_positives / points.positives
+    before = rise - 1
+    start = np.where(rise > 0, recall[before], 0.0)
+    left = np.where(rise > 0, per_positive[before], 0.0)
+    return PrPath(start, recall[rise], left, per_positive[rise], curved=True)
+
+
+def _straight(recall: FloatArray, left: FloatArray, right: FloatArray) -> PrPath:
+    return PrPath(np.concatenate(([0.0], recall[:-1])), recall, left, right, curved=False)

@@ -1,0 +1,123 @@
+"""The ROC curve, its convex hull and areas under parts of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.curves.operating import OperatingPoints, operating_points
+
+_LONGEST_WALK = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocCurve:
+    """True-positive rate against false-positive rate, from (0, 0) to (1, 1).
+
+    `thresholds` starts with infinity, where nothing is called positive.
+    """
+
+    false_positive_rate: FloatArray
+    true_positive_rate: FloatArray
+    thresholds: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def area(self) -> float:
+        """The area under the curve by trapezoids, which is exact for it."""
+        return float(np.trapezoid(self.true_positive_rate, self.false_positive_rate))
+
+    def area_between(self, low: float, high: float) -> float:
+        """The area under the curve over false-positive rates in [low, high]."""
+        return _clipped_area(self.false_positive_rate, self.true_positive_rate, low, high)
+
+    def area_beside(self, low: float, high: float) -> float:
+        """The area between the curve and the right edge over true-positive rates in [low, high]."""
+        return _clipped_area(self.true_positive_rate, 1.0 - self.false_positive_rate, low, high)
+
+    def simplified(self) -> RocCurve:
+        """Drop the points that lie on a straight line between their neighbours, as for drawing."""
+        x, y = self.false_positive_rate, self.true_positive_rate
+        if x.size < 3:
+            return self
+        dx, dy = np.diff(x), np.diff(y)
+        bends = np.abs(dx[:-1] * dy[1:] - dx[1:] * dy[:-1]) > 1e-15
+        keep = np.concatenate(([True], bends, [True]))
+        return RocCurve(x[keep], y[keep], self.thresholds[keep])
+
+
+def roc_curve(counts: ScoreCounts) -> RocCurve:
+    """Draw the empirical ROC curve, one point for each distinct score.
+
+    >>> curve = roc_curve(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    >>> curve.true_positive_rate
+    array([0. , 0.5, 0.5, 1. , 1. ])
+    """
+    counts.both_classes()
+    return _curve(operating_points(counts))
+
+
+def roc_hull(counts: ScoreCounts) -> RocCurve:
+    """Draw the convex hull of the ROC curve: what mixing thresholds at random can reach.
+
+    The hull's slopes are the isotonic regression of the label on the score, so its corners are the
+    edges of the blocks that pooling adjacent violators makes (Fawcett & Niculescu-Mizil 2007).
+    """
+    counts.both_classes()
+    points = operating_points(counts)
+    return _curve(_take(points, hull_corners(counts)))
+
+
+def hull_corners(counts: ScoreCounts) -> NDArray[np.int64]:
+    """Return which operating points are corners of the hull.
+
+    Up to 20,000 scores are walked through once in exact arithmetic (Andrew's chain); more go to
+    SciPy's isotonic regression, whose import alone takes longer than that walk.
+    """
+    if len(counts) > _LONGEST_WALK:
+        from scipy.optimize import isotonic_regression
+
+        weight = (counts.positives + counts.negatives)[::-1].astype(np.float64)
+        share = counts.positives[::-1] / weight
+        blocks = isotonic_regression(share, weights=weight, increasing=False).blocks
+        return np.asarray(blocks[1:], dtype=np.int64) - 1
+    points = operating_points(counts)
+    x, y = [0, *points.false_positives.tolist()], [0, *points.true_positives.tolist()]
+    chain: list[int] = []
+    for new in range(len(x)):
+        while len(chain) > 1:
+            before, last = chain[-2], chain[-1]
+            turn = (x[last] - x[before]) * (y[new] - y[before]) - (y[last] - y[before]) * (x[new] - x[before])
+            if turn < 0:  # the last corner lies above the line that would skip it
+                break
+            chain.pop()
+        chain.append(new)
+    return np.array(chain[1:], dtype=np.int64) - 1
+
+
+def _take(points: OperatingPoints, chosen: NDArray[np.int64]) -> OperatingPoints:
+    return OperatingPoints(points.thresholds[chosen], points.true_positives[chosen], points.false_positives[chosen])
+
+
+def _curve(points: OperatingPoints) -> RocCurve:
+    return RocCurve(
+        np.concatenate(([0.0], points.false_positives / points.negatives)),
+        np.concatenate(([0.0], points.true_positives / points.positives)),
+        np.concatenate(([np.inf], points.thresholds)),
+    )
+
+
+def _clipped_area(x: FloatArray, y: FloatArray, low: float, high: float) -> float:
+    """Integrate the piecewise linear curve over x in [low, high]; upright steps have no width."""
+    start, end = x[:-1], x[1:]
+    left, right = np.clip(start, low, high), np.clip(end, low, high)
+    wide = end > start
+    slope = np.divide(y[1:] - y[:-1], end - start, out=np.zeros_like(start), where=wide)
+    middle = y[:-1] + slope * ((left + right) / 2.0 - start)
+    return float(np.sum((right - left) * middle, where=wide))

@@ -1,0 +1,85 @@
+"""Public grids: cells chosen without looking at the data, on which private scores are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.counts import FloatArray, read_only
+from confide.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Cells `[edge_i, edge_i+1)`, the last one closed; scores outside go to the nearest cell.
+
+    Cells are closed on the left, so a threshold at an edge splits the data exactly as it does
+    before projection: `score >= edge` if and only if the cell lies at or above that edge. A cell is
+    represented by its midpoint.
+
+    >>> Grid.uniform(4).edges
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+
+    edges: FloatArray
+
+    def __post_init__(self) -> None:
+        edges = np.ascontiguousarray(self.edges, dtype=np.float64)
+        if edges.ndim != 1 or edges.size < 2 or not np.isfinite(edges).all() or not (np.diff(edges) > 0).all():
+            raise ParameterError("edges must be two or more finite ascending numbers")
+        object.__setattr__(self, "edges", read_only(edges))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grid) and np.array_equal(self.edges, other.edges)
+
+    def __hash__(self) -> int:
+        return hash(self.edges.tobytes())
+
+    def __len__(self) -> int:
+        return self.edges.size - 1
+
+    @classmethod
+    def uniform(cls, cells: int, low: float = 0.0, high: float = 1.0) -> Grid:
+        """Make cells of equal width."""
+        return cls(np.linspace(low, high, _checked(cells) + 1))
+
+    @classmethod
+    def logit(cls, cells: int, smallest: float = 1e-3) -> Grid:
+        """Make cells on [0, 1] of equal width in log-odds between `smallest` and `1 - smallest`."""
+        if not 0.0 < smallest < 0.5:
+            raise ParameterError(f"smallest must lie between 0 and 0.5, got {smallest!r}")
+        if _checked(cells) == 1:
+            return cls.uniform(1)
+        reach = np.log((1.0 - smallest) / smallest)
+        inner = 1.0 / (1.0 + np.exp(-np.linspace(-reach, reach, cells - 1))) if cells > 2 else np.array([0.5])
+        return cls(np.concatenate(([0.0], inner, [1.0])))
+
+    @classmethod
+    def quantiles(cls, public_scores: ArrayLike, cells: int) -> Grid:
+        """Make cells of equal mass for scores that are public; never pass private scores here."""
+        scores = np.asarray(public_scores, dtype=np.float64)
+        if scores.size == 0 or not np.isfinite(scores).all():
+            raise ParameterError("public_scores must be finite numbers, at least one")
+        edges = np.unique(np.quantile(scores, np.linspace(0.0, 1.0, _checked(cells) + 1)))
+        if edges.size < 2:
+            raise ParameterError("public_scores are all equal; give scores that vary, or use Grid.uniform")
+        return cls(edges)
+
+    @property
+    def representatives(self) -> FloatArray:
+        """The midpoint of each cell."""
+        midpoints: FloatArray = self.edges[:-1] + np.diff(self.edges) / 2.0
+        return midpoints
+
+    def cells(self, scores: ArrayLike) -> NDArray[np.int64]:
+        """Return the number of each score's cell."""
+        found = np.searchsorted(self.edges, np.asarray(scores, dtype=np.float64), side="right") - 1
+        return np.clip(found, 0, len(self) - 1).astype(np.int64)
+
+
+def _checked(cells: int) -> int:
+    if isinstance(cells, bool) or not isinstance(cells, int | np.integer) or cells < 1:
+        raise ParameterError(f"cells must be a whole number of at least 1, got {cells!r}")
+    return int(cells)

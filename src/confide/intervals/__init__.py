@@ -1,0 +1,1 @@
+"""Intervals and tests: each says what it assumes and warns where it is known to fail."""

@@ -1,0 +1,84 @@
+"""What an interval is: two ends, a level, and how it was made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from confide.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval."""
+
+    lower: float
+    upper: float
+    level: float
+    method: str
+
+    @property
+    def width(self) -> float:
+        """Upper less lower end."""
+        return self.upper - self.lower
+
+    def __contains__(self, value: float) -> bool:
+        return self.lower <= value <= self.upper
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return the interval as plain data."""
+        return {"lower": self.lower, "upper": self.upper, "level": self.level, "method": self.method}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A value with its standard error and interval, where they are known."""
+
+    value: float
+    standard_error: float | None = None
+    interval: Interval | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the estimate as plain data."""
+        plain: dict[str, object] = {"value": self.value}
+        if self.standard_error is not None:
+            plain["standard_error"] = self.standard_error
+        plain["interval"] = None if self.interval is None else self.interval.to_dict()
+        return plain
+
+
+def check_level(level: float) -> float:
+    """Refuse a confidence level outside (0, 1)."""
+    if not (isinstance(level, int | float) and 0.0 < level < 1.0):
+        raise ParameterError(f"level must lie strictly between 0 and 1, for example 0.95; got {level!r}")
+    return float(level)
+
+
+def normal_quantile(level: float) -> float:
+    """The half-width, in standard errors, of a two-sided normal interval."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + check_level(level) / 2.0))
+
+
+def plain_ends(value: float, standard_error: float, level: float) -> tuple[float, float]:
+    """`value -/+ z * se`."""
+    reach = normal_quantile(level) * standard_error
+    return value - reach, value + reach
+
+
+def logit_ends(value: float, standard_error: float, level: float) -> tuple[float, float]:
+    """Ends on the log-odds scale, where the standard error is `se / (v (1 - v))`, brought back to (0, 1)."""
+    centre = math.log(value / (1.0 - value))
+    reach = normal_quantile(level) * standard_error / (value * (1.0 - value))
+    return _logistic(centre - reach), _logistic(centre + reach)
+
+
+def all_or_nothing_ends(value: float, trials: float, level: float) -> tuple[float, float]:
+    """Exact binomial (Clopper-Pearson) ends when all, or none, of the trials succeeded."""
+    tail = ((1.0 - check_level(level)) / 2.0) ** (1.0 / max(math.floor(trials), 1))
+    return (tail, 1.0) if value > 0.5 else (0.0, 1.0 - tail)
+
+
+def _logistic(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))

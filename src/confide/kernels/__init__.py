@@ -1,0 +1,1 @@
+"""Compiled loops over rows: imported only when the input is large enough to pay for them."""

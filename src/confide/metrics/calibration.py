@@ -1,0 +1,130 @@
+"""How well scores serve as probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.reliability import Binning, check_probabilities, reliability_bins, smooth_calibration
+from confide.errors import ScoreError
+
+_SMALLEST = np.finfo(np.float64).eps
+
+
+def brier_score(counts: ScoreCounts) -> float:
+    """The mean squared difference between score and label; lower is better."""
+    check_probabilities(counts)
+    missed = np.dot(counts.positives, (1.0 - counts.scores) ** 2) + np.dot(counts.negatives, counts.scores**2)
+    return float(missed / _total(counts))
+
+
+def scaled_brier_score(counts: ScoreCounts) -> float:
+    """`1 - Brier / (pi (1 - pi))`: 1 is perfect, 0 no better than giving everybody the prevalence."""
+    counts.both_classes()
+    return 1.0 - brier_score(counts) / (counts.prevalence * (1.0 - counts.prevalence))
+
+
+def log_loss(counts: ScoreCounts) -> float:
+    """The mean negative log-likelihood; scores of 0 and 1 are moved inwards by the machine epsilon."""
+    check_probabilities(counts)
+    score = np.clip(counts.scores, _SMALLEST, 1.0 - _SMALLEST)
+    missed = np.dot(counts.positives, np.log(score)) + np.dot(counts.negatives, np.log1p(-score))
+    return float(-missed / _total(counts))
+
+
+def observed_expected_ratio(counts: ScoreCounts) -> float:
+    """The number of positives over the sum of scores: above 1, risks are underestimated."""
+    check_probabilities(counts)
+    expected = np.dot(counts.positives + counts.negatives, counts.scores)
+    return float(counts.total_positives / expected) if expected > 0.0 else np.nan
+
+
+def calibration_intercept(counts: ScoreCounts) -> float:
+    """The shift in log-odds that makes risks right on average: calibration in the large.
+
+    The intercept of a logistic regression with the score's log-odds as offset (slope fixed at 1):
+    0 is right, above 0 risks are underestimated.
+    """
+    offset = _log_odds(counts)
+    return float(_logistic(np.ones((len(counts), 1)), counts, offset)[0])
+
+
+def calibration_slope(counts: ScoreCounts) -> float:
+    """The slope of the label's log-odds in the score's: below 1, risks are too extreme.
+
+    Fitted together with an intercept of its own. NaN where all scores are equal or classes separate.
+    """
+    log_odds = _log_odds(counts)
+    weight = counts.positives + counts.negatives
+    centred = log_odds - np.average(log_odds, weights=weight)
+    spread = float(np.sqrt(np.average(centred**2, weights=weight)))
+    if len(counts) < 2 or spread == 0.0:
+        return np.nan
+    design = np.column_stack((np.ones(len(counts)), centred / spread))  # so that no scale is ill-conditioned
+    return float(_logistic(design, counts, np.zeros(len(counts)))[1]) / spread
+
+
+def expected_calibration_error(counts: ScoreCounts, *, bins: int = 10, binning: Binning = "width") -> float:
+    """The mean distance between observed share and mean score over bins, weighted by their rows."""
+    grouped = reliability_bins(counts, bins=bins, binning=binning)
+    return float(np.average(np.abs(grouped.observed - grouped.mean_score), weights=grouped.weight))
+
+
+def integrated_calibration_index(counts: ScoreCounts, *, span: float = 0.75) -> float:
+    """The mean distance between score and smooth calibration curve over rows: ICI, also Eavg.
+
+    Reference: Austin & Steyerberg (2019), Statistics in Medicine 38:4051.
+    """
+    curve = smooth_calibration(counts, span=span)
+    gap = np.abs(np.interp(counts.scores, curve.score, curve.observed) - counts.scores)
+    return float(np.average(gap, weights=counts.positives + counts.negatives))
+
+
+def _total(counts: ScoreCounts) -> float:
+    return counts.total_positives + counts.total_negatives
+
+
+def _log_odds(counts: ScoreCounts) -> FloatArray:
+    check_probabilities(counts)
+    counts.both_classes()
+    if counts.scores[0] <= 0.0 or counts.scores[-1] >= 1.0:
+        raise ScoreError(
+            "calibration intercept and slope need scores strictly between 0 and 1, as the log-odds of 0 and 1 "
+            "are infinite; move them inwards by an amount of your choice"
+        )
+    odds: FloatArray = np.log(counts.scores) - np.log1p(-counts.scores)
+    return odds
+
+
+def _logistic(design: FloatArray, counts: ScoreCounts, offset: FloatArray) -> FloatArray:
+    """Maximise the likelihood by Newton's method with step halving; NaN where it has no maximum."""
+    total = (counts.positives + counts.negatives).astype(np.float64)
+    positives = counts.positives.astype(np.float64)
+    coefficients = np.zeros(design.shape[1])
+
+    def likelihood(candidate: FloatArray) -> float:
+        linear = design @ candidate + offset
+        return float(np.dot(positives, linear) - np.dot(total, np.logaddexp(0.0, linear)))
+
+    best = likelihood(coefficients)
+    for _ in range(100):
+        rate = 0.5 * (1.0 + np.tanh((design @ coefficients + offset) / 2.0))
+        gradient = design.T @ (positives - total * rate)
+        curvature = design.T @ (design * (total * rate * (1.0 - rate))[:, None])
+        if np.linalg.matrix_rank(curvature, tol=1e-10 * total.sum(), hermitian=True) < design.shape[1]:
+            break
+        step = np.linalg.solve(curvature, gradient)
+        size = np.abs(step).max() / (1.0 + np.abs(coefficients).max())
+        scale = 1.0
+        # So near the maximum that the likelihood is flat to rounding, Newton's step needs no check.
+        while size > 1e-6 and likelihood(coefficients + scale * step) < best and scale > 1e-8:
+            scale /= 2.0
+        coefficients = coefficients + scale * step
+        best = likelihood(coefficients)
+        if np.abs(coefficients).max() > 1e3:
+            break
+        if size < 1e-13:
+            return coefficients
+    else:
+        return coefficients
+    return np.full(design.shape[1], np.nan)

@@ -1,0 +1,199 @@
+"""Areas under the precision-recall curve: the dissertation's eight estimators and their floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from confide.counts import CountArray, FloatArray, ScoreCounts
+from confide.curves.pr import (
+    PrPath,
+    check_recall_range,
+    interpolated_path,
+    lower_trapezoid_path,
+    minimum_area,
+    recall_levels,
+    step_path,
+    threshold_path,
+    upper_trapezoid_path,
+)
+from confide.curves.roc import roc_hull
+from confide.errors import ParameterError
+
+_WHOLE = (0.0, 1.0)
+
+
+def _convex_path(counts: ScoreCounts) -> PrPath:
+    hull = roc_hull(counts)
+    odds = (1.0 - counts.prevalence) / counts.prevalence
+    rises = np.flatnonzero(np.diff(hull.true_positive_rate) > 0.0)
+    recall, per_positive = hull.true_positive_rate, hull.false_positive_rate * odds
+    return PrPath(recall[rises], recall[rises + 1], per_positive[rises], per_positive[rises + 1], curved=True)
+
+
+def _interpolated(which: str) -> Callable[[ScoreCounts], PrPath]:
+    def path(counts: ScoreCounts) -> PrPath:
+        levels = recall_levels(counts)
+        return interpolated_path(levels.recall, getattr(levels, which))
+
+    return path
+
+
+_PATHS: Mapping[str, Callable[[ScoreCounts], PrPath]] = MappingProxyType(
+    {
+        "average_precision": lambda counts: step_path(recall_levels(counts)),
+        "lower_trapezoid": lambda counts: lower_trapezoid_path(recall_levels(counts)),
+        "upper_trapezoid": lambda counts: upper_trapezoid_path(recall_levels(counts)),
+        "interpolated_max": _interpolated("highest"),
+        "interpolated_mean": _interpolated("mean"),
+        "interpolated_median": _interpolated("median"),
+        "interpolated_convex": _convex_path,
+        "interpolated_thresholds": threshold_path,
+    }
+)
+
+ESTIMATORS = (
+    "average_precision",
+    "lower_trapezoid",
+    "upper_trapezoid",
+    "interpolated_max",
+    "interpolated_mean",
+    "interpolated_median",
+    "interpolated_convex",
+    "binormal",
+)
+"""The eight estimators of the dissertation's section 4.3."""
+
+
+def pr_path(counts: ScoreCounts, estimator: str) -> PrPath:
+    """Join the PR points as an estimator does; the binormal one joins none."""
+    if estimator not in _PATHS:
+        raise ParameterError(f"estimator must be one of {', '.join(_PATHS)}, got {estimator!r}")
+    return _PATHS[estimator](counts)
+
+
+def aucpr_score(
+    counts: ScoreCounts, *, estimator: str = "average_precision", recall: tuple[float, float] = _WHOLE
+) -> float:
+    """The area under the precision-recall curve.
+
+    `estimator` is one of `ESTIMATORS`, or "interpolated_thresholds", which joins adjacent thresholds
+    as R's PRROC does. Over part of the recalls the area is not divided by the range's width.
+    Recommended are average precision, the lower trapezoid and the interpolated median; the upper
+    trapezoid and the convex hull overestimate; the binormal one is wrong unless both classes'
+    scores are normal (dissertation, section 4.4).
+    """
+    check_recall_range(*recall)
+    if estimator == "binormal":
+        return _binormal_area(counts, *recall)
+    if estimator not in _PATHS:
+        raise ParameterError(
+            f"estimator must be one of {', '.join(ESTIMATORS)} or interpolated_thresholds, got {estimator!r}"
+        )
+    return pr_path(counts, estimator).area(*recall)
+
+
+def average_precision_score(counts: ScoreCounts) -> float:
+    """The mean over positives of the precision at their score: `(1/n) sum Prec(y_i)` (equation 4.10).
+
+    Tied rows are called positive together, as in scikit-learn.
+
+    >>> average_precision_score(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    0.8333333333333333
+    """
+    positives, _ = counts.both_classes()
+    through_positives = np.cumsum(counts.positives[::-1])
+    through = through_positives + np.cumsum(counts.negatives[::-1])
+    return float(np.dot(counts.positives[::-1], through_positives / through) / positives)
+
+
+def aucpr_minimum(counts: ScoreCounts, *, recall: tuple[float, float] = _WHOLE) -> float:
+    """The area that the worst ranking gets for free (Theorem 3.4, Corollary 3.6)."""
+    return minimum_area(counts.prevalence, *recall)
+
+
+def average_precision_minimum(counts: ScoreCounts) -> float:
+    """The lowest average precision of any ranking without ties, `(1/n) sum i/(i+m)` (Theorem 3.5).
+
+    Needs whole rows: with weights the sum has no meaning.
+    """
+    if counts.weighted:
+        raise ParameterError("the minimum of average precision needs whole rows; use aucpr_minimum with weights")
+    positives, negatives = (int(total) for total in counts.both_classes())
+    step = 1 << 20
+    parts = (np.arange(first, min(first + step, positives + 1)) for first in range(1, positives + 1, step))
+    return float(sum(float(np.sum(i / (i + negatives))) for i in parts) / positives)
+
+
+def aucnpr_score(
+    counts: ScoreCounts, *, estimator: str = "average_precision", recall: tuple[float, float] = _WHOLE
+) -> float:
+    """The share of the achievable area that is attained: `(AUCPR - min) / (max - min)` (Definition 3.7).
+
+    0 is the worst possible curve and 1 the best, whatever the skew; by convention 1 where every row
+    is positive and 0 where none is. Estimators differ from the curve by a little, so the worst
+    ranking may come out a little off 0.
+    """
+    if counts.prevalence in (0.0, 1.0):
+        return counts.prevalence
+    least = minimum_area(counts.prevalence, *recall)
+    return (aucpr_score(counts, estimator=estimator, recall=recall) - least) / (recall[1] - recall[0] - least)
+
+
+def normalised_average_precision_score(counts: ScoreCounts) -> float:
+    """Average precision between its own minimum and 1, so that the worst ranking without ties has 0."""
+    least = average_precision_minimum(counts)
+    return (average_precision_score(counts) - least) / (1.0 - least)
+
+
+def binormal_parameters(counts: ScoreCounts) -> tuple[float, float]:
+    """Intercept and slope of the false-positive rate's probit in the recall's, under two normal classes.
+
+    At recall t it is `Phi(a + b Phi^-1(t))`, `a = (mu_x - mu_y) / sigma_x`, `b = sigma_y / sigma_x`.
+    (Equation 4.11 prints the mean difference with its sign reversed.) NaN where a class has no spread.
+    """
+    scores = counts.scores / max(float(np.abs(counts.scores).max()), 1e-300)  # both numbers are free of scale
+    mean_y, spread_y = _moments(scores, counts.positives)
+    mean_x, spread_x = _moments(scores, counts.negatives)
+    if not (spread_x > 0.0 and spread_y > 0.0):
+        return np.nan, np.nan
+    return (mean_x - mean_y) / spread_x, spread_y / spread_x
+
+
+def _moments(scores: FloatArray, weights: CountArray) -> tuple[float, float]:
+    total = float(weights.sum())
+    if total <= 1.0:
+        return np.nan, np.nan
+    mean = float(np.dot(scores, weights / total))
+    return mean, float(np.sqrt(np.dot((scores - mean) ** 2, weights) / (total - 1.0)))
+
+
+def binormal_precision(recall: FloatArray, prevalence: float, intercept: float, slope: float) -> FloatArray:
+    """Precision at each recall of the binormal curve."""
+    from scipy.special import ndtr, ndtri
+
+    caught = prevalence * recall
+    return np.asarray(caught / (caught + (1.0 - prevalence) * ndtr(intercept + slope * ndtri(recall))))
+
+
+def _binormal_area(counts: ScoreCounts, low: float, high: float) -> float:
+    """Integrate over `z = Phi^-1(recall)`, where the integrand is smooth, by Gauss-Legendre panels."""
+    from scipy.special import ndtr, ndtri
+
+    counts.both_classes()
+    intercept, slope = binormal_parameters(counts)
+    if np.isnan(slope):
+        return np.nan
+    first, last = max(float(ndtri(low)), -9.0), min(float(ndtri(high)), 9.0)
+    # The false-positive rate turns from 0 to 1 around -intercept/slope, within some 1/slope.
+    turn = -intercept / slope + np.linspace(-9.0, 9.0, 73) / slope
+    edges = np.union1d(np.linspace(first, last, 73), np.clip(turn, first, last))
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    half = np.diff(edges)[:, None] / 2.0
+    z = (edges[:-1, None] + half) + half * nodes
+    pi, density = counts.prevalence, np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)
+    caught = pi * ndtr(z)
+    precision = caught / (caught + (1.0 - pi) * ndtr(intercept + slope * z))
+    return float(np.sum(half * weights * density * precision))

@@ -1,0 +1,78 @@
+"""How well scores rank positives above negatives: the area under the ROC curve and its parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.roc import roc_curve, roc_hull
+from confide.errors import ParameterError
+
+_LARGEST_EXACT = 2**61  # twice the number of pairs must fit a signed 64-bit integer
+
+
+def auc_score(counts: ScoreCounts) -> float:
+    """The probability that a positive outscores a negative, ties counting half: `U / (n m)`.
+
+    >>> auc_score(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    0.75
+    """
+    positives, negatives = counts.both_classes()
+    return twice_wins(counts) / (2 * positives * negatives)
+
+
+def twice_wins(counts: ScoreCounts) -> float:
+    """Twice the Mann-Whitney statistic: an exact integer where rows were counted."""
+    ours, theirs = counts.positives, counts.negatives
+    if not counts.weighted and counts.total_positives * counts.total_negatives > _LARGEST_EXACT:
+        ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
+    through = np.cumsum(theirs)
+    twice: float = np.dot(ours, 2 * through - theirs).item()
+    return twice
+
+
+def placements(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:
+    """At each score, the share of negatives below a positive there and of positives above a negative there.
+
+    Ties count half. These are DeLong's structural components V10 and V01.
+    """
+    positives, negatives = counts.both_classes()
+    below = (np.cumsum(counts.negatives) - counts.negatives / 2.0) / negatives
+    above = (positives - np.cumsum(counts.positives) + counts.positives / 2.0) / positives
+    return below, above
+
+
+def partial_auc_score(
+    counts: ScoreCounts,
+    *,
+    specificity: tuple[float, float] | None = None,
+    sensitivity: tuple[float, float] | None = None,
+    corrected: bool = False,
+) -> float:
+    """The area under the ROC curve where specificity, or sensitivity, lies in a range.
+
+    Over sensitivities the area lies between the curve and the right edge. `corrected` applies
+    McClish's correction: 1/2 for a useless score, 1 for a perfect one,
+    `(1 + (area - least) / (most - least)) / 2`. The default range is specificity 0.9 to 1.
+
+    References: McClish (1989), Medical Decision Making 9:190; Robin et al. (2011), pROC.
+    """
+    if specificity is not None and sensitivity is not None:
+        raise ParameterError("give specificity or sensitivity, not both")
+    low, high = sensitivity or specificity or (0.9, 1.0)
+    if not 0.0 <= low < high <= 1.0:
+        raise ParameterError(f"a range needs 0 <= low < high <= 1, got ({low!r}, {high!r})")
+    curve = roc_curve(counts)
+    # A useless score's curve is the diagonal; over either range the area under it is the same.
+    if sensitivity is not None:
+        area, least = curve.area_beside(low, high), (high - low) * (1.0 - (low + high) / 2.0)
+    else:
+        area, least = curve.area_between(1.0 - high, 1.0 - low), (high - low) * (1.0 - (low + high) / 2.0)
+    if not corrected:
+        return area
+    return (1.0 + (area - least) / (high - low - least)) / 2.0
+
+
+def hull_auc_score(counts: ScoreCounts) -> float:
+    """The area under the convex hull of the ROC curve; optimistic, as the hull is chosen on the same data."""
+    return roc_hull(counts).area

@@ -1,0 +1,212 @@
+"""The one list of metrics: name, function, and what each needs and promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from confide.counts import ScoreCounts
+from confide.curves.reliability import check_probabilities
+from confide.errors import ParameterError
+from confide.metrics import calibration, precision_recall, ranking, threshold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A number that follows from counts.
+
+    `options` are the keywords that `function` takes beside the counts. `ranks_only` promises that a
+    strictly increasing transformation of the scores changes nothing; `probabilities` means that
+    scores must lie in [0, 1]; `whole_rows` that float weights are refused. `higher_is_better` is
+    None where neither end is best, as for a ratio that should be 1.
+    """
+
+    name: str
+    title: str
+    function: Callable[..., float]
+    higher_is_better: bool | None
+    ranks_only: bool = False
+    probabilities: bool = False
+    whole_rows: bool = False
+    options: tuple[str, ...] = ()
+
+    def __call__(self, counts: ScoreCounts, **options: Any) -> float:
+        """Compute the metric, refusing options that it does not have."""
+        unknown = sorted(set(options) - set(self.options))
+        if unknown:
+            allowed = ", ".join(self.options) or "none"
+            raise ParameterError(f"{self.name} has no option {unknown[0]!r}; its options: {allowed}")
+        return self.function(counts, **options)
+
+
+def _at_threshold(measure: str) -> Callable[..., float]:
+    def score(counts: ScoreCounts, *, threshold: float = 0.5) -> float:
+        value: float = getattr(threshold_module.confusion_matrix(counts, threshold), measure)
+        return value
+
+    return score
+
+
+threshold_module = threshold  # the keyword of the same name hides the module inside the functions
+
+
+def _f_beta(counts: ScoreCounts, *, threshold: float = 0.5, beta: float = 1.0) -> float:
+    return threshold_module.confusion_matrix(counts, threshold).f_beta(beta)
+
+
+def _skew_aware_f(counts: ScoreCounts, *, threshold: float = 0.5, beta: float = 1.0) -> float:
+    return threshold_module.confusion_matrix(counts, threshold).skew_aware_f(beta)
+
+
+def _net_benefit(counts: ScoreCounts, *, threshold: float = 0.5) -> float:
+    check_probabilities(counts)
+    return threshold_module.confusion_matrix(counts, threshold).net_benefit(threshold)
+
+
+def _ranking() -> list[Metric]:
+    ranked = partial(Metric, higher_is_better=True, ranks_only=True)
+    area = ("recall",)
+    found = [
+        ranked(name="auc", title="AUC", function=ranking.auc_score),
+        ranked(
+            name="partial_auc",
+            title="Partial AUC",
+            function=ranking.partial_auc_score,
+            options=("specificity", "sensitivity", "corrected"),
+        ),
+        ranked(name="hull_auc", title="AUC of the convex hull", function=ranking.hull_auc_score),
+        ranked(
+            name="average_precision_minimum",
+            title="Minimum average precision",
+            function=precision_recall.average_precision_minimum,
+            whole_rows=True,
+        ),
+        ranked(name="aucpr_minimum", title="Minimum AUCPR", function=precision_recall.aucpr_minimum, options=area),
+        ranked(
+            name="aucnpr",
+            title="AUCNPR",
+            function=precision_recall.aucnpr_score,
+            options=("estimator", "recall"),
+        ),
+        ranked(
+            name="normalised_average_precision",
+            title="Normalised average precision",
+            function=precision_recall.normalised_average_precision_score,
+            whole_rows=True,
+        ),
+        ranked(name="aucpr", title="AUCPR", function=precision_recall.aucpr_score, options=("estimator", "recall")),
+    ]
+    for estimator in (*precision_recall.ESTIMATORS, "interpolated_thresholds"):
+        function = partial(precision_recall.aucpr_score, estimator=estimator)
+        title = estimator.replace("_", " ").capitalize()
+        found.append(
+            Metric(
+                name=estimator,
+                title=title,
+                function=function,
+                higher_is_better=True,
+                ranks_only=estimator != "binormal",
+                options=area,
+            )
+        )
+    return found
+
+
+def _thresholded() -> list[Metric]:
+    lower_is_better = {"false_positive_rate", "negative_likelihood_ratio"}
+    at = ("threshold",)
+    found = [
+        Metric(
+            name=name,
+            title=name.replace("_", " ").capitalize(),
+            function=_at_threshold(name),
+            higher_is_better=name not in lower_is_better,
+            options=at,
+        )
+        for name in threshold.MEASURES
+    ]
+    both = ("threshold", "beta")
+    return [
+        *found,
+        Metric(name="f_beta", title="F beta", function=_f_beta, higher_is_better=True, options=both),
+        Metric(name="skew_aware_f", title="Skew-aware F", function=_skew_aware_f, higher_is_better=True, options=both),
+        Metric(
+            name="net_benefit",
+            title="Net benefit",
+            function=_net_benefit,
+            higher_is_better=True,
+            probabilities=True,
+            options=at,
+        ),
+        Metric(
+            name="youden_threshold",
+            title="Youden's threshold",
+            function=threshold.youden_threshold,
+            higher_is_better=None,
+        ),
+    ]
+
+
+def _calibration() -> list[Metric]:
+    loss = partial(Metric, higher_is_better=False, probabilities=True)
+    neither = partial(Metric, higher_is_better=None, probabilities=True)
+    return [
+        loss(name="brier", title="Brier score", function=calibration.brier_score),
+        Metric(
+            name="scaled_brier",
+            title="Scaled Brier score",
+            function=calibration.scaled_brier_score,
+            higher_is_better=True,
+            probabilities=True,
+        ),
+        loss(name="log_loss", title="Log loss", function=calibration.log_loss),
+        neither(name="observed_expected", title="Observed : expected", function=calibration.observed_expected_ratio),
+        neither(
+            name="calibration_intercept", title="Calibration intercept", function=calibration.calibration_intercept
+        ),
+        neither(name="calibration_slope", title="Calibration slope", function=calibration.calibration_slope),
+        loss(
+            name="expected_calibration_error",
+            title="Expected calibration error",
+            function=calibration.expected_calibration_error,
+            options=("bins", "binning"),
+        ),
+        loss(
+            name="integrated_calibration_index",
+            title="Integrated calibration index",
+            function=calibration.integrated_calibration_index,
+            options=("span",),
+        ),
+    ]
+
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {metric.name: metric for metric in (*_ranking(), *_thresholded(), *_calibration())}
+)
+
+
+def get_metric(name: str) -> Metric:
+    """Look a metric up by name."""
+    if name in METRICS:
+        return METRICS[name]
+    close = get_close_matches(name, METRICS, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "confide.metric_names() lists them"
+    raise ParameterError(f"no metric is called {name!r}; {hint}")
+
+
+def metric_names() -> tuple[str, ...]:
+    """Return the name of every metric."""
+    return tuple(METRICS)
+
+
+def metric_score(counts: ScoreCounts, name: str, **options: Any) -> float:
+    """Compute a metric by name.
+
+    >>> metric_score(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), "auc")
+    0.75
+    """
+    return get_metric(name)(counts, **options)

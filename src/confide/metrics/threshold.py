@@ -1,0 +1,188 @@
+"""What a threshold does: the confusion matrix and every measure that follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.counts import ScoreCounts
+from confide.curves.operating import operating_points
+from confide.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfusionMatrix:
+    """The four ways in which prediction and label combine, and the measures of Table 2.3.
+
+    A measure whose denominator is zero is NaN.
+    """
+
+    true_positives: float
+    false_positives: float
+    false_negatives: float
+    true_negatives: float
+
+    @property
+    def positives(self) -> float:
+        """All rows that are positive."""
+        return self.true_positives + self.false_negatives
+
+    @property
+    def negatives(self) -> float:
+        """All rows that are negative."""
+        return self.false_positives + self.true_negatives
+
+    @property
+    def total(self) -> float:
+        """All rows."""
+        return self.positives + self.negatives
+
+    @property
+    def prevalence(self) -> float:
+        """The positives' share."""
+        return _ratio(self.positives, self.total)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows labelled correctly."""
+        return _ratio(self.true_positives + self.true_negatives, self.total)
+
+    @property
+    def recall(self) -> float:
+        """The share of positives called positive; sensitivity, true-positive rate."""
+        return _ratio(self.true_positives, self.positives)
+
+    @property
+    def false_positive_rate(self) -> float:
+        """The share of negatives called positive."""
+        return _ratio(self.false_positives, self.negatives)
+
+    @property
+    def specificity(self) -> float:
+        """The share of negatives called negative."""
+        return _ratio(self.true_negatives, self.negatives)
+
+    @property
+    def precision(self) -> float:
+        """The share of those called positive that are; positive predictive value."""
+        return _ratio(self.true_positives, self.true_positives + self.false_positives)
+
+    @property
+    def negative_predictive_value(self) -> float:
+        """The share of those called negative that are."""
+        return _ratio(self.true_negatives, self.true_negatives + self.false_negatives)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean of recall and specificity."""
+        return (self.recall + self.specificity) / 2.0
+
+    @property
+    def youden(self) -> float:
+        """Recall + specificity - 1."""
+        return self.recall + self.specificity - 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return self.f_beta(1.0)
+
+    def f_beta(self, beta: float) -> float:
+        """The mean of precision and recall that weighs recall `beta` times as much."""
+        if not beta > 0.0:
+            raise ParameterError(f"beta must be positive, got {beta!r}")
+        square = beta * beta
+        hits = (1.0 + square) * self.true_positives
+        return _ratio(hits, hits + square * self.false_negatives + self.false_positives)
+
+    def skew_aware_f(self, beta: float = 1.0) -> float:
+        """F of recall and of precision's gain over chance, `(p - pi)/(1 - pi)`; 0 at or below chance.
+
+        For beta = 1 it is `2(p - pi) r / (p - pi + (1 - pi) r)` (dissertation, section 3.4).
+        """
+        if not beta > 0.0:
+            raise ParameterError(f"beta must be positive, got {beta!r}")
+        precision, recall, pi = self.precision, self.recall, self.prevalence
+        if math.isnan(precision) or math.isnan(recall):
+            return math.nan
+        if precision <= pi:
+            return 0.0
+        gain, square = (precision - pi) / (1.0 - pi), beta * beta
+        return (1.0 + square) * gain * recall / (square * gain + recall)
+
+    @property
+    def matthews_correlation(self) -> float:
+        """The correlation of prediction and label."""
+        called = self.true_positives + self.false_positives
+        passed = self.true_negatives + self.false_negatives
+        spread = math.sqrt(called) * math.sqrt(passed) * math.sqrt(self.positives) * math.sqrt(self.negatives)
+        return _ratio(self.true_positives * self.true_negatives - self.false_positives * self.false_negatives, spread)
+
+    @property
+    def positive_likelihood_ratio(self) -> float:
+        """How much a positive call raises the odds of being positive."""
+        return _ratio(self.recall, self.false_positive_rate)
+
+    @property
+    def negative_likelihood_ratio(self) -> float:
+        """How much a negative call changes the odds of being positive."""
+        return _ratio(1.0 - self.recall, self.specificity)
+
+    def net_benefit(self, threshold: float) -> float:
+        """True positives less false positives at the odds of the threshold, per row (Vickers & Elkin 2006)."""
+        if not 0.0 <= threshold < 1.0:
+            raise ParameterError(f"a threshold probability must lie in [0, 1), got {threshold!r}")
+        odds = threshold / (1.0 - threshold)
+        return _ratio(self.true_positives - odds * self.false_positives, self.total)
+
+
+MEASURES = (
+    "accuracy",
+    "recall",
+    "false_positive_rate",
+    "specificity",
+    "precision",
+    "negative_predictive_value",
+    "f1",
+    "balanced_accuracy",
+    "matthews_correlation",
+    "youden",
+    "positive_likelihood_ratio",
+    "negative_likelihood_ratio",
+)
+"""The measures that need nothing but the confusion matrix."""
+
+
+def confusion_matrix(counts: ScoreCounts, threshold: float) -> ConfusionMatrix:
+    """Call `score >= threshold` positive and count.
+
+    >>> matrix = confusion_matrix(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 0.4)
+    >>> matrix.true_positives, matrix.false_positives, matrix.recall
+    (1, 1, 0.5)
+    """
+    if math.isnan(threshold):
+        raise ParameterError("threshold must be a number, got NaN")
+    first = int(np.searchsorted(counts.scores, threshold, side="left"))
+    return ConfusionMatrix(
+        true_positives=counts.positives[first:].sum().item(),
+        false_positives=counts.negatives[first:].sum().item(),
+        false_negatives=counts.positives[:first].sum().item(),
+        true_negatives=counts.negatives[:first].sum().item(),
+    )
+
+
+def youden_threshold(counts: ScoreCounts) -> float:
+    """The threshold with the highest recall + specificity; of several, the highest threshold.
+
+    It is chosen on the same rows, so what it achieves there is optimistic.
+    """
+    positives, negatives = counts.both_classes()
+    points = operating_points(counts)
+    gain = points.true_positives * negatives - points.false_positives * positives
+    return float(points.thresholds[int(np.argmax(gain))])
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator else math.nan

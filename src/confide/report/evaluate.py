@@ -1,0 +1,255 @@
+"""Evaluate: rows or counts in, one frozen value out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide.counts import ScoreCounts
+from confide.errors import DataError, OneClassError, ParameterError, ScoreError
+from confide.intervals.comparison import compare_checked
+from confide.intervals.delong import rank_summary
+from confide.intervals.interval import Estimate, check_level
+from confide.intervals.proportion import logit_interval_of
+from confide.intervals.resample import BOOTSTRAP_POSITIVES
+from confide.metrics import calibration as calibrate
+from confide.metrics.precision_recall import ESTIMATORS, aucnpr_score, aucpr_minimum, aucpr_score
+from confide.metrics.ranking import auc_score
+from confide.metrics.threshold import confusion_matrix, youden_threshold
+from confide.report.model import Areas, Calibration, Evaluation, GroupEvaluation, ModelEvaluation, ThresholdEvaluation
+from confide.sources.rows import Rows
+
+_DEFAULT_THRESHOLD = 0.5
+_FEW_ROWS = 20
+
+
+def evaluate(
+    labels: ArrayLike | ScoreCounts,
+    scores: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    positive: object = None,
+    thresholds: Sequence[float] | None = None,
+    level: float = 0.95,
+) -> Evaluation:
+    """Evaluate one score, or compare several on the same rows.
+
+    `scores` is an array, or a mapping from each model's name to its array; a `ScoreCounts` alone is
+    evaluated too. `thresholds` are decision thresholds (`score >= threshold` is positive); by default
+    0.5 where all scores are probabilities.
+
+    >>> evaluate([0, 0, 1, 0, 1, 1], [0.1, 0.4, 0.35, 0.2, 0.8, 0.9]).models[0].auc.value
+    0.8888888888888888
+    """
+    if isinstance(labels, ScoreCounts):
+        for name, given in (("scores", scores), ("weights", weights), ("groups", groups), ("positive", positive)):
+            if given is not None:
+                raise ParameterError(f"{name} cannot be given beside a ScoreCounts; give the labels instead")
+        return evaluate_counts(labels, thresholds=thresholds, level=level)
+    if scores is None:
+        raise ParameterError("scores are needed with labels; or give one ScoreCounts")
+    named = dict(scores) if isinstance(scores, Mapping) else {"score": scores}
+    if not named:
+        raise ParameterError("scores must hold at least one model")
+    rows = Rows.checked(labels, list(named), list(named.values()), weights=weights, groups=groups, positive=positive)
+    return evaluate_rows(rows, thresholds=thresholds, level=level)
+
+
+def evaluate_counts(
+    counts: ScoreCounts,
+    *,
+    rows: int | None = None,
+    name: str = "score",
+    thresholds: Sequence[float] | None = None,
+    level: float = 0.95,
+) -> Evaluation:
+    """Evaluate one score from its counts; `rows` is needed only where counts are weights."""
+    positives, negatives = counts.both_classes()
+    models = (_evaluate_model(name, counts, thresholds, level),)
+    total = rows if rows is not None else int(positives + negatives)
+    return _evaluation(total, counts, models, level=level)
+
+
+def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, level: float = 0.95) -> Evaluation:
+    """Evaluate every column of scores, compare them pairwise, and evaluate each group."""
+    check_level(level)
+    counts = rows.counts()
+    counts[0].both_classes()
+    models = tuple(_evaluate_model(name, c, thresholds, level) for name, c in zip(rows.names, counts, strict=True))
+    joint = None
+    if len(models) > 1 and min(counts[0].both_classes()) > 1:
+        joint = compare_checked(rows.labels, rows.names, rows.scores, rows.weights, level=level)
+    return _evaluation(
+        len(rows),
+        counts[0],
+        models,
+        level=level,
+        comparisons=() if joint is None else joint.differences,
+        joint=joint if len(models) > 2 else None,
+        groups=tuple(_evaluate_group(name, part, thresholds, level) for name, part in rows.by_group()),
+    )
+
+
+def _evaluation(rows: int, counts: ScoreCounts, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:
+    groups: tuple[GroupEvaluation, ...] = parts.get("groups", ())
+    return Evaluation(
+        rows=rows,
+        positives=counts.total_positives,
+        negatives=counts.total_negatives,
+        weighted=counts.weighted,
+        models=models,
+        warnings=tuple(_warnings(counts, models, groups)),
+        assumptions=tuple(_assumptions(counts, models, bool(parts.get("comparisons")))),
+        **parts,
+    )
+
+
+def _evaluate_group(name: str, rows: Rows, thresholds: Sequence[float] | None, level: float) -> GroupEvaluation:
+    counts = rows.counts()
+    models: tuple[ModelEvaluation, ...] = ()
+    if min(counts[0].total_positives, counts[0].total_negatives) > 0:
+        models = tuple(
+            _evaluate_model(score, c, thresholds, level) for score, c in zip(rows.names, counts, strict=True)
+        )
+    return GroupEvaluation(
+        group=name,
+        rows=len(rows),
+        positives=counts[0].total_positives,
+        negatives=counts[0].total_negatives,
+        models=models,
+    )
+
+
+def _evaluate_model(
+    name: str, counts: ScoreCounts, thresholds: Sequence[float] | None, level: float
+) -> ModelEvaluation:
+    aucpr = Areas(tuple((estimator, aucpr_score(counts, estimator=estimator)) for estimator in ESTIMATORS))
+    average_precision = aucpr["average_precision"]
+    probabilities = counts.probabilities
+    if thresholds is None:
+        thresholds = (_DEFAULT_THRESHOLD,) if probabilities else ()
+    return ModelEvaluation(
+        score=name,
+        auc=_auc(counts, level),
+        average_precision=Estimate(
+            value=average_precision,
+            interval=logit_interval_of(average_precision, counts.total_positives, level=level),
+        ),
+        aucpr=aucpr,
+        aucpr_minimum=aucpr_minimum(counts),
+        aucnpr=aucnpr_score(counts),
+        brier=calibrate.brier_score(counts) if probabilities else None,
+        scaled_brier=calibrate.scaled_brier_score(counts) if probabilities else None,
+        log_loss=calibrate.log_loss(counts) if probabilities else None,
+        observed_expected=calibrate.observed_expected_ratio(counts) if probabilities else None,
+        calibration=_calibration(counts) if probabilities else None,
+        thresholds=tuple(_at_threshold(counts, threshold) for threshold in thresholds),
+        youden=_at_threshold(counts, youden_threshold(counts)),
+        counts=counts,
+    )
+
+
+def _auc(counts: ScoreCounts, level: float) -> Estimate:
+    check_level(level)
+    try:
+        summary = rank_summary(counts)
+    except OneClassError:
+        raise
+    except DataError:  # one row of a class has a value, but no variance
+        return Estimate(value=auc_score(counts))
+    return Estimate(
+        value=summary.auc,
+        standard_error=float(np.sqrt(summary.auc_variance)),
+        interval=summary.auc_interval(level=level),
+    )
+
+
+def _calibration(counts: ScoreCounts) -> Calibration:
+    return Calibration(
+        intercept=_or_none(calibrate.calibration_intercept, counts),
+        slope=_or_none(calibrate.calibration_slope, counts),
+        expected_calibration_error=calibrate.expected_calibration_error(counts),
+        integrated_calibration_index=calibrate.integrated_calibration_index(counts),
+    )
+
+
+def _or_none(function: Callable[[ScoreCounts], float], counts: ScoreCounts) -> float | None:
+    try:
+        value = function(counts)
+    except ScoreError:  # scores of exactly 0 or 1
+        return None
+    return None if np.isnan(value) else value
+
+
+def _at_threshold(counts: ScoreCounts, threshold: float) -> ThresholdEvaluation:
+    matrix = confusion_matrix(counts, threshold)
+    meaningful = counts.probabilities and 0.0 <= threshold < 1.0
+    return ThresholdEvaluation(
+        threshold=float(threshold),
+        matrix=matrix,
+        net_benefit=matrix.net_benefit(threshold) if meaningful else None,
+    )
+
+
+def _warnings(
+    counts: ScoreCounts, models: tuple[ModelEvaluation, ...], groups: tuple[GroupEvaluation, ...]
+) -> list[str]:
+    found = []
+    smaller = min(counts.total_positives, counts.total_negatives)
+    if smaller < _FEW_ROWS:
+        found.append(f"A class has fewer than {_FEW_ROWS} rows: every interval here is a rough guide only.")
+    if smaller < BOOTSTRAP_POSITIVES:
+        found.append(
+            f"A class has fewer than {BOOTSTRAP_POSITIVES} rows: the bands around the curves, which come from the "
+            "bootstrap, are narrower than they should be. The intervals in the tables do not use it."
+        )
+    if counts.weighted:
+        found.append(
+            "Weights are not whole numbers. Intervals take a weight as repetitions of a row; if they are sampling "
+            "weights, intervals are too narrow. Bands need whole rows and are not drawn."
+        )
+    for model in models:
+        if model.auc.value in (0.0, 1.0):
+            found.append(f"{model.score} separates the classes completely: its DeLong variance is zero.")
+        if model.calibration is not None and model.calibration.slope is None:
+            found.append(
+                f"{model.score} has no calibration slope: some scores are exactly 0 or 1, whose log-odds are "
+                "infinite, or the scores separate the classes."
+            )
+        if model.counts.probabilities and (model.counts.scores[0] <= 0.0 or model.counts.scores[-1] >= 1.0):
+            found.append(f"{model.score} has scores of exactly 0 or 1; log loss moves them inwards by 2e-16.")
+    if any(not group.models for group in groups):
+        found.append("Some groups have one class only: ranking cannot be judged there.")
+    prevalences = [group.prevalence for group in groups if group.models]
+    if prevalences and max(prevalences) > min(prevalences):
+        found.append(
+            "Groups differ in prevalence, and with it in the lowest possible AUCPR: compare AUCNPR between groups, "
+            "not average precision."
+        )
+    return found
+
+
+def _assumptions(counts: ScoreCounts, models: tuple[ModelEvaluation, ...], compared: bool) -> list[str]:
+    found = [
+        "Rows are independent of each other. Several rows of one person make every interval too narrow.",
+        "A score at or above the threshold is called positive. Tied scores count half in AUC and are called positive "
+        "together in average precision.",
+        "AUC: DeLong's variance, interval on the log-odds scale.",
+        "Average precision: logit interval with the number of positives as sample size, which holds its level where "
+        "bootstrap and cross-validation do not.",
+        "Youden's threshold was chosen on these rows: what it achieves here is optimistic.",
+    ]
+    if compared:
+        found.append("Models are compared on the same rows by the paired DeLong test.")
+    if any(model.calibration is not None for model in models):
+        found.append(
+            "Calibration intercept: log-odds shift with the slope fixed at 1. Slope: logistic regression on the "
+            "score's log-odds. ECE: ten bins of equal width. ICI: mean distance to the smooth curve, span 0.75."
+        )
+    if any(model.calibration is None for model in models):
+        found.append("Scores outside [0, 1] are not probabilities: calibration and decision curves are left out.")
+    return found

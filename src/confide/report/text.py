@@ -1,0 +1,58 @@
+"""The evaluation on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from confide.report.model import Evaluation
+from confide.report.tables import Table, amount, number, tables
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PLAIN_WIDTH = 110
+
+
+def print_text(evaluation: Evaluation, console: Console) -> None:
+    """Print the tables, then what to be careful with."""
+    console.print(summary(evaluation), highlight=False)
+    for table in tables(evaluation):
+        console.print()
+        _print_table(table, console)
+    for warning in evaluation.warnings:
+        console.print()
+        console.print(f"Note: {warning}", highlight=False)
+
+
+def plain_text(evaluation: Evaluation) -> str:
+    """Return what `print_text` prints, without colours."""
+    import io
+
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    print_text(evaluation, Console(file=buffer, width=_PLAIN_WIDTH, color_system=None))
+    return buffer.getvalue()
+
+
+def summary(evaluation: Evaluation) -> str:
+    """Say in one line what was evaluated."""
+    weighted = " (weighted)" if evaluation.weighted else ""
+    return (
+        f"{amount(evaluation.rows)} rows: {amount(evaluation.positives)} positive, "
+        f"{amount(evaluation.negatives)} negative{weighted}, prevalence {number(evaluation.prevalence)}"
+    )
+
+
+def _print_table(table: Table, console: Console) -> None:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for position, name in enumerate(table.head):
+        drawn.add_column(name, justify="left" if position == 0 or name == "score" else "right", overflow="fold")
+    for row in table.body:
+        drawn.add_row(*row)
+    console.print(drawn)
+    if table.note:
+        console.print(table.note, highlight=False, style="dim")

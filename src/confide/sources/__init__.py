@@ -1,0 +1,1 @@
+"""Where rows come from: arrays, dataframes, files and tables, all counted to the same statistic."""

@@ -1,0 +1,119 @@
+"""Rows given as NumPy arrays, or anything that becomes one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.counts import CountArray, FloatArray, ScoreCounts, merge_counts
+from confide.errors import ParameterError, ScoreError, WeightError
+from confide.sources.labels import binary_labels, one_dimensional
+
+COMPILED_FROM_ROWS = 500_000
+"""From this many rows the compiled kernel is faster, even with numba's import."""
+
+
+def count_arrays(
+    labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *, positive: object = None
+) -> ScoreCounts:
+    """Count rows: `labels` of two values, finite `scores`, positive `weights` if any."""
+    label, score, weight = checked_rows(labels, scores, weights, positive=positive)
+    return count_checked(label, score, weight)
+
+
+def checked_rows(
+    labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *, positive: object = None
+) -> tuple[NDArray[np.bool_], FloatArray, CountArray | None]:
+    """Validate rows and bring them to boolean labels, float64 scores and numeric weights."""
+    score = checked_scores(scores)
+    label = binary_labels(labels, positive)
+    weight = None if weights is None else checked_weights(weights)
+    for name, array in (("labels", label), ("weights", weight)):
+        if array is not None and array.size != score.size:
+            raise ParameterError(f"{name} and scores differ in length; give one of each for every row")
+    return label, score, weight
+
+
+def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountArray | None = None) -> ScoreCounts:
+    """Count rows that were validated already."""
+    if weights is None and scores.size >= COMPILED_FROM_ROWS:
+        from confide.kernels.rows import count_rows
+
+        return _frozen(*count_rows(labels.view(np.uint8), scores))
+    of_positives = _runs(scores[labels], None if weights is None else weights[labels])
+    of_negatives = _runs(scores[~labels], None if weights is None else weights[~labels])
+    nothing = [np.zeros_like(of_positives[1]), np.zeros_like(of_negatives[1])]
+    return _frozen(
+        *merge_counts([of_positives[0], of_negatives[0]], [of_positives[1], nothing[1]], [nothing[0], of_negatives[1]])
+    )
+
+
+def checked_scores(scores: ArrayLike) -> FloatArray:
+    """Return scores as finite float64; minus zero becomes zero."""
+    raw = one_dimensional(scores, "scores", ScoreError)
+    array = _as_float(raw, "scores", ScoreError)
+    if not _all_finite(array):
+        raise ScoreError("scores must be finite; remove or replace missing, NaN and infinite scores first")
+    return array
+
+
+def checked_weights(weights: ArrayLike) -> CountArray:
+    """Return weights as positive finite numbers, integers kept as integers."""
+    raw = one_dimensional(weights, "weights", WeightError)
+    array: CountArray = raw.astype(np.int64) if raw.dtype.kind in "iu" else _as_float(raw, "weights", WeightError)
+    if not np.isfinite(array).all():
+        raise WeightError("weights must be finite; remove or replace missing, NaN and infinite weights first")
+    if (array < 0).any():
+        raise WeightError("weights must not be negative, as a weight counts rows; correct or remove those rows")
+    if (array == 0).any():
+        raise WeightError("some weights are zero; remove those rows, since they stand for nobody")
+    return array
+
+
+def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[WeightError]) -> FloatArray:
+    if raw.dtype.kind == "O" and any(value is None for value in raw):
+        raise error(f"some {name} are missing; remove those rows or fill them in, then try again")
+    # NumPy would read numbers out of texts and days out of dates: neither is meant as a score.
+    readable = raw.dtype.kind in "biuf" or (raw.dtype.kind == "O" and not any(isinstance(v, str) for v in raw))
+    try:
+        if readable:
+            return np.ascontiguousarray(raw, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass  # the error would quote the value that cannot be read
+    raise error(f"{name} must be numbers; check that this is the right column")
+
+
+def _all_finite(array: FloatArray) -> bool:
+    if array.size >= COMPILED_FROM_ROWS:
+        from confide.kernels.rows import finite_range
+
+        return finite_range(array) is not None
+    return bool(np.isfinite(array).all())
+
+
+def _runs(scores: FloatArray, weights: CountArray | None) -> tuple[FloatArray, CountArray]:
+    """Distinct sorted scores of one class with the weight at each."""
+    if not scores.size:
+        return scores, np.empty(0, dtype=np.int64 if weights is None else weights.dtype)
+    if weights is None:
+        ordered = np.sort(scores) + 0.0  # minus zero and zero are one score
+        starts = _starts(ordered)
+        return ordered[starts], np.diff(starts, append=ordered.size)
+    order = np.lexsort((weights, scores))  # a fixed order of addition, whatever the order of rows
+    ordered = scores[order] + 0.0
+    starts = _starts(ordered)
+    return ordered[starts], np.add.reduceat(weights[order], starts)
+
+
+def _starts(ordered: FloatArray) -> NDArray[np.int64]:
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+
+
+def _frozen(scores: FloatArray, positives: CountArray, negatives: CountArray) -> ScoreCounts:
+    for array in (scores, positives, negatives):
+        if isinstance(array.base, np.ndarray):
+            array.base.flags.writeable = False
+        array.flags.writeable = False
+    return ScoreCounts(scores, positives, negatives)

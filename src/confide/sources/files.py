@@ -1,0 +1,130 @@
+"""Files as tables: CSV, JSON lines and Parquet, plain or gzipped, read by DuckDB inside this process."""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import shutil
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from confide.errors import UnreadableError, UsageError
+
+_READERS = {
+    ".csv": "read_csv",
+    ".tsv": "read_csv",
+    ".parquet": "read_parquet",
+    ".pq": "read_parquet",
+    ".jsonl": "read_json",
+    ".ndjson": "read_json",
+    ".json": "read_json",
+}
+# Types are decided from the whole file: a late odd value must be neither rounded nor fail. Of text only
+# numbers are read as such: "yes", "T" and dates stay what was written.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "read_csv": {"header": True, "sample_size": -1, "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"]},
+    "read_json": {"sample_size": -1, "convert_strings_to_integers": False, "maximum_depth": 2},
+    "read_parquet": {},
+}
+
+
+def open_file(path: str | Path) -> Any:
+    """Open a file as an Ibis table; `-` reads CSV, JSON lines or Parquet from standard input."""
+    import duckdb
+
+    file = _spooled_input() if str(path) == "-" else Path(path)
+    reader, packed = _reader(file, path)
+    if packed:
+        _check_gzip(file, path)
+    connection = _connection()
+    try:
+        table = getattr(connection, reader)(_literally(file), **_OPTIONS[reader])
+        # Text is parsed once and kept in columns; Parquet is read again as needed.
+        table = table if reader == "read_parquet" else table.cache()
+    except duckdb.Error as error:
+        # DuckDB quotes the line that it could not read, which may be somebody's data.
+        raise UnreadableError(
+            f"{path} cannot be read as {reader.removeprefix('read_').upper()} ({type(error).__name__}); "
+            "check that it is complete and that its ending says what it is"
+        ) from None
+    if reader == "read_json" and list(table.columns) == ["json"]:
+        raise UnreadableError(f"{path} has no rows with named values; check that it holds one JSON object a line")
+    return table
+
+
+def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
+    """Which of DuckDB's readers a file needs, by its ending, and whether it is gzipped."""
+    if file.is_dir():
+        raise UsageError(f"{given} is a folder; give a file")
+    if not file.exists():
+        raise UsageError(f"{given} does not exist; check the path")
+    if file.stat().st_size == 0:
+        raise UnreadableError(f"{given} is empty; give a file with a header and rows")
+    endings = [suffix.lower() for suffix in file.suffixes]
+    packed = bool(endings) and endings[-1] == ".gz"
+    ending = endings[-2 if packed else -1] if len(endings) > packed else ""
+    if ending not in _READERS or (packed and _READERS[ending] == "read_parquet"):
+        raise UsageError(
+            f"{given}: the ending must be one of {', '.join(_READERS)}, or .gz after one of those that are text"
+        )
+    return _READERS[ending], packed
+
+
+def _check_gzip(file: Path, given: str | Path) -> None:
+    """Unpack once to the end: DuckDB reads half of a download as if it were all of it."""
+    try:
+        with gzip.open(file) as stream:
+            while stream.read(1 << 20):
+                pass
+    except (OSError, EOFError, zlib.error):
+        raise UnreadableError(f"{given} is not a complete gzip file; check that it arrived whole") from None
+
+
+def _literally(file: Path) -> str:
+    """Write a path so that DuckDB takes it for this file, not for a pattern."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
+
+
+def _connection() -> Any:
+    import ibis
+
+    spill = tempfile.mkdtemp(prefix="confide-")
+    atexit.register(shutil.rmtree, spill, ignore_errors=True)
+    connection = ibis.duckdb.connect(temp_directory=spill)
+    limit = _memory_limit()
+    if limit is not None:
+        connection.raw_sql(f"SET memory_limit = '{limit // 2**20}MiB'")
+    return connection
+
+
+def _memory_limit() -> int | None:
+    """A third of what this process may use, where it may use less than the machine has."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    set_limits = [limit for limit in limits if limit != resource.RLIM_INFINITY]
+    return min(set_limits) // 3 if set_limits else None
+
+
+def _spooled_input() -> Path:
+    """Copy standard input to a temporary file whose ending says what it holds."""
+    content = sys.stdin.buffer.read()
+    if not content.strip():
+        raise UnreadableError("standard input is empty; pipe a file with a header and rows")
+    ending = ".csv"
+    if content[:4] == b"PAR1":
+        ending = ".parquet"
+    elif content.lstrip()[:1] == b"{":
+        ending = ".jsonl"
+    if content[:2] == b"\x1f\x8b":
+        ending = ".csv.gz"
+    folder = tempfile.mkdtemp(prefix="confide-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = Path(folder) / f"input{ending}"
+    file.write_bytes(content)
+    return file

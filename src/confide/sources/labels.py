@@ -1,0 +1,142 @@
+"""Which of two label values is the positive one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import DataError, LabelError, OneClassError, ParameterError
+
+# Pairs whose meaning nobody disputes: (negative, positive), compared as text in lower case.
+_WELL_KNOWN = (("0", "1"), ("-1", "1"), ("false", "true"))
+
+
+def positive_value(values: Sequence[Any], positive: object = None) -> Any:
+    """Return the member of `values`, the distinct labels, that is the positive class.
+
+    0/1, -1/1 and false/true are understood; of other labels the positive one must be named. A name
+    given as text matches a value that is written so, and a number matches an equal number.
+    """
+    if any(is_missing(value) for value in values):
+        raise LabelError("some labels are missing; remove those rows or fill them in, then try again")
+    if len(values) > 2:
+        raise LabelError(
+            "labels have more than two values, and a binary classifier needs exactly two; "
+            "check the label column, or make it two values first"
+        )
+    if positive is None:
+        chosen = _well_known(values)
+    else:
+        chosen = next((value for value in values if _same(value, positive)), None)
+        if chosen is None:
+            raise ParameterError(f"no row has the positive label {positive!r}; {_near(values, positive)}")
+    if len(values) < 2:
+        raise OneClassError(
+            "all rows have the same label, so a classifier cannot be evaluated; "
+            "check the label column, or add rows of the other class"
+        )
+    if chosen is None:
+        raise LabelError(
+            "labels are two values other than 0/1, -1/1 or false/true; "
+            "say which is the positive one (--positive VALUE, or positive=... in Python)"
+        )
+    return chosen
+
+
+def binary_labels(labels: object, positive: object = None) -> NDArray[np.bool_]:
+    """Turn an array of two label values into booleans."""
+    array = one_dimensional(labels, "labels", LabelError)
+    if array.size == 0:
+        raise LabelError("there are no rows; give at least one row of each class")
+    if array.dtype.kind in "biu" and positive is None:
+        return _from_integers(array)
+    values = _distinct(array)
+    chosen = positive_value(values, positive)
+    return np.asarray(array == chosen, dtype=np.bool_)
+
+
+def _from_integers(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Decide the usual case, integers or booleans, without sorting."""
+    low, high = array.min().item(), array.max().item()
+    between = high - low > 1 and bool(((array != low) & (array != high)).any())
+    values = [low] if low == high else [low, high]
+    chosen = positive_value([*values, low + 1] if between else values)
+    if (low, high) == (0, 1) and array.itemsize == 1:
+        return np.ascontiguousarray(array).view(np.bool_)
+    return np.asarray(array == chosen, dtype=np.bool_)
+
+
+def _distinct(array: NDArray[Any]) -> list[Any]:
+    """Up to three distinct values, and a missing one if there is any."""
+    if array.dtype.kind == "f":
+        if np.isnan(array).any():
+            return [float("nan")]
+        found: list[Any] = [array[0].item()]
+        for _ in range(2):
+            others = array[~np.isin(array, found)]
+            if not others.size:
+                break
+            found.append(others[0].item())
+        return found
+    seen: dict[Any, None] = {}
+    for value in array.tolist():
+        if value not in seen:
+            seen[value] = None
+            if len(seen) > 2 or is_missing(value):
+                break
+    return sorted(seen, key=is_missing, reverse=True)
+
+
+def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArray[Any]:
+    """Return values as an array with one dimension and nothing masked."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths inside a list
+        raise ParameterError(f"{name} must be one-dimensional; give one value for each row") from None
+    if array.ndim != 1:
+        raise ParameterError(
+            f"{name} must be one-dimensional, got {array.ndim} dimensions; give one value for each row"
+        )
+    if np.ma.is_masked(values):
+        raise error(f"some {name} are missing; remove those rows or fill them in, then try again")
+    return array
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas' NA is neither equal to itself nor not
+        return True
+
+
+def _well_known(values: Sequence[Any]) -> Any:
+    texts = [_text(value) for value in values]
+    for negative, positive in _WELL_KNOWN:
+        if set(texts) <= {negative, positive} and positive in texts:
+            return values[texts.index(positive)]
+    return None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip().lower()
+
+
+def _same(value: object, wanted: object) -> bool:
+    if value == wanted or str(value) == str(wanted):
+        return True
+    try:
+        return not isinstance(value, str) and float(value) == float(wanted)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return isinstance(value, bool) and _text(value) == _text(wanted)
+
+
+def _near(values: Sequence[Any], positive: object) -> str:
+    if any(_text(value) == _text(positive) for value in values):
+        return "labels are compared exactly, and one differs only in letter case or spaces; correct the spelling"
+    return "labels are compared exactly, letter case included: check the spelling and the label column"

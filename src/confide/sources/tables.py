@@ -1,0 +1,239 @@
+"""Rows in a table that an engine holds: counted there when distinct scores are few, streamed when many.
+
+Any Ibis table works: DuckDB over files, PostgreSQL, Spark, ... One query looks at the columns (how
+many rows, anything missing, how many distinct scores); then either the engine groups by score and
+sends one row for each, or it streams the columns that are needed to the counting kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import CountArray, FloatArray, ScoreCounts
+from confide.errors import (
+    ColumnError,
+    ConfideError,
+    DataError,
+    LabelError,
+    ParameterError,
+    ScoreError,
+    UnreadableError,
+    WeightError,
+)
+from confide.sources.arrays import count_checked
+from confide.sources.labels import positive_value
+from confide.sources.rows import Rows, group_name
+
+_FEW_DISTINCT_SHARE = 0.1
+_BATCH_ROWS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTable:
+    """Counts, and the number of rows they stand for."""
+
+    counts: ScoreCounts
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A table whose columns were looked at: `label` is 0/1, the others numbers that are present."""
+
+    table: Any
+    rows: int
+    distinct: int
+    integer_weights: bool
+
+
+def count_table(
+    table: Any, *, label: str, score: str, weight: str | None = None, positive: object = None
+) -> CountedTable:
+    """Count an Ibis table, or the file at a path, by score."""
+    with _discreet(table):
+        checked = _look(as_table(table), label=label, scores=[score], weight=weight, positive=positive)
+        if checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows:
+            return CountedTable(_count_in_engine(checked, weight is not None), checked.rows)
+        rows = _stream(checked, [score], weight is not None, None)
+    return CountedTable(count_checked(rows.labels, rows.scores[0], rows.weights), checked.rows)
+
+
+def table_rows(
+    table: Any,
+    *,
+    label: str,
+    scores: Sequence[str],
+    weight: str | None = None,
+    group: str | None = None,
+    positive: object = None,
+) -> Rows:
+    """Bring the needed columns of a table into memory, row by row."""
+    with _discreet(table):
+        checked = _look(as_table(table), label=label, scores=scores, weight=weight, positive=positive, group=group)
+        return _stream(checked, scores, weight is not None, group)
+
+
+@contextmanager
+def _discreet(source: Any) -> Iterator[None]:
+    """Turn an engine's error into ours: engines quote the values that they stumble over."""
+    try:
+        yield
+    except (ConfideError, MemoryError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        if isinstance(source, str | Path):
+            raise UnreadableError(f"{source} cannot be read to its end ({kind}); check that it is complete") from None
+        raise DataError(f"the engine could not count the table ({kind}); check the query that makes it") from None
+
+
+def as_table(source: Any) -> Any:
+    """Return an Ibis table: the one given, or one that reads the file at a path."""
+    if isinstance(source, str | Path):
+        from confide.sources.files import open_file
+
+        return open_file(source)
+    if not hasattr(source, "to_pyarrow_batches"):
+        raise ParameterError(
+            f"a {type(source).__name__} is not an Ibis table or a path; "
+            "use ScoreCounts.from_frame for dataframes and from_arrays for arrays"
+        )
+    return source
+
+
+def _look(
+    table: Any,
+    *,
+    label: str,
+    scores: Sequence[str],
+    weight: str | None,
+    positive: object,
+    group: str | None = None,
+) -> _Checked:
+    """Check the columns in one query, then name them label, score0, ..., weight, group."""
+    import ibis
+
+    known = list(table.columns)
+    for name in [label, *scores, *(extra for extra in (weight, group) if extra is not None)]:
+        if name not in known:
+            raise ColumnError.unknown(name, known)
+    labels = _label_values(table, label)
+    for name, error in [*((s, ScoreError) for s in scores), *([(weight, WeightError)] if weight else [])]:
+        if not table[name].type().is_numeric() and not table[name].type().is_boolean():
+            raise error(f"column {name!r} does not hold numbers; check that it is the right column")
+    columns: dict[str, Any] = {
+        "label": (table[label] == ibis.literal(positive_value(labels, positive), type=table[label].type())),
+        **{f"score{i}": table[name].cast("float64") for i, name in enumerate(scores)},
+    }
+    whole = weight is None or table[weight].type().is_integer()
+    if weight is not None:
+        columns["weight"] = table[weight].cast("int64" if whole else "float64")
+    if group is not None:
+        columns["group"] = table[group]
+    named = table.select(**columns)
+    summary = _summary(named, len(scores), weight is not None)
+    _refuse_bad(summary, scores, weight)
+    return _Checked(named.mutate(label=named.label.cast("int8")), summary["rows"], summary["distinct"], whole)
+
+
+def _label_values(table: Any, label: str) -> list[Any]:
+    """Up to three distinct labels, as Python values."""
+    found = table.select(value=table[label]).distinct().limit(4).to_pyarrow()
+    if found.num_rows == 0:
+        raise DataError("the table has no rows; check the file or the query that made it")
+    values: list[Any] = found.column("value").to_pylist()
+    if any(value is None for value in values):
+        raise LabelError(f"column {label!r} has missing labels; remove those rows or fill them in, then try again")
+    return values
+
+
+def _summary(table: Any, scores: int, weighted: bool) -> dict[str, Any]:
+    import ibis
+
+    zero = ibis.literal(0)
+    aggregates: dict[str, Any] = {"rows": table.count(), "distinct": table.score0.approx_nunique()}
+    for i in range(scores):
+        column = table[f"score{i}"]
+        bad = column.isnull() | column.isnan() | column.isinf()
+        aggregates[f"bad{i}"] = bad.ifelse(1, zero).sum()
+    if weighted:
+        column = table.weight
+        bad = column.isnull() if column.type().is_integer() else column.isnull() | column.isnan() | column.isinf()
+        aggregates["bad_weight"] = bad.ifelse(1, zero).sum()
+        aggregates["least_weight"] = column.min()
+    row = table.aggregate(**aggregates).to_pyarrow().to_pylist()[0]
+    return dict(row)
+
+
+def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | None) -> None:
+    for i, name in enumerate(scores):
+        if summary[f"bad{i}"]:
+            raise ScoreError(
+                f"column {name!r} has scores that are missing, NaN or infinite; remove or replace them first"
+            )
+    if weight is not None:
+        if summary["bad_weight"]:
+            raise WeightError(f"column {weight!r} has weights that are missing, NaN or infinite; replace them first")
+        if summary["least_weight"] < 0:
+            raise WeightError(
+                f"column {weight!r} has negative weights; correct or remove those rows, as a weight counts rows"
+            )
+        if summary["least_weight"] == 0:
+            raise WeightError(f"column {weight!r} has weights of zero; remove those rows, since they stand for nobody")
+
+
+def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
+    table = checked.table
+    score = table.score0 + 0.0  # minus zero and zero are one score
+    if not weighted:
+        grouped = table.group_by(score=score).aggregate(ours=table.label.sum(), all=table.count())
+        found = grouped.to_pyarrow()
+        ours, every = _column(found, "ours", np.int64), _column(found, "all", np.int64)
+        theirs = every - ours
+    else:
+        positive, kind = table.label == 1, np.int64 if checked.integer_weights else np.float64
+        grouped = table.group_by(score=score).aggregate(
+            ours=positive.ifelse(table.weight, 0).sum(), theirs=positive.ifelse(0, table.weight).sum()
+        )
+        found = grouped.to_pyarrow()
+        ours, theirs = _column(found, "ours", kind), _column(found, "theirs", kind)
+    scores = _column(found, "score", np.float64)
+    order = np.argsort(scores)
+    return ScoreCounts(scores[order], ours[order], theirs[order])
+
+
+def _column(table: Any, name: str, kind: type) -> NDArray[Any]:
+    return np.asarray(table.column(name).to_numpy()).astype(kind)
+
+
+def _stream(checked: _Checked, names: Sequence[str], weighted: bool, group: str | None) -> Rows:
+    """Fill arrays of known length from batches, so that nothing is held twice."""
+    labels = np.empty(checked.rows, dtype=np.bool_)
+    scores: tuple[FloatArray, ...] = tuple(np.empty(checked.rows) for _ in names)
+    weights: CountArray | None = None
+    if weighted:
+        weights = np.empty(checked.rows, dtype=np.int64 if checked.integer_weights else np.float64)
+    groups = np.empty(checked.rows, dtype=object) if group is not None else None
+    filled = 0
+    for batch in checked.table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
+        part = slice(filled, filled + batch.num_rows)
+        if part.stop > checked.rows:
+            raise DataError("the table changed while it was read; try again when nobody writes to it")
+        labels[part] = batch.column("label").to_numpy(zero_copy_only=False)
+        for i, column in enumerate(scores):
+            column[part] = batch.column(f"score{i}").to_numpy(zero_copy_only=False)
+        if weights is not None:
+            weights[part] = batch.column("weight").to_numpy(zero_copy_only=False)
+        if groups is not None:
+            groups[part] = [group_name(value) for value in batch.column("group").to_pylist()]
+        filled = part.stop
+    if filled != checked.rows:
+        raise DataError("the table changed while it was read; try again when nobody writes to it")
+    return Rows(labels, tuple(names), scores, weights, groups)

@@ -1,0 +1,172 @@
+"""Imports point one way along the data's journey, and third parties stay in their rooms."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import confide
+
+PACKAGE = Path(confide.__file__).parent
+
+# A part may import parts of a lower layer, and itself. Parts of one layer do not know each other.
+LAYERS = (
+    {"errors", "examples"},
+    {"counts"},
+    {"grid"},
+    {"kernels"},
+    {"curves", "sources"},
+    {"metrics"},
+    {"intervals"},
+    {"report"},
+    {"cli"},
+    {"__main__"},
+)
+RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
+
+# Constructors that live on the value but are made from its sources: inside functions, and nowhere else.
+LAZY_CONSTRUCTORS = {
+    ("counts", "confide.sources.arrays"),
+    ("counts", "confide.sources.frames"),
+    ("counts", "confide.sources.tables"),
+}
+
+ROOMS = {
+    "ibis": {"sources"},
+    "duckdb": {"sources"},
+    "pyarrow": {"sources"},
+    "narwhals": {"sources"},
+    "matplotlib": {"report"},
+    "numba": {"kernels"},
+    "typer": {"cli"},
+    "rich": {"cli", "report"},
+    "sklearn": set(),
+    "pandas": set(),
+    "polars": set(),
+    "statsmodels": set(),
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module: by which file, in which part, and whether at run time and at the top."""
+
+    file: str
+    part: str
+    module: str
+    typing_only: bool
+    top: bool
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0].removesuffix(".py")
+
+
+def imports_in(source: str, file: str, part: str) -> Iterator[Import]:
+    def visit(node: ast.AST, typing_only: bool, top: bool) -> Iterator[Import]:
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield Import(file, part, name.name, typing_only, top)
+        elif isinstance(node, ast.ImportFrom):
+            prefix = "." * node.level + (node.module or "")
+            for name in node.names:
+                # `from confide.sources import arrays` imports a module too.
+                deeper = prefix in ("confide", "confide.metrics", "confide.sources") or node.level > 0
+                yield Import(file, part, f"{prefix}.{name.name}" if deeper else prefix, typing_only, top)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for statement in node.body:
+                yield from visit(statement, True, top)
+            for statement in node.orelse:
+                yield from visit(statement, typing_only, top)
+        else:
+            inside = top and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for child in ast.iter_child_nodes(node):
+                yield from visit(child, typing_only, inside)
+
+    yield from visit(ast.parse(source), False, True)
+
+
+ALL = [
+    found
+    for path in sorted(PACKAGE.rglob("*.py"))
+    for found in imports_in(path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE)), part_of(path))
+]
+
+
+def wrong_direction(found: Import) -> bool:
+    """Whether a run-time import inside the package points up or sideways."""
+    if found.typing_only or not found.module.startswith("confide.") or found.part == "__init__":
+        return False
+    target = found.module.split(".")[1]
+    if target == found.part:
+        return False
+    return target not in RANK or RANK[target] >= RANK[found.part]
+
+
+def test_every_part_has_a_layer() -> None:
+    assert {found.part for found in ALL} - {"__init__"} <= set(RANK)
+
+
+def test_imports_point_down() -> None:
+    wrong = {(f.part, f.module) for f in ALL if wrong_direction(f)}
+    assert wrong == LAZY_CONSTRUCTORS
+
+
+def test_the_exceptions_are_lazy() -> None:
+    for found in ALL:
+        if (found.part, found.module) in LAZY_CONSTRUCTORS:
+            assert found.file == "counts.py"
+            assert not found.top
+
+
+def test_imports_name_the_package() -> None:
+    assert [f for f in ALL if f.module.startswith(".")] == []
+
+
+def test_the_package_itself_imports_nothing_of_itself() -> None:
+    """`import confide` stays cheap: what it offers is loaded on first use."""
+    assert [f for f in ALL if f.file == "__init__.py" and not f.typing_only and f.module.startswith("confide")] == []
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_third_parties_stay_in_their_rooms(package: str) -> None:
+    guests = {f.part for f in ALL if f.module.split(".")[0] == package and not f.typing_only}
+    assert guests <= ROOMS[package]
+
+
+@pytest.mark.parametrize("package", ["ibis", "duckdb", "pyarrow", "narwhals", "matplotlib", "scipy"])
+def test_slow_packages_are_imported_when_needed(package: str) -> None:
+    eager = {f.file for f in ALL if f.module.split(".")[0] == package and f.top and not f.typing_only}
+    # What is imported at the top here is itself imported only when something is drawn.
+    assert all(file.startswith("report") and package == "matplotlib" for file in eager)
+
+
+@pytest.mark.parametrize(
+    ("source", "part", "wrong"),
+    [
+        ("from confide.metrics.ranking import auc_score", "curves", True),
+        ("import confide.report.model", "intervals", True),
+        ("from confide import report", "intervals", True),
+        ("def f():\n    from confide.intervals.delong import x", "metrics", True),
+        ("from confide.curves.roc import roc_curve", "sources", True),
+        ("from confide.unheard import of", "cli", True),
+        ("from confide.counts import ScoreCounts", "curves", False),
+        ("from confide.metrics import ranking", "metrics", False),
+        ("if TYPE_CHECKING:\n    from confide.grid import Grid", "counts", False),
+    ],
+)
+def test_the_reader_of_imports_sees_what_is_wrong(source: str, part: str, wrong: bool) -> None:
+    assert any(wrong_direction(found) for found in imports_in(source, "file.py", part)) is wrong
+
+
+def test_every_public_name_is_where_it_is_said_to_be() -> None:
+    for name in confide.__all__:
+        if not name.endswith("Display"):
+            assert getattr(confide, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'unheard'"):
+        _ = confide.unheard

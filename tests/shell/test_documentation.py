@@ -1,0 +1,96 @@
+"""Every code block of the documentation runs, and generated pages are fresh."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SET_UP_ELSEWHERE = re.compile(r"^(make (demo|test|bench|docs)|pip install)\b")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for found, body in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    from confide.examples import HEART_ATTACK
+
+    (tmp_path / "demo").mkdir()
+    shutil.copy(HEART_ATTACK, tmp_path / "demo" / HEART_ATTACK.name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
+def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = "\n".join(blocks(page, "python"))
+    exec(compile(program, str(page), "exec"), {"__name__": "__main__"})  # noqa: S102  # our own pages
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.stem)
+def test_commands_run(page: Path, folder: Path) -> None:
+    commands = [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
+    assert commands
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in commands:
+        if SET_UP_ELSEWHERE.match(line):
+            target = line.split()[-1]
+            assert target in (".", "demo", "test", "bench", "docs")
+            continue
+        finished = subprocess.run(
+            ["bash", "-ceu", line],
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert finished.returncode == 0, f"{line}\n{finished.stderr}"
+
+
+def test_every_make_target_in_the_documentation_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        for named in re.findall(r"`?make ([a-z]+)`", page.read_text(encoding="utf-8")):
+            assert named in targets, f"{page.name}: make {named}"
+
+
+def test_generated_pages_are_fresh() -> None:
+    for name, page in _generator().PAGES.items():
+        written = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+        assert written == page(), f"{name} is stale: run python docs/generate.py"
+
+
+def test_every_verb_is_in_the_reference() -> None:
+    from confide.cli.main import app
+
+    assert sorted(command.name or "" for command in app.registered_commands) == sorted(_generator().VERBS)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in link:
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def _generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

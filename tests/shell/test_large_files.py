@@ -1,0 +1,43 @@
+"""Files are counted inside a process that could not hold their text: both ways of counting, and the spill."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LIMIT = 1_600 * 2**20
+
+COUNT = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
+import confide
+counts = confide.ScoreCounts.from_table(sys.argv[1], label="label", score="score")
+print(len(counts), counts.total_positives, counts.total_negatives, confide.auc_score(counts))
+"""
+
+
+def write(file: Path, rows: int, digits: int | None) -> None:
+    import duckdb
+
+    score = "abs(hash(i + 7)) / 18446744073709551616.0 * 0.9 + label * 0.1"
+    score = score if digits is None else f"round({score}, {digits})"
+    rows_of = f"(SELECT i, (hash(i) % 5 = 0)::INT AS label FROM range({rows}) t(i))"  # noqa: S608  # our own text
+    duckdb.sql(f"COPY (SELECT label, {score} AS score FROM {rows_of}) TO '{file}'")  # noqa: S608  # our own text
+
+
+@pytest.mark.parametrize(("digits", "ending"), [(4, "parquet"), (None, "parquet"), (3, "csv.gz")])
+def test_counting_within_limited_memory(tmp_path: Path, digits: int | None, ending: str) -> None:
+    rows = 3_000_000 if ending == "parquet" else 600_000
+    file = tmp_path / f"scores.{ending}"
+    write(file, rows, digits)
+    finished = subprocess.run(
+        [sys.executable, "-c", COUNT.format(limit=LIMIT), str(file)], capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    distinct, positives, negatives, auc = finished.stdout.split()
+    assert int(positives) + int(negatives) == rows
+    assert int(distinct) > 0.99 * rows if digits is None else int(distinct) <= 10**digits + 1
+    assert 0.55 < float(auc) < 0.65
