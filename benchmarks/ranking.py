@@ -54,7 +54,7 @@ def _delong() -> None:
         warnings.simplefilter("ignore")
         value, interval = theirs_with_interval(labels, scores)
         ours, theirs = best_of(
-            2, lambda: confide.rank_summary(labels, scores).auc_interval(), lambda: theirs_with_interval(labels, scores)
+            3, lambda: confide.rank_summary(labels, scores).auc_interval(), lambda: theirs_with_interval(labels, scores)
         )
     plain = confide.rank_summary(labels, scores).auc_interval(transform="none")
     assert abs(plain.lower - interval[0]) < 1e-4, (plain, interval, value)

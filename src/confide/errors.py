@@ -47,28 +47,26 @@ class ColumnError(UsageError):
     """A column is not in the table."""
 
     @classmethod
-    def unknown(cls, name: str, known: Sequence[str]) -> ColumnError:
-        """Say that `name` is not a column, and which column was perhaps meant."""
-        if any(isinstance(column, str) and _is_number(column) for column in known):
-            return cls(
-                f"no column {name!r}. The first line seems to hold data instead of names; "
-                "add a line of column names to the file"
-            )
-        columns = list(known)
-        lowered = {str(column).lower(): column for column in columns}
-        close = get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.6)
-        hint = f"Did you mean {lowered[close[0]]!r}?" if close else "Check the name."
-        listed = ", ".join(repr(column) for column in columns[:20])
-        more = f" and {len(columns) - 20} more" if len(columns) > 20 else ""
-        return cls(f"no column {name!r}. {hint} The columns are {listed}{more}.")
+    def require(cls, asked: Sequence[str], known: Sequence[str]) -> None:
+        """Refuse a column that is not there, naming the one that was perhaps meant.
 
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        The other columns are listed only if something asked for is among them, or nearly: a file
+        without a header has somebody's data for names.
+        """
+        for name in asked:
+            if name in known:
+                continue
+            lowered = {str(column).lower(): column for column in known}
+            close = get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.6)
+            if not close and not any(column in known for column in asked):
+                raise cls(
+                    f"no column {name!r}, nor any other that was asked for. Check the names, and that the first line "
+                    "of the file holds names instead of data"
+                )
+            hint = f"Did you mean {lowered[close[0]]!r}?" if close else "Check the name."
+            listed = ", ".join(repr(column) for column in known[:20])
+            more = f" and {len(known) - 20} more" if len(known) > 20 else ""
+            raise cls(f"no column {name!r}. {hint} The columns are {listed}{more}.")
 
 
 class DataError(ConfideError, ValueError):

@@ -41,6 +41,16 @@ def test_empty(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content"),
+    [("rows.csv", b"\n\n\n"), ("rows.csv.gz", gzip.compress(b"")), ("rows.csv.gz", gzip.compress(b"\n\n"))],
+    ids=["blank lines", "nothing, packed", "blank lines, packed"],
+)
+def test_nothing_but_blank_lines(name: str, content: bytes, tmp_path: Path) -> None:
+    with refused(UnreadableError, says="is empty"):
+        count(written(tmp_path, name, content))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
     [
         ("rows.parquet", GOOD_CSV),
         ("rows.csv.gz", GOOD_CSV),
@@ -51,6 +61,17 @@ def test_empty(name: str, tmp_path: Path) -> None:
         ("rows.jsonl", '{"label": "zebra", "score": 0.31771}\n{"label": "quagga", "sco'),
         ("rows.csv", GOOD_CSV.encode("utf-16")),
         ("rows.csv", "label,score,name\nzebra,0.31771,Jos\xe9\nquagga,0.52613,x\n".encode("latin-1")),
+    ],
+    ids=[
+        "CSV as Parquet",
+        "CSV as gzip",
+        "CSV as JSON",
+        "noise as CSV",
+        "noise as Parquet",
+        "noise as gzip",
+        "half a line of JSON",
+        "UTF-16",
+        "Latin-1",
     ],
 )
 def test_not_what_its_ending_says(name: str, content: bytes | str, tmp_path: Path) -> None:
@@ -106,9 +127,26 @@ def test_an_empty_list_of_json(tmp_path: Path) -> None:
         count(written(tmp_path, "rows.json", b"[]"))
 
 
-def test_rows_without_a_header_are_not_taken_for_names_and_shown(tmp_path: Path) -> None:
-    with refused(ColumnError, private=SECRETS):
-        count(written(tmp_path, "rows.csv", "zebra,0.31771\nquagga,0.52613\nzebra,0.4\n"))
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "zebra,0.31771\nquagga,0.52613\nzebra,0.4\n",
+        "zebra,31.771%\nquagga,52.613%\n",
+        "zebra,2031-07-17\nquagga,2052-06-13\n",
+        "zebra,quagga\nquagga,zebra\n",
+    ],
+    ids=["numbers", "percentages", "dates", "words"],
+)
+def test_rows_without_a_header_are_not_taken_for_names_and_shown(rows: str, tmp_path: Path) -> None:
+    """None of the columns asked for is there: what stands in the first line may be a patient."""
+    with refused(ColumnError, private=[*SECRETS, "31.771%", "2031-07-17"]):
+        count(written(tmp_path, "rows.csv", rows))
+
+
+def test_names_are_shown_once_one_of_them_was_asked_for(tmp_path: Path) -> None:
+    file = written(tmp_path, "rows.csv", "label,risk,2019\n0,0.31771,1\n1,0.52613,2\n")
+    with refused(ColumnError, private=SECRETS, says="'label', 'risk', '2019'"):
+        ScoreCounts.from_table(file, label="label", score="probability")
 
 
 def test_lines_of_different_length(tmp_path: Path) -> None:

@@ -200,6 +200,7 @@ def test_a_query_is_a_table() -> None:
         ("rows [final] (1)*.csv", "label,score\n0,0.5\n1,0.75\n"),
         ("it's ours.csv", "label,score\n0,0.5\n1,0.75\n"),
     ],
+    ids=["tabs", "semicolons", "Windows", "capitals", "JSON", "JSON capitals", "ndjson", "dots", "wildcards", "quote"],
 )
 def test_endings_and_odd_names_of_files(name: str, text: str, tmp_path: Path) -> None:
     file = tmp_path / name

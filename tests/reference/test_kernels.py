@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from confide.kernels import bootstrap, rows
-from confide.kernels.rows import Counts, Keys, Labels, RankSums, Route, Scores
+from confide.kernels import bootstrap, buckets, hashing, rows, sorting
+from confide.kernels.rows import Route
+from confide.kernels.sums import Centre, RankSums, rank_sums, sum_counts
+from confide.kernels.threads import Counts, Keys, Labels, Scores
 
 ROUTES = get_args(Route)
 LARGEST = float(np.finfo(np.float64).max)
@@ -229,12 +231,12 @@ def test_variance_keeps_its_digits_when_auc_is_nearly_1() -> None:
 def test_squares_about_a_distant_centre_are_moved_exactly() -> None:
     n = 10**6 + 3
     total = (n - 1) * 1001 + 1000  # all deviations are 1001 but one
-    sums = rows._rank_sums(
+    sums = rank_sums(
         n,
         1,
         total,
         precision_sum=0.0,
-        centre=rows._Centre(0, total),
+        centre=Centre(0, total),
         squares_below=float((n - 1) * 1001**2 + 1000**2),
         squares_above=0.0,
     )
@@ -260,7 +262,7 @@ def test_order_of_rows_changes_no_integer() -> None:
 
 def test_pairs_beyond_64_bits_are_counted_exactly() -> None:
     positives, negatives = np.array([3, 2**34, 0]), np.array([2**33, 5, 1])
-    sums = rows._sum_counts(positives, negatives)
+    sums = sum_counts(positives, negatives)
     assert sums.twice_wins == 3 * 2**33 + 2**34 * (2 * 2**33 + 5)
     assert sums.twice_wins > 2**64
 
@@ -287,7 +289,7 @@ def test_inputs_may_be_read_only_or_strided_and_kernels_compile_once() -> None:
         for route in ROUTES:
             assert_same_sums(rows.summarise_rows(*case, _route=route), plain_sums(labels, scores))
             assert_same_counts(rows.count_rows(*case, _route=route), plain_counts(labels, scores))
-    kernels: list[Any] = [rows._fill_hash_table, rows._count_buckets, rows._scatter_keys, rows._add_buckets]
+    kernels: list[Any] = [hashing._fill_hash_table, buckets._count_buckets, buckets._scatter_keys, rows._add_buckets]
     for kernel in [*kernels, rows._sort_buckets, rows._count_sorted]:
         assert len(kernel.signatures) == 1
 
@@ -303,18 +305,18 @@ def test_inputs_may_be_read_only_or_strided_and_kernels_compile_once() -> None:
 def test_every_bucket_map_is_monotone_and_parts_the_signs(sample: list[float], scores: list[float]) -> None:
     distinct = np.unique(np.array(sample) + 0.0)
     maps = [
-        rows._linear_map(float(distinct[0]), float(distinct[-1]), 64),
-        rows._linear_map(float(distinct[0]), 0.0, 64),
-        rows._leading_bits_map(np.sort(np.abs(distinct[distinct != 0.0])), 64),
+        buckets._linear_map(float(distinct[0]), float(distinct[-1]), 64),
+        buckets._linear_map(float(distinct[0]), 0.0, 64),
+        buckets._leading_bits_map(np.sort(np.abs(distinct[distinct != 0.0])), 64),
     ]
     ordered = sorted(scores)
     for bucket_map in maps:
         if bucket_map is None:
             continue
-        buckets = [int(rows._bucket_of(score, bucket_map)) for score in ordered]
-        assert buckets == sorted(buckets)
-        assert 0 <= buckets[0] <= buckets[-1] < bucket_map.buckets
-        assert [bucket < bucket_map.zero for bucket in buckets] == [score < 0.0 for score in ordered]
+        found = [int(buckets._bucket_of(score, bucket_map)) for score in ordered]
+        assert found == sorted(found)
+        assert 0 <= found[0] <= found[-1] < bucket_map.buckets
+        assert [bucket < bucket_map.zero for bucket in found] == [score < 0.0 for score in ordered]
 
 
 def some_keys(kind: str, size: int) -> Keys:
@@ -336,7 +338,7 @@ def some_keys(kind: str, size: int) -> Keys:
 def test_bucket_sort(kind: str, size: int) -> None:
     keys = some_keys(kind, size)
     work, spare = keys.copy(), np.empty_like(keys)
-    moved = rows._sort_bucket(work, spare, np.empty(1 << rows._DIGIT_BITS, np.int64))
+    moved = sorting.sort_bucket(work, spare, np.empty(1 << sorting.DIGIT_BITS, np.int64))
     result = spare if moved else work
     np.testing.assert_array_equal(result >> np.uint64(1), np.sort(keys >> np.uint64(1)))
     np.testing.assert_array_equal(np.sort(result), np.sort(keys))
@@ -344,19 +346,19 @@ def test_bucket_sort(kind: str, size: int) -> None:
 
 def test_insertion_sort_gives_up_before_it_is_quadratic() -> None:
     keys = some_keys("reversed", 200_000)
-    assert not rows._insertion_sort(keys, 1000)
+    assert not sorting._insertion_sort(keys, 1000)
     np.testing.assert_array_equal(np.sort(keys >> np.uint64(1)), np.arange(keys.size))
     tied = some_keys("equal", 200_000)  # labels out of order are no reason to move anything
-    assert rows._insertion_sort(tied, 0)
+    assert sorting._insertion_sort(tied, 0)
 
 
 def test_colliding_scores_are_not_hashed_for_ever() -> None:
-    inverse = pow(int(rows._HASH_FACTOR), -1, 2**64)
+    inverse = pow(int(hashing._HASH_FACTOR), -1, 2**64)
     wanted = ((0x2A5A << 49) + np.arange(200_000, dtype=object)) * inverse % 2**64
     scores = np.array(wanted.tolist(), np.uint64).view(np.float64)
     scores = np.tile(scores[np.isfinite(scores)][:8000], 10)
     labels = (np.arange(scores.size) % 3 == 0).astype(np.uint8)
-    assert rows._hash_table(labels, scores) is None
+    assert hashing._hash_table(labels, scores) is None
     assert_same_sums(rows.summarise_rows(labels, scores, _route="hash"), plain_sums(labels, scores))
 
 
@@ -469,7 +471,7 @@ def plain_bootstrap(
             chosen = np.concatenate([first, second])
         else:
             chosen = rng.integers(0, size, size)
-        sums = rows._sum_counts(
+        sums = sum_counts(
             np.bincount(scores[chosen][labels[chosen] == 1].astype(int), minlength=positives.size),
             np.bincount(scores[chosen][labels[chosen] == 0].astype(int), minlength=positives.size),
         )

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.kernels.rows import Counts, Threads, available_workers, compiled
+from confide.kernels.threads import Counts, Threads, available_workers, compiled
 
 Estimates = NDArray[np.float64]
 Owners = NDArray[np.uint32]

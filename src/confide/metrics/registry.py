@@ -12,7 +12,8 @@ from typing import Any
 from confide.counts import ScoreCounts
 from confide.curves.reliability import check_probabilities
 from confide.errors import ParameterError
-from confide.metrics import calibration, precision_recall, ranking, threshold
+from confide.metrics import calibration, precision_recall, ranking
+from confide.metrics.threshold import MEASURES, confusion_matrix, youden_threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,26 +46,23 @@ class Metric:
 
 def _at_threshold(measure: str) -> Callable[..., float]:
     def score(counts: ScoreCounts, *, threshold: float = 0.5) -> float:
-        value: float = getattr(threshold_module.confusion_matrix(counts, threshold), measure)
+        value: float = getattr(confusion_matrix(counts, threshold), measure)
         return value
 
     return score
 
 
-threshold_module = threshold  # the keyword of the same name hides the module inside the functions
-
-
 def _f_beta(counts: ScoreCounts, *, threshold: float = 0.5, beta: float = 1.0) -> float:
-    return threshold_module.confusion_matrix(counts, threshold).f_beta(beta)
+    return confusion_matrix(counts, threshold).f_beta(beta)
 
 
 def _skew_aware_f(counts: ScoreCounts, *, threshold: float = 0.5, beta: float = 1.0) -> float:
-    return threshold_module.confusion_matrix(counts, threshold).skew_aware_f(beta)
+    return confusion_matrix(counts, threshold).skew_aware_f(beta)
 
 
 def _net_benefit(counts: ScoreCounts, *, threshold: float = 0.5) -> float:
     check_probabilities(counts)
-    return threshold_module.confusion_matrix(counts, threshold).net_benefit(threshold)
+    return confusion_matrix(counts, threshold).net_benefit(threshold)
 
 
 def _ranking() -> list[Metric]:
@@ -127,7 +125,7 @@ def _thresholded() -> list[Metric]:
             higher_is_better=name not in lower_is_better,
             options=at,
         )
-        for name in threshold.MEASURES
+        for name in MEASURES
     ]
     both = ("threshold", "beta")
     return [
@@ -145,7 +143,7 @@ def _thresholded() -> list[Metric]:
         Metric(
             name="youden_threshold",
             title="Youden's threshold",
-            function=threshold.youden_threshold,
+            function=youden_threshold,
             higher_is_better=None,
         ),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gzip
+import os
 import shutil
 import sys
 import tempfile
@@ -37,8 +38,8 @@ def open_file(path: str | Path) -> Any:
 
     file = _spooled_input() if str(path) == "-" else Path(path)
     reader, packed = _reader(file, path)
-    if packed:
-        _check_gzip(file, path)
+    if reader != "read_parquet":
+        _check_text(file, path, packed)
     connection = _connection()
     try:
         table = getattr(connection, reader)(_literally(file), **_OPTIONS[reader])
@@ -61,6 +62,8 @@ def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
         raise UsageError(f"{given} is a folder; give a file")
     if not file.exists():
         raise UsageError(f"{given} does not exist; check the path")
+    if not os.access(file, os.R_OK):
+        raise UsageError(f"{given} may not be read by you; check its permissions")
     if file.stat().st_size == 0:
         raise UnreadableError(f"{given} is empty; give a file with a header and rows")
     endings = [suffix.lower() for suffix in file.suffixes]
@@ -73,14 +76,19 @@ def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
     return _READERS[ending], packed
 
 
-def _check_gzip(file: Path, given: str | Path) -> None:
-    """Unpack once to the end: DuckDB reads half of a download as if it were all of it."""
+def _check_text(file: Path, given: str | Path, packed: bool) -> None:
+    """Refuse text that holds nothing, and gzip that ends early, which DuckDB reads as if it were whole."""
+    blank = True
     try:
-        with gzip.open(file) as stream:
-            while stream.read(1 << 20):
-                pass
+        with gzip.open(file) if packed else file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                blank = blank and not block.strip()
+                if not blank and not packed:
+                    return
     except (OSError, EOFError, zlib.error):
         raise UnreadableError(f"{given} is not a complete gzip file; check that it arrived whole") from None
+    if blank:
+        raise UnreadableError(f"{given} is empty; give a file with a header and rows")
 
 
 def _literally(file: Path) -> str:

@@ -41,9 +41,7 @@ def frame_columns(frame: Any, names: list[str]) -> dict[str, Any]:
             f"the columns cannot be read ({type(error).__name__}); give each column its own name"
         ) from None
     known = data.collect_schema().names()
-    for name in names:
-        if name not in known:
-            raise ColumnError.unknown(name, known)
+    ColumnError.require(names, known)
     if any(known.count(name) > 1 for name in names):
         raise ColumnError("two columns have the same name; give each column its own name")
     chosen = data.select(*(nw.col(name) for name in dict.fromkeys(names)))

@@ -121,9 +121,7 @@ def _look(
     import ibis
 
     known = list(table.columns)
-    for name in [label, *scores, *(extra for extra in (weight, group) if extra is not None)]:
-        if name not in known:
-            raise ColumnError.unknown(name, known)
+    ColumnError.require([label, *scores, *(extra for extra in (weight, group) if extra is not None)], known)
     labels = _label_values(table, label)
     for name, error in [*((s, ScoreError) for s in scores), *([(weight, WeightError)] if weight else [])]:
         if not table[name].type().is_numeric() and not table[name].type().is_boolean():

@@ -1,0 +1,186 @@
+"""Many distinct scores: send each row to one of some thousands of buckets that are in score order.
+
+Only rows that share a bucket have to be compared; a bucket fits in the cache; and since prefix sums say how many
+positives and negatives lie below it, buckets are independent and threads share them out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, compiled, frozen
+
+_TRIM = 0.01  # share of the sample left outside each end of a trimmed bucket map
+
+# Compiled into the kernels.
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_SIGN_SHIFT = np.uint64(63)
+_MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+
+
+class BucketMap(NamedTuple):
+    """A monotone map from scores to buckets in which no bucket holds scores of both signs.
+
+    Linear in the score: ``zero + trunc(clip((score - anchor) * scale, lowest, highest)) - (score < 0)``. Rounding is
+    monotone, so the map is, whatever the scores; and the last term parts negative scores from the others.
+
+    By leading bits of the magnitude's bits ``a``: ``t = (clip(a, smallest, largest) - smallest) >> shift`` gives
+    ``zero + t``, or ``zero - 1 - t`` for a negative score. Its buckets are as fine near zero as elsewhere.
+    """
+
+    linear: bool
+    buckets: int
+    zero: int
+    anchor: float = 0.0
+    scale: float = 0.0
+    lowest: float = 0.0
+    highest: float = 0.0
+    smallest: int = 0
+    largest: int = 0
+    shift: int = 0
+
+
+class Partition(NamedTuple):
+    """Rows in the order of their buckets: those of bucket ``b`` are ``keys[starts[b]:starts[b + 1]]``, unsorted.
+
+    A key is 63 bits that are in the order of the score among scores of one sign, then the label.
+    ``positives_before[b]`` counts the positives in lower buckets; buckets below ``zero`` hold the negative scores.
+    """
+
+    keys: Keys
+    starts: Counts
+    positives_before: Counts
+    zero: int
+
+
+def partition_rows(labels: Labels, scores: Scores, sample: tuple[Scores, int], threads: Threads) -> Partition:
+    """Return the rows in the order of buckets that the sample suggests."""
+    bucket_map = _choose_bucket_map(sample[0], _bucket_count(scores.size))
+    parts = threads.slices(scores.size)
+    by_label = np.zeros((len(parts), bucket_map.buckets, 2), np.int64)
+
+    def count(worker: int) -> None:
+        _count_buckets(labels[parts[worker]], scores[parts[worker]], bucket_map, by_label[worker].reshape(-1))
+
+    threads.map(count, range(len(parts)))
+    rows = by_label.sum(axis=2)
+    starts = prefix_sums(rows.sum(axis=0))
+    # A worker's rows of a bucket follow those of the workers before it, so that no two write to one place.
+    places = starts[:-1] + np.cumsum(rows, axis=0) - rows
+    keys = np.empty(scores.size, np.uint64)
+
+    def scatter(worker: int) -> None:
+        _scatter_keys(labels[parts[worker]], scores[parts[worker]], bucket_map, places[worker], keys)
+
+    threads.map(scatter, range(len(parts)))
+    return Partition(keys, starts, prefix_sums(by_label[:, :, 1].sum(axis=0)), bucket_map.zero)
+
+
+def _bucket_count(rows: int) -> int:
+    """Return how many buckets leave some hundreds of rows in each, up to what the first-level cache can follow."""
+    return 1 << min(10, max(4, rows.bit_length() - 9))
+
+
+def prefix_sums(counts: Counts) -> Counts:
+    """Return the sums of the counts before each position, and the total."""
+    sums = np.zeros(counts.size + 1, np.int64)
+    np.cumsum(counts, out=sums[1:])
+    return sums
+
+
+def _choose_bucket_map(distinct: Scores, buckets: int) -> BucketMap:
+    """Return the candidate map that spreads the distinct scores of the sample most evenly.
+
+    The measure is the sum of squared bucket sizes, which is what sorting the buckets costs at worst. Equal scores
+    would share a bucket under any map, so they do not count.
+    """
+    trim = int(_TRIM * distinct.size)
+    inner = distinct[trim : distinct.size - trim]
+    magnitudes = np.sort(np.abs(distinct[distinct != 0.0]))
+    trim = int(_TRIM * magnitudes.size)
+    candidates = [
+        _linear_map(float(distinct[0]), float(distinct[-1]), buckets),
+        _linear_map(float(inner[0]), float(inner[-1]), buckets),
+        _leading_bits_map(magnitudes[trim : magnitudes.size - trim], buckets),
+    ]
+    return min(filter(None, candidates), key=lambda candidate: _spread(distinct, candidate))
+
+
+def _spread(distinct: Scores, bucket_map: BucketMap) -> int:
+    """Return the sum of squared bucket sizes."""
+    by_label = np.zeros(2 * bucket_map.buckets, np.int64)
+    _count_buckets(frozen(np.zeros(distinct.size, np.uint8)), frozen(distinct), bucket_map, by_label)
+    return int(np.dot(by_label, by_label))
+
+
+def _linear_map(low: float, high: float, buckets: int) -> BucketMap | None:
+    """Return equally wide buckets from ``low`` to ``high``, or None if their width is not a number."""
+    inner = buckets - 2  # one bucket more may be needed on each side of zero
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = float(np.float64(inner) / (np.float64(high) - np.float64(low)))
+    if not 0.0 < scale < math.inf:
+        return None
+    if low >= 0.0:
+        anchor, zero = low, 1
+    elif high <= 0.0:
+        anchor, zero = high, buckets - 1
+    else:
+        anchor, zero = 0.0, min(buckets - 1, 1 + int(-low * scale))
+    return BucketMap(
+        linear=True,
+        buckets=buckets,
+        zero=zero,
+        anchor=anchor,
+        scale=scale,
+        lowest=float(1 - zero),
+        highest=float(buckets - 1 - zero),
+    )
+
+
+def _leading_bits_map(magnitudes: Scores, buckets: int) -> BucketMap:
+    """Return buckets that are equally wide in the bits of the magnitude, ``buckets`` of them for each sign."""
+    bits = magnitudes.view(np.int64)
+    smallest, largest = (int(bits[0]), int(bits[-1])) if bits.size else (0, 0)
+    return BucketMap(
+        linear=False,
+        buckets=2 * buckets,
+        zero=buckets,
+        smallest=smallest,
+        largest=largest,
+        shift=max(0, (largest - smallest).bit_length() - (buckets.bit_length() - 1)),
+    )
+
+
+@compiled
+def _bucket_of(score: float, bucket_map: BucketMap) -> np.int64:
+    """Return the bucket of a score; see `BucketMap`."""
+    if bucket_map.linear:
+        x = (score - bucket_map.anchor) * bucket_map.scale
+        x = x if x > bucket_map.lowest else bucket_map.lowest
+        x = x if x < bucket_map.highest else bucket_map.highest
+        return bucket_map.zero + np.int64(x) - np.int64(score < 0.0)
+    bits = np.float64(score + 0.0).view(np.int64)  # adding 0.0 turns -0.0 into 0.0
+    a = min(max(bits & _MAGNITUDE, np.int64(bucket_map.smallest)), np.int64(bucket_map.largest))
+    return bucket_map.zero + (((a - bucket_map.smallest) >> bucket_map.shift) ^ (bits >> 63))
+
+
+@compiled
+def _count_buckets(labels: Labels, scores: Scores, bucket_map: BucketMap, by_label: Counts) -> None:
+    """Add to ``by_label[2 * bucket + label]`` the number of such rows."""
+    for i in range(scores.size):
+        by_label[np.uint64(2 * _bucket_of(scores[i], bucket_map) + np.int64(labels[i] & 1))] += 1
+
+
+@compiled
+def _scatter_keys(labels: Labels, scores: Scores, bucket_map: BucketMap, places: Counts, keys: Keys) -> None:
+    """Write each row's key to the next place of its bucket."""
+    for i in range(scores.size):
+        bucket = np.uint64(_bucket_of(scores[i], bucket_map))
+        bits = np.float64(scores[i] + 0.0).view(np.uint64)
+        ordered = bits ^ (_ZERO - (bits >> _SIGN_SHIFT))  # all bits flipped if negative; the sign's is then 0
+        keys[np.uint64(places[bucket])] = (ordered << _ONE) | (np.uint64(labels[i]) & _ONE)
+        places[bucket] += 1
