@@ -116,8 +116,7 @@ def _hits(counts: ScoreCounts, truth: float, rng: np.random.Generator) -> NDArra
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)
         folds = split_folds(counts, 10, rng)
-        cross = cross_validation_interval(folds, level=LEVEL).interval
-    assert cross is not None
+        cross = cross_validation_interval(folds, level=LEVEL)
     _, replicates = replicate_ranks(counts, 1_000 if len(counts) <= 1_000 else 400, rng)
     ends = [(interval.lower, interval.upper) for interval in (binomial_interval(counts), logit_interval(counts))]
     ends += [tuple(np.quantile(replicates, (0.025, 0.975))), (cross.lower, cross.upper)]

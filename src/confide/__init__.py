@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from confide.intervals.comparison import compare_auc as compare_auc
     from confide.intervals.comparison import compare_auc_unpaired as compare_auc_unpaired
     from confide.intervals.comparison import compare_aucs as compare_aucs
+    from confide.intervals.crossvalidation import cross_validation_estimate as cross_validation_estimate
     from confide.intervals.crossvalidation import cross_validation_interval as cross_validation_interval
     from confide.intervals.crossvalidation import split_folds as split_folds
     from confide.intervals.delong import delong_interval as delong_interval
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from confide.intervals.interval import Interval as Interval
     from confide.intervals.proportion import binomial_interval as binomial_interval
     from confide.intervals.proportion import logit_interval as logit_interval
+    from confide.intervals.resample import bootstrap_estimate as bootstrap_estimate
     from confide.intervals.resample import bootstrap_interval as bootstrap_interval
     from confide.metrics.aggregate import mean_over_parts as mean_over_parts
     from confide.metrics.calibration import brier_score as brier_score
@@ -80,11 +82,11 @@ _HOME = {
     "confide.grid": "Grid",
     "confide.intervals.bands": "curve_bands",
     "confide.intervals.comparison": "compare_auc compare_auc_unpaired compare_aucs",
-    "confide.intervals.crossvalidation": "cross_validation_interval split_folds",
+    "confide.intervals.crossvalidation": "cross_validation_estimate cross_validation_interval split_folds",
     "confide.intervals.delong": "delong_interval delong_variance hanley_mcneil_interval rank_summary",
     "confide.intervals.interval": "Estimate Interval",
     "confide.intervals.proportion": "binomial_interval logit_interval",
-    "confide.intervals.resample": "bootstrap_interval",
+    "confide.intervals.resample": "bootstrap_estimate bootstrap_interval",
     "confide.metrics.aggregate": "mean_over_parts",
     "confide.metrics.calibration": "brier_score calibration_intercept calibration_slope expected_calibration_error "
     "integrated_calibration_index log_loss observed_expected_ratio scaled_brier_score",

@@ -198,6 +198,8 @@ class ScoreCounts:
 
     def project(self, grid: Grid) -> ScoreCounts:
         """Move every score to the representative of its cell on a public grid."""
+        if not hasattr(grid, "representatives"):
+            raise ParameterError("grid must be a Grid, for example Grid.uniform(100)")
         cells = grid.cells(self.scores)
         used, first = np.unique(cells, return_index=True)
         if not used.size:

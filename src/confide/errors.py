@@ -1,21 +1,19 @@
-"""Every exception and warning that confide raises.
+"""Every exception and warning that confide raises::
 
     ConfideError
     ├── UsageError              what was asked for cannot be done: exit code 2
     │   ├── ParameterError      a parameter breaks its rule
     │   └── ColumnError         a column is not in the table
-    ├── DataError               the data cannot be evaluated: exit code 1
-    │   ├── UnreadableError     a file is missing, empty or not what its name says
-    │   ├── ScoreError          scores that are missing, NaN or infinite
-    │   ├── LabelError          labels that are missing or not two values
-    │   ├── WeightError         weights that are not positive finite numbers
-    │   └── OneClassError       all rows belong to one class
-    └── MissingPackageError     an optional part is not installed: exit code 1
+    └── DataError               the data cannot be evaluated: exit code 1
+        ├── UnreadableError     a file is empty, damaged or not what its name says
+        ├── ScoreError          scores that are missing, NaN or infinite
+        ├── LabelError          labels that are missing or not two values
+        ├── WeightError         weights that are not positive finite numbers
+        └── OneClassError       all rows belong to one class
 
     ConfideWarning
     ├── SmallSampleWarning      an interval is known to cover less than it says
-    ├── SkewWarning             areas under PR curves are averaged over different skews
-    └── DegenerateWarning       a quantity is at the edge of its range or undefined
+    └── SkewWarning             areas under PR curves are averaged over different skews
 
 Messages name the parameter, the rule and the next step. They never hold a score, a label, a count
 or any other value read from the data.
@@ -74,7 +72,7 @@ class DataError(ConfideError, ValueError):
 
 
 class UnreadableError(DataError):
-    """A file is missing, empty or not what its name says."""
+    """A file is empty, damaged or not what its name says."""
 
 
 class ScoreError(DataError):
@@ -93,10 +91,6 @@ class OneClassError(DataError):
     """All rows belong to one class."""
 
 
-class MissingPackageError(ConfideError, ImportError):
-    """An optional part is not installed."""
-
-
 class ConfideWarning(UserWarning):
     """Base of all warnings."""
 
@@ -107,7 +101,3 @@ class SmallSampleWarning(ConfideWarning):
 
 class SkewWarning(ConfideWarning):
     """Areas under precision-recall curves are averaged over different skews."""
-
-
-class DegenerateWarning(ConfideWarning):
-    """A quantity is at the edge of its range, or undefined."""

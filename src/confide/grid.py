@@ -15,7 +15,7 @@ from confide.errors import ParameterError
 class Grid:
     """Cells `[edge_i, edge_i+1)`, the last one closed; scores outside go to the nearest cell.
 
-    Cells are closed on the left, so a threshold at an edge splits the data exactly as it does
+    Cells are closed on the left, so a threshold at an inner edge splits the data exactly as it does
     before projection: `score >= edge` if and only if the cell lies at or above that edge. A cell is
     represented by its midpoint.
 

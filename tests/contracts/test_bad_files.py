@@ -60,7 +60,7 @@ def test_nothing_but_blank_lines(name: str, content: bytes, tmp_path: Path) -> N
         ("rows.csv.gz", noise(4_000)),
         ("rows.jsonl", '{"label": "zebra", "score": 0.31771}\n{"label": "quagga", "sco'),
         ("rows.csv", GOOD_CSV.encode("utf-16")),
-        ("rows.csv", "label,score,name\nzebra,0.31771,Jos\xe9\nquagga,0.52613,x\n".encode("latin-1")),
+        ("rows.csv", ("label,score,name\n" + "zebra,0.31771,x\n" * 100 + "quagga,0.52613,Jos\xe9\n").encode("latin-1")),
     ],
     ids=[
         "CSV as Parquet",

@@ -36,6 +36,7 @@ def words(labels: Sequence[int], negative: str, positive: str) -> list[str]:
 
 ROWS: dict[str, tuple[Columns, Names]] = {
     "tied scores": ({"label": LABELS, "score": SCORES}, Names()),
+    "minus zero alone": ({"label": LABELS, "score": [-0.0, 0.5] * (SIZE // 2)}, Names()),
     "distinct scores": ({"label": LABELS, "score": DISTINCT}, Names()),
     "whole scores": ({"label": LABELS, "score": [round(10 * s) for s in DISTINCT]}, Names()),
     "whole weights": ({"label": LABELS, "score": SCORES, "times": WHOLE}, Names(weight="times")),

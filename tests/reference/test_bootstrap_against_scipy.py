@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 def bootstrap(counts: ScoreCounts, metric: str, **options: object) -> Estimate:
     with pytest.warns(SmallSampleWarning):
-        return confide.bootstrap_interval(counts, metric, replicates=REPLICATES, rng=1, **options)  # type: ignore[arg-type]
+        return confide.bootstrap_estimate(counts, metric, replicates=REPLICATES, rng=1, **options)  # type: ignore[arg-type]
 
 
 def classes(rows: RandomRows) -> tuple[Floats, Floats]:
@@ -165,4 +165,4 @@ def test_that_comparison_rejects_a_broken_twin() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "weighted" in kind])
 def test_float_weights_are_refused(kind: str) -> None:
     with pytest.raises(confide.ConfideError, match="whole rows"):
-        confide.bootstrap_interval(random_rows(kind).counts, "auc")
+        confide.bootstrap_estimate(random_rows(kind).counts, "auc")

@@ -59,6 +59,18 @@ def test_certain_difference_is_significant_in_both_tests() -> None:
     assert found.p_value == 0.0
 
 
+def test_nearly_equal_models_are_not_certainly_different() -> None:
+    """One positive passes four negatives of 100,000: next to no variance, but a gap that is as small."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([1, 0], [1_000, 100_000])
+    ranks = rng.permutation(labels.size).astype(np.float64)
+    moved = ranks.copy()
+    moved[np.argmin(np.abs(ranks[:1_000] - 50_000))] += 5.5
+    found = confide.compare_aucs(labels, {"first": ranks, "second": moved})
+    assert 0.2 < found.differences[0].p_value < 0.8
+    assert found.p_value == pytest.approx(found.differences[0].p_value, rel=1e-3)
+
+
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_paired_interval(level: float) -> None:
     labels, models = rows(4, 1, models=2)

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 import confide
 from confide import ScoreCounts
-from confide.intervals.comparison import auc_covariance
 
 TOLERANCE = 1e-12
 Floats = NDArray[np.float64]
@@ -64,9 +63,10 @@ def test_covariance_of_three_models(digits: int | None, weighted: bool) -> None:
     labels, models = rows(6, digits, models=3)
     times = np.random.default_rng(7).integers(1, 4, labels.size) if weighted else np.ones(labels.size, dtype=np.int64)
     aucs, covariance = covariance_by_pairs(np.repeat(labels, times), [np.repeat(scores, times) for scores in models])
-    found = auc_covariance(labels == 1, models, times if weighted else None)
-    np.testing.assert_allclose(found[0], aucs, atol=TOLERANCE)
-    np.testing.assert_allclose(found[1], covariance, atol=TOLERANCE)
+    named = {f"model {i}": scores for i, scores in enumerate(models)}
+    found = confide.compare_aucs(labels, named, weights=times if weighted else None)
+    np.testing.assert_allclose(found.aucs, aucs, atol=TOLERANCE)
+    np.testing.assert_allclose(found.covariance, covariance, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])

@@ -17,7 +17,7 @@ def test_interval_is_students() -> None:
     values = [confide.average_precision_score(fold) for fold in folds]
     expected = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
     with pytest.warns(SmallSampleWarning):
-        found = confide.cross_validation_interval(folds, level=0.9)
+        found = confide.cross_validation_estimate(folds, level=0.9)
     assert found.value == pytest.approx(np.mean(values), abs=1e-14)
     assert found.standard_error == pytest.approx(stats.sem(values), abs=1e-14)
     assert found.interval is not None
@@ -26,7 +26,7 @@ def test_interval_is_students() -> None:
 
 def test_many_positives_do_not_warn() -> None:
     fold = random_rows("tied and repeated", size=2_000).counts
-    assert confide.cross_validation_interval([fold, fold]).standard_error == 0.0
+    assert confide.cross_validation_estimate([fold, fold]).standard_error == 0.0
 
 
 def test_dealt_folds_add_up_and_are_even() -> None:

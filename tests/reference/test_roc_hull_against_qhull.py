@@ -25,6 +25,16 @@ def test_hull(kind: str) -> None:
     assert (np.abs(offsets).min(axis=0) < 1e-8).all()  # what we keep beside the vertices lies on an edge
 
 
+def test_hull_of_very_many_scores() -> None:
+    """Where a walk over all scores would take too long, another algorithm takes over."""
+    counts = random_rows("distinct", size=30_000).counts
+    curve, hull = confide.roc_curve(counts), confide.roc_hull(counts)
+    points = np.column_stack((curve.false_positive_rate, curve.true_positive_rate))
+    qhull = ConvexHull(np.vstack((points, [[1.0, 0.0]])))
+    assert hull.area == pytest.approx(qhull.volume, abs=1e-9)
+    assert hull.thresholds.size < 200
+
+
 def test_hull_keeps_thresholds_of_its_corners() -> None:
     counts = ScoreCounts.from_arrays([1, 0, 1, 0], [0.8, 0.6, 0.4, 0.2])
     hull = confide.roc_hull(counts)

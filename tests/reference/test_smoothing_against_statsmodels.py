@@ -44,26 +44,22 @@ def test_cells_of_very_many_scores_hardly_move_the_curve() -> None:
     np.testing.assert_allclose(curve.observed, np.clip(expected, 0.0, 1.0), atol=1e-4)
 
 
-def test_repeated_rows_are_weights() -> None:
-    labels, scores = calibrated_rows(60, seed=4)
-    times = np.random.default_rng(5).integers(1, 4, 60)
-    weighted = confide.smooth_calibration(ScoreCounts.from_arrays(labels, scores, times))
-    repeated = confide.smooth_calibration(ScoreCounts.from_arrays(np.repeat(labels, times), np.repeat(scores, times)))
-    np.testing.assert_allclose(weighted.observed, repeated.observed, atol=1e-12)
-    np.testing.assert_allclose(weighted.standard_error, repeated.standard_error, atol=1e-12)
+def smoothed(labels: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = lowess(labels, scores, frac=0.75, it=0, delta=0.0, return_sorted=False)
+    return found
 
 
-def test_standard_error_is_that_of_the_linear_smoother() -> None:
-    """Recover each row's weight by moving its label, then `se^2 = p (1 - p) sum w^2`."""
-    labels, scores = calibrated_rows(50, seed=6)
+@pytest.mark.parametrize("digits", [9, 2, 1])
+def test_curve_and_standard_error_row_by_row(digits: int) -> None:
+    """The smoother is linear: moving one label gives that row's weight, and `se^2 = p (1 - p) sum w^2` over rows.
+
+    Rounded scores are tied, and a row weighs the same whether or not it shares its score.
+    """
+    labels, raw = calibrated_rows(60, seed=6)
+    scores = np.round(raw, digits)
     curve = confide.smooth_calibration(ScoreCounts.from_arrays(labels, scores))
-    at = 20
-    base = lowess(np.zeros(50), scores, frac=0.75, it=0, delta=0.0, return_sorted=False)
-    weights = np.array(
-        [
-            lowess(np.eye(50)[row], scores, frac=0.75, it=0, delta=0.0, return_sorted=False)[at] - base[at]
-            for row in range(50)
-        ]
-    )
-    share = curve.observed[at]
-    assert curve.standard_error[at] == pytest.approx(np.sqrt(share * (1 - share) * np.sum(weights**2)), rel=1e-6)
+    first = np.searchsorted(scores, curve.score)
+    np.testing.assert_allclose(curve.observed, smoothed(labels.astype(float), scores)[first].clip(0, 1), atol=TOLERANCE)
+    weights = np.array([smoothed(np.eye(60)[row], scores)[first] for row in range(60)])
+    expected = np.sqrt(curve.observed * (1 - curve.observed) * np.sum(weights**2, axis=0))
+    np.testing.assert_allclose(curve.standard_error, expected, atol=1e-6)

@@ -152,6 +152,9 @@ BAD = {
     "level": ([*HEART, "--level", "95"], 2, "level must lie"),
     "twice": ([*HEART, "--score", "logistic"], 2, "named twice"),
     "report folder": ([*HEART, "--report", "nowhere/report.html"], 2, "does not exist"),
+    "report over the data": ([*HEART, "--report", "heart.csv"], 2, "must end in .html"),
+    "report that is no page": ([*HEART, "--report", "report.pdf"], 2, "must end in .html"),
+    "label as score": (["--label", "died", "--score", "died"], 2, "both label and score"),
     "threshold": ([*HEART, "--threshold", "nan"], 2, "threshold"),
 }
 
@@ -215,6 +218,35 @@ def test_files_that_cannot_be_opened(tmp_path: Path, name: str) -> None:
     answer = confide("evaluate", tmp_path / name, "--label", "label", "--score", "score")
     assert answer.code == 2, answer
     assert "does not exist" in answer.err or "ending must be" in answer.err
+
+
+def test_the_data_are_never_overwritten(data: Path) -> None:
+    """A report's name must end in .html, so only data by a link of that name are in danger."""
+    link = data.with_name("link.html")
+    link.symlink_to(data)
+    before = data.read_bytes()
+    answer = confide("evaluate", data, *HEART, "--report", link)
+    assert answer.code == 2
+    assert "is the file to be evaluated" in answer.err
+    assert data.read_bytes() == before
+
+
+def test_names_are_shown_as_they_are_written(tmp_path: Path) -> None:
+    file, report = tmp_path / "odd.csv", tmp_path / "report.html"
+    groups = ("cost $x^2$", "b $\\frac{$")
+    rows = "".join(f"{i % 2},{(i * 7 % 40) / 41},{groups[i % 3 == 0]}\n" for i in range(40))
+    file.write_text("died,a $\\foo{$ 中,group\n" + rows, encoding="utf-8")
+    answer = confide("evaluate", file, "-l", "died", "-s", "a $\\foo{$ 中", "--group", "group", "--report", report)
+    assert answer.code == 0, answer.err
+    text = report.read_text(encoding="utf-8")
+    for name in ("a $\\foo{$ 中", "cost $x^2$", "b $\\frac{$"):
+        assert text.count(name) >= 2, name  # in a table and in a picture
+
+
+def test_a_demo_folder_that_is_a_file(data: Path) -> None:
+    answer = confide("demo", "--folder", data)
+    assert answer.code == 2
+    assert "is a file" in answer.err
 
 
 def test_help_has_examples_and_version_is_shown() -> None:

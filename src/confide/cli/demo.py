@@ -9,6 +9,7 @@ import typer
 
 from confide.cli import output
 from confide.cli.evaluate import evaluate_file
+from confide.errors import UsageError
 
 
 def demo(
@@ -26,6 +27,8 @@ def demo(
     from confide.examples import HEART_ATTACK
     from confide.report.text import print_text
 
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)
     data, report = folder / HEART_ATTACK.name, folder / "report.html"
     output.check_writable(report)

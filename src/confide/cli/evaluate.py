@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 def evaluate(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="CSV, JSON lines or Parquet, plain or .gz; `-` is standard input.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="CSV, TSV, JSON lines or Parquet, text also as .gz; `-` is standard input."
+        ),
     ],
     label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")],
     score: Annotated[
@@ -56,9 +59,11 @@ def evaluate(
         zcat scores.csv.gz | confide evaluate - -l outcome --positive Poor -s s100b --json
     """
     if report is not None:
-        output.check_writable(report)
+        output.check_report(report, file)
     if len(set(score)) < len(score):
         raise ParameterError("a score column is named twice; name each column once")
+    if label in score:
+        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
     with output.busy("reading and evaluating"):
         evaluation = evaluate_file(
             file,

@@ -53,3 +53,6 @@ def run() -> None:
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk, a folder that went away
+        typer.echo(f"error: {error.strerror or type(error).__name__}: {error.filename or 'output'}", err=True)
+        sys.exit(1)

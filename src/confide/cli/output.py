@@ -43,6 +43,15 @@ def print_json(document: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def check_report(path: Path, source: str) -> None:
+    """Refuse a report that would overwrite the data, or whose name promises something else than HTML."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{path} must end in .html, as a report is an HTML page")
+    if source != "-" and path.exists() and Path(source).exists() and path.samefile(source):
+        raise UsageError(f"{path} is the file to be evaluated; choose another name for the report")
+    check_writable(path)
+
+
 def check_writable(path: Path) -> None:
     """Refuse a file that could not be written, before any work is done."""
     if path.is_dir():

@@ -52,7 +52,9 @@ def curve_bands(
     recall, alarm = np.hstack((start, recall)), np.hstack((start, alarm))
     odds = few.total_negatives / few.total_positives
     heights = np.array([np.interp(at, x, y) for x, y in zip(alarm, recall, strict=True)])
-    per_positive = np.array([np.interp(at, x, y) for x, y in zip(recall, alarm * odds, strict=True)])
+    # Just left of a recall that thresholds share precision is that of the first of them, as in the curve.
+    left = at * (1.0 - 1e-12)
+    per_positive = np.array([np.interp(left, x, y) for x, y in zip(recall, alarm * odds, strict=True)])
     precision = np.divide(at, at + per_positive, out=np.full_like(per_positive, np.nan), where=at > 0.0)
     precision[:, 0] = precision[:, 1]
     tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0

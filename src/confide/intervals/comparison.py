@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 from confide.intervals.delong import delong_variance
-from confide.intervals.interval import Interval, check_level, plain_ends
+from confide.intervals.interval import Interval, check_level, normal_quantile, plain_ends
 from confide.metrics.ranking import auc_score
 
 _DRAWS = 400_000
+_NO_VARIANCE = 1e-28  # what rounding leaves of a variance that is zero
 _SEED = 20_240_613  # any fixed number: the same data must give the same simultaneous intervals
 
 
@@ -75,23 +76,57 @@ class JointComparison:
         }
 
 
-def auc_covariance(
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placements:
+    """DeLong's structural components of several models on the same rows, a model a line."""
+
+    of_positives: FloatArray
+    of_negatives: FloatArray
+    positive_weights: FloatArray
+    negative_weights: FloatArray
+
+    @property
+    def aucs(self) -> FloatArray:
+        """Each model's AUC."""
+        return np.average(self.of_positives, axis=1, weights=self.positive_weights)
+
+    def covariance(self) -> FloatArray:
+        """The AUCs' covariance (DeLong et al. 1988, equation 6)."""
+        total = np.zeros((len(self.of_positives), len(self.of_positives)))
+        for components, weights in (
+            (self.of_positives, self.positive_weights),
+            (self.of_negatives, self.negative_weights),
+        ):
+            size = weights.sum()
+            centred = components - np.average(components, axis=1, weights=weights)[:, None]
+            total += (centred * weights) @ centred.T / (size - 1.0) / size
+        return total
+
+    def contrasts(self, matrix: NDArray[np.float64]) -> _Placements:
+        """Components of linear combinations of models: their variances lose nothing to cancellation."""
+        return _Placements(
+            matrix @ self.of_positives, matrix @ self.of_negatives, self.positive_weights, self.negative_weights
+        )
+
+
+def _placements(
     labels: NDArray[np.bool_], scores: Sequence[FloatArray], weights: CountArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """AUCs of several models on the same rows, and their covariance (DeLong et al. 1988, equation 6)."""
+) -> _Placements:
     weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
     ours, theirs = weight[labels], weight[~labels]
-    n, m = ours.sum(), theirs.sum()
-    if n <= 1.0 or m <= 1.0:
+    if ours.sum() <= 1.0 or theirs.sum() <= 1.0:
         raise DataError("comparing AUCs needs at least two rows of each class; add rows")
     below = np.array([_share_below(s[labels], s[~labels], theirs) for s in scores])
     above = np.array([1.0 - _share_below(s[~labels], s[labels], ours) for s in scores])
-    aucs: FloatArray = below @ ours / n
-    centred = below - aucs[:, None]
-    centred_above = above - aucs[:, None]
-    covariance = (centred * ours) @ centred.T / (n - 1.0) / n
-    covariance = covariance + (centred_above * theirs) @ centred_above.T / (m - 1.0) / m
-    return aucs, covariance
+    return _Placements(below, above, ours, theirs)
+
+
+def auc_covariance(
+    labels: NDArray[np.bool_], scores: Sequence[FloatArray], weights: CountArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """AUCs of several models on the same rows, and their covariance; of rows that were validated already."""
+    placements = _placements(labels, scores, weights)
+    return placements.aucs, placements.covariance()
 
 
 def compare_auc(
@@ -137,6 +172,8 @@ def compare_aucs(
     """
     from confide.sources.arrays import checked_rows, checked_scores
 
+    if not isinstance(scores, Mapping):
+        raise ParameterError("scores must map each model's name to its scores, for example {'a': ..., 'b': ...}")
     if len(scores) < 2:
         raise ParameterError("scores must hold at least two models to compare")
     named = list(scores.items())
@@ -158,13 +195,16 @@ def compare_checked(
 ) -> JointComparison:
     """Compare models on rows that were validated already."""
     check_level(level)
-    aucs, covariance = auc_covariance(labels, scores, weights)
-    chi_squared, degrees = _joint_statistic(aucs, covariance)
+    placements = _placements(labels, scores, weights)
+    aucs, covariance = placements.aucs, placements.covariance()
+    models = np.eye(len(names))
+    chi_squared, degrees = _joint_statistic(placements.contrasts(models[1:] - models[0]))
     pairs = list(itertools.combinations(range(len(names)), 2))
-    reach = _simultaneous_quantile(covariance, pairs, level) if len(pairs) > 1 else None
+    variances = [float(placements.contrasts((models[i] - models[j])[None]).covariance()[0, 0]) for i, j in pairs]
+    reach = _simultaneous_quantile(covariance, pairs, variances, level) if len(pairs) > 1 else None
     differences = tuple(
-        _difference(names[i], names[j], float(aucs[i] - aucs[j]), _contrast_variance(covariance, i, j), level, reach)
-        for i, j in pairs
+        _difference(names[i], names[j], float(aucs[i] - aucs[j]), variance, level, reach)
+        for (i, j), variance in zip(pairs, variances, strict=True)
     )
     return JointComparison(
         names=tuple(names),
@@ -225,17 +265,13 @@ def _share_below(queries: FloatArray, rivals: FloatArray, weights: FloatArray) -
     return share
 
 
-def _contrast_variance(covariance: FloatArray, i: int, j: int) -> float:
-    return max(float(covariance[i, i] + covariance[j, j] - 2.0 * covariance[i, j]), 0.0)
-
-
 def _difference(
     first: str, second: str, difference: float, variance: float, level: float, reach: float | None
 ) -> Comparison:
     from scipy.special import ndtr
 
     # Two models that rank every row alike differ by rounding only.
-    error = math.sqrt(variance) if variance > 1e-24 else 0.0
+    error = math.sqrt(variance) if variance > _NO_VARIANCE else 0.0
     without_error = 0.0 if abs(difference) < 1e-12 else math.copysign(math.inf, difference)
     z = difference / error if error > 0.0 else without_error
     lower, upper = plain_ends(difference, error, level)
@@ -259,14 +295,13 @@ def _difference(
     )
 
 
-def _joint_statistic(aucs: FloatArray, covariance: FloatArray) -> tuple[float, int]:
-    contrasts = np.eye(aucs.size)[1:] - np.eye(aucs.size)[0]
-    gaps, spread = contrasts @ aucs, contrasts @ covariance @ contrasts.T
-    scale = max(float(np.trace(covariance)), 1e-300)
-    values, vectors = np.linalg.eigh(spread)
-    kept = values > 1e-10 * scale
-    projected = vectors.T @ gaps
-    certain = ~kept & (np.abs(projected) > 1e-9)  # a difference that no resampling could undo
+def _joint_statistic(contrasts: _Placements) -> tuple[float, int]:
+    """The chi-squared statistic that every contrast is 0, and its degrees of freedom."""
+    values, vectors = np.linalg.eigh(contrasts.covariance())
+    least = max(1e-12 * float(values[-1]), _NO_VARIANCE)
+    projected = vectors.T @ contrasts.aucs
+    kept = values > least
+    certain = ~kept & (projected**2 > 1e4 * least)  # a difference that no resampling could undo
     if certain.any():
         return math.inf, int((kept | certain).sum())
     return float(np.sum(projected[kept] ** 2 / values[kept])), int(kept.sum())
@@ -278,14 +313,16 @@ def _chi_squared_tail(value: float, degrees: int) -> float:
     return float(chdtrc(degrees, value)) if degrees else 1.0
 
 
-def _simultaneous_quantile(covariance: FloatArray, pairs: list[tuple[int, int]], level: float) -> float:
+def _simultaneous_quantile(
+    covariance: FloatArray, pairs: list[tuple[int, int]], variances: list[float], level: float
+) -> float:
     """The `level` quantile of max |z| over all differences, when all AUCs are equal."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.clip(values, 0.0, None))
     draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, covariance.shape[0])) @ root.T
     largest = np.zeros(_DRAWS)
-    for i, j in pairs:
-        variance = _contrast_variance(covariance, i, j)
-        if variance > 1e-24:
+    negligible = 1e-12 * float(values[-1])  # below that the draws' own rounding would be magnified
+    for (i, j), variance in zip(pairs, variances, strict=True):
+        if variance > negligible:
             np.maximum(largest, np.abs(draws[:, i] - draws[:, j]) / math.sqrt(variance), out=largest)
-    return float(np.quantile(largest, level))
+    return max(float(np.quantile(largest, level)), normal_quantile(level))

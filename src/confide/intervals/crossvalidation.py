@@ -18,9 +18,16 @@ CROSS_VALIDATION_POSITIVES = 1_000
 
 
 def cross_validation_interval(
+    folds: Sequence[ScoreCounts], metric: str = "average_precision", **settings: Any
+) -> Interval:
+    """The interval of `cross_validation_estimate`, which takes the same settings."""
+    return cross_validation_estimate(folds, metric, **settings).known_interval
+
+
+def cross_validation_estimate(
     folds: Sequence[ScoreCounts], metric: str = "average_precision", *, level: float = 0.95, **options: Any
 ) -> Estimate:
-    """`mean -/+ t sd / sqrt(k)` over the folds' values, Student's t with k - 1 degrees of freedom.
+    """The folds' mean with `mean -/+ t sd / sqrt(k)`, Student's t with k - 1 degrees of freedom.
 
     Assumes that folds are independent and the metric unbiased on one fold. Neither holds for areas
     under the PR curve: on a k-th of the positives they are biased, so the interval sits in the wrong
@@ -29,6 +36,8 @@ def cross_validation_interval(
     from scipy.special import stdtrit
 
     check_level(level)
+    if isinstance(folds, ScoreCounts):
+        raise ParameterError("folds must be several ScoreCounts, one for each fold; split_folds makes them of one")
     if len(folds) < 2:
         raise ParameterError(f"folds must hold at least two ScoreCounts, got {len(folds)}")
     chosen = get_metric(metric)

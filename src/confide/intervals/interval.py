@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from confide.errors import ParameterError
+from confide.errors import DataError, ParameterError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,13 @@ class Estimate:
     value: float
     standard_error: float | None = None
     interval: Interval | None = None
+
+    @property
+    def known_interval(self) -> Interval:
+        """The interval, where the method that made the estimate always has one."""
+        if self.interval is None:
+            raise DataError("there is no interval: the data have too few rows of a class; add rows")
+        return self.interval
 
     def to_dict(self) -> dict[str, object]:
         """Return the estimate as plain data."""

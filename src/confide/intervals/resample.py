@@ -26,6 +26,13 @@ _JACKKNIFE_CELLS = 1_000
 
 
 def bootstrap_interval(
+    counts: ScoreCounts, metric: str | Callable[[ScoreCounts], float] = "average_precision", **settings: Any
+) -> Interval:
+    """The interval of `bootstrap_estimate`, which takes the same settings."""
+    return bootstrap_estimate(counts, metric, **settings).known_interval
+
+
+def bootstrap_estimate(
     counts: ScoreCounts,
     metric: str | Callable[[ScoreCounts], float] = "average_precision",
     *,
@@ -36,7 +43,7 @@ def bootstrap_interval(
     progress: Progress | None = None,
     **options: Any,
 ) -> Estimate:
-    """An interval for any metric from resampled rows of each class.
+    """The value of any metric, with standard error and interval from resampled rows of each class.
 
     `method` is "percentile" (quantiles of the replicates) or "bca" (Efron 1987: corrected for bias
     and for a standard error that changes with the value). Assumes independent rows, and whole rows:

@@ -53,7 +53,8 @@ def partial_auc_score(
 
     Over sensitivities the area lies between the curve and the right edge. `corrected` applies
     McClish's correction: 1/2 for a useless score, 1 for a perfect one,
-    `(1 + (area - least) / (most - least)) / 2`. The default range is specificity 0.9 to 1.
+    `(1 + (area - least) / (most - least)) / 2`, below 1/2 where the curve lies below the diagonal
+    (pROC leaves it out there). The default range is specificity 0.9 to 1.
 
     References: McClish (1989), Medical Decision Making 9:190; Robin et al. (2011), pROC.
     """

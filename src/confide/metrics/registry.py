@@ -67,6 +67,7 @@ def _net_benefit(counts: ScoreCounts, *, threshold: float = 0.5) -> float:
 
 def _ranking() -> list[Metric]:
     ranked = partial(Metric, higher_is_better=True, ranks_only=True)
+    floor = partial(Metric, higher_is_better=None, ranks_only=True)  # properties of the data, not of the score
     area = ("recall",)
     found = [
         ranked(name="auc", title="AUC", function=ranking.auc_score),
@@ -77,13 +78,13 @@ def _ranking() -> list[Metric]:
             options=("specificity", "sensitivity", "corrected"),
         ),
         ranked(name="hull_auc", title="AUC of the convex hull", function=ranking.hull_auc_score),
-        ranked(
+        floor(
             name="average_precision_minimum",
             title="Minimum average precision",
             function=precision_recall.average_precision_minimum,
             whole_rows=True,
         ),
-        ranked(name="aucpr_minimum", title="Minimum AUCPR", function=precision_recall.aucpr_minimum, options=area),
+        floor(name="aucpr_minimum", title="Minimum AUCPR", function=precision_recall.aucpr_minimum, options=area),
         ranked(
             name="aucnpr",
             title="AUCNPR",

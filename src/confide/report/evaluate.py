@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,15 @@ from confide.intervals.comparison import compare_checked
 from confide.intervals.delong import rank_summary
 from confide.intervals.interval import Estimate, check_level
 from confide.intervals.proportion import logit_interval_of
-from confide.intervals.resample import BOOTSTRAP_POSITIVES
 from confide.metrics import calibration as calibrate
 from confide.metrics.precision_recall import ESTIMATORS, aucnpr_score, aucpr_minimum, aucpr_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix, youden_threshold
+from confide.report.cautions import assumptions, cautions
 from confide.report.model import Areas, Calibration, Evaluation, GroupEvaluation, ModelEvaluation, ThresholdEvaluation
 from confide.sources.rows import Rows
 
 _DEFAULT_THRESHOLD = 0.5
-_FEW_ROWS = 20
 
 
 def evaluate(
@@ -33,7 +33,7 @@ def evaluate(
     weights: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     positive: object = None,
-    thresholds: Sequence[float] | None = None,
+    thresholds: Sequence[float] | float | None = None,
     level: float = 0.95,
 ) -> Evaluation:
     """Evaluate one score, or compare several on the same rows.
@@ -45,6 +45,8 @@ def evaluate(
     >>> evaluate([0, 0, 1, 0, 1, 1], [0.1, 0.4, 0.35, 0.2, 0.8, 0.9]).models[0].auc.value
     0.8888888888888888
     """
+    if isinstance(thresholds, int | float):
+        thresholds = (float(thresholds),)
     if isinstance(labels, ScoreCounts):
         for name, given in (("scores", scores), ("weights", weights), ("groups", groups), ("positive", positive)):
             if given is not None:
@@ -67,11 +69,12 @@ def evaluate_counts(
     thresholds: Sequence[float] | None = None,
     level: float = 0.95,
 ) -> Evaluation:
-    """Evaluate one score from its counts; `rows` is needed only where counts are weights."""
+    """Evaluate one score from its counts; `rows` is how many rows they were counted from, where rows are weighted."""
     positives, negatives = counts.both_classes()
     models = (_evaluate_model(name, counts, thresholds, level),)
     total = rows if rows is not None else int(positives + negatives)
-    return _evaluation(total, counts, models, level=level)
+    weighted = counts.weighted or total != positives + negatives
+    return _evaluation(total, counts, models, weighted=weighted, level=level)
 
 
 def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, level: float = 0.95) -> Evaluation:
@@ -87,6 +90,7 @@ def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, leve
         len(rows),
         counts[0],
         models,
+        weighted=rows.weights is not None,
         level=level,
         comparisons=() if joint is None else joint.differences,
         joint=joint if len(models) > 2 else None,
@@ -95,17 +99,10 @@ def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, leve
 
 
 def _evaluation(rows: int, counts: ScoreCounts, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:
-    groups: tuple[GroupEvaluation, ...] = parts.get("groups", ())
-    return Evaluation(
-        rows=rows,
-        positives=counts.total_positives,
-        negatives=counts.total_negatives,
-        weighted=counts.weighted,
-        models=models,
-        warnings=tuple(_warnings(counts, models, groups)),
-        assumptions=tuple(_assumptions(counts, models, bool(parts.get("comparisons")))),
-        **parts,
+    evaluation = Evaluation(
+        rows=rows, positives=counts.total_positives, negatives=counts.total_negatives, models=models, **parts
     )
+    return replace(evaluation, warnings=tuple(cautions(evaluation)), assumptions=tuple(assumptions(evaluation)))
 
 
 def _evaluate_group(name: str, rows: Rows, thresholds: Sequence[float] | None, level: float) -> GroupEvaluation:
@@ -193,63 +190,3 @@ def _at_threshold(counts: ScoreCounts, threshold: float) -> ThresholdEvaluation:
         matrix=matrix,
         net_benefit=matrix.net_benefit(threshold) if meaningful else None,
     )
-
-
-def _warnings(
-    counts: ScoreCounts, models: tuple[ModelEvaluation, ...], groups: tuple[GroupEvaluation, ...]
-) -> list[str]:
-    found = []
-    smaller = min(counts.total_positives, counts.total_negatives)
-    if smaller < _FEW_ROWS:
-        found.append(f"A class has fewer than {_FEW_ROWS} rows: every interval here is a rough guide only.")
-    if smaller < BOOTSTRAP_POSITIVES:
-        found.append(
-            f"A class has fewer than {BOOTSTRAP_POSITIVES} rows: the bands around the curves, which come from the "
-            "bootstrap, are narrower than they should be. The intervals in the tables do not use it."
-        )
-    if counts.weighted:
-        found.append(
-            "Weights are not whole numbers. Intervals take a weight as repetitions of a row; if they are sampling "
-            "weights, intervals are too narrow. Bands need whole rows and are not drawn."
-        )
-    for model in models:
-        if model.auc.value in (0.0, 1.0):
-            found.append(f"{model.score} separates the classes completely: its DeLong variance is zero.")
-        if model.calibration is not None and model.calibration.slope is None:
-            found.append(
-                f"{model.score} has no calibration slope: some scores are exactly 0 or 1, whose log-odds are "
-                "infinite, or the scores separate the classes."
-            )
-        if model.counts.probabilities and (model.counts.scores[0] <= 0.0 or model.counts.scores[-1] >= 1.0):
-            found.append(f"{model.score} has scores of exactly 0 or 1; log loss moves them inwards by 2e-16.")
-    if any(not group.models for group in groups):
-        found.append("Some groups have one class only: ranking cannot be judged there.")
-    prevalences = [group.prevalence for group in groups if group.models]
-    if prevalences and max(prevalences) > min(prevalences):
-        found.append(
-            "Groups differ in prevalence, and with it in the lowest possible AUCPR: compare AUCNPR between groups, "
-            "not average precision."
-        )
-    return found
-
-
-def _assumptions(counts: ScoreCounts, models: tuple[ModelEvaluation, ...], compared: bool) -> list[str]:
-    found = [
-        "Rows are independent of each other. Several rows of one person make every interval too narrow.",
-        "A score at or above the threshold is called positive. Tied scores count half in AUC and are called positive "
-        "together in average precision.",
-        "AUC: DeLong's variance, interval on the log-odds scale.",
-        "Average precision: logit interval with the number of positives as sample size, which holds its level where "
-        "bootstrap and cross-validation do not.",
-        "Youden's threshold was chosen on these rows: what it achieves here is optimistic.",
-    ]
-    if compared:
-        found.append("Models are compared on the same rows by the paired DeLong test.")
-    if any(model.calibration is not None for model in models):
-        found.append(
-            "Calibration intercept: log-odds shift with the slope fixed at 1. Slope: logistic regression on the "
-            "score's log-odds. ECE: ten bins of equal width. ICI: mean distance to the smooth curve, span 0.75."
-        )
-    if any(model.calibration is None for model in models):
-        found.append("Scores outside [0, 1] are not probabilities: calibration and decision curves are left out.")
-    return found

@@ -6,6 +6,7 @@ import re
 from html import escape
 
 from confide.report import plots
+from confide.report.cautions import band_caution
 from confide.report.model import Evaluation
 from confide.report.tables import Table, tables
 from confide.report.text import summary
@@ -29,15 +30,16 @@ th { border-bottom: 2px solid #555; } th.text, td.text { text-align: left; }
 .note { font-size: .9rem; color: #444; }
 .warning { border-left: 4px solid #d55e00; background: #fdf3ec; padding: .5rem .9rem; margin: .6rem 0; }
 footer { margin-top: 3rem; font-size: .85rem; color: #555; border-top: 1px solid #ddd; padding-top: .6rem; }
-@media print { body { max-width: none; padding: 0; font-size: 11pt; } figure, table { break-inside: avoid; }
-  h2 { break-after: avoid; } .figures { grid-template-columns: 1fr 1fr; } .scroll { overflow: visible; } }
+@media print { html { font-size: 12px; } body { max-width: none; padding: 0; font-size: 12px; }
+  figure, table, li { break-inside: avoid; } h2 { break-after: avoid; } .scroll { overflow: visible; }
+  .figures { grid-template-columns: 1fr 1fr; } .figures.single { grid-template-columns: 1fr; } }
 """
 
 _CAPTIONS = {
     "roc": "Each threshold's true-positive rate against its false-positive rate. The further up and left, the better; "
-    "the dotted diagonal is guessing. Shaded: pointwise bootstrap band.",
+    "the dotted diagonal is guessing. Shaded, where whole rows allow it: pointwise bootstrap band.",
     "pr": "Each threshold's precision against its recall. The hatched region cannot be reached by any model at this "
-    "prevalence; the dotted line is guessing. At low recall precision rests on a few rows, as the band shows.",
+    "prevalence; the dotted line is guessing. At low recall precision rests on a few rows.",
     "calibration": "How often what was given a risk happened. On the diagonal risks can be taken at their word; below "
     "it they are too high. Line: smooth curve with its pointwise interval. Marks: ten bins of equal "
     "size with Wilson intervals. Below: the distribution of scores among positives (up) and "
@@ -60,7 +62,8 @@ _READING = (
     (
         "AUCNPR",
         "where average precision lies between the worst possible curve (0) and the best (1) at this prevalence. "
-        "Use it to compare groups, folds or tasks whose prevalence differs.",
+        "It has the same range everywhere, but a score of the same AUC still has a higher AUCNPR where positives are "
+        "common: between groups, compare AUC.",
     ),
     (
         "Interval",
@@ -95,7 +98,7 @@ def page(evaluation: Evaluation, *, title: str) -> str:
             f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
             f"<h1>{escape(title)}</h1>",
             f'<p class="lead">{escape(summary(evaluation))}</p>',
-            *(f'<p class="warning">{escape(warning)}</p>' for warning in evaluation.warnings),
+            *(f'<p class="warning">{escape(warning)}</p>' for warning in _all_cautions(evaluation)),
             *_sections(evaluation),
             "<h2>How to read this</h2><ul>",
             *(f"<li><strong>{escape(name)}</strong>: {escape(text)}</li>" for name, text in _READING),
@@ -107,6 +110,11 @@ def page(evaluation: Evaluation, *, title: str) -> str:
             "</body></html>",
         )
     )
+
+
+def _all_cautions(evaluation: Evaluation) -> list[str]:
+    of_bands = band_caution(evaluation)
+    return [*evaluation.warnings, *([of_bands] if of_bands else [])]
 
 
 def fragment(evaluation: Evaluation) -> str:

@@ -142,7 +142,7 @@ class GroupEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Everything that was evaluated. `positives` and `negatives` are weights where rows are weighted."""
+    """Everything that was evaluated. `positives` and `negatives` are the rows' weights where `weighted`."""
 
     rows: int
     positives: float

@@ -7,9 +7,10 @@ line styles that differ as well, axes with equal scales where both are rates, an
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1)), "-")
 GREY = "#6b6b6b"
+_DISTRIBUTION = "confide-distribution"
+_SHORT_LEGEND = 4  # lines
 _BAND_SEED = 0  # the same data must give the same picture
 
 _SETTINGS: Any = {
@@ -49,6 +52,7 @@ _SETTINGS: Any = {
     "legend.frameon": False,
     "legend.fontsize": 9,
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a dollar sign in a column's name is a dollar sign
     "svg.hashsalt": "confide",
 }
 
@@ -93,7 +97,10 @@ def as_svg(draw: Drawing, evaluation: Evaluation, *, size: tuple[float, float] =
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots(), evaluation)
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        with warnings.catch_warnings():
+            # Text stays text in SVG: it is the reader's fonts that must have the letters.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     return svg[svg.index("<svg") :]
 
@@ -122,7 +129,7 @@ def finish_roc(ax: Axes) -> None:
     _square(ax)
     ax.set_xlabel("False-positive rate (1 − specificity)")
     ax.set_ylabel("True-positive rate (recall, sensitivity)")
-    ax.legend(loc="lower right")
+    _legend(ax, "lower right")
 
 
 def draw_pr(ax: Axes, evaluation: Evaluation) -> None:
@@ -159,7 +166,7 @@ def finish_pr(ax: Axes, prevalence: float) -> None:
     _square(ax)
     ax.set_xlabel("Recall (sensitivity)")
     ax.set_ylabel("Precision (positive predictive value)")
-    ax.legend(loc="upper right")
+    _legend(ax, "best")
 
 
 def draw_calibration(ax: Axes, evaluation: Evaluation) -> None:
@@ -198,32 +205,46 @@ def calibration_line(ax: Axes, counts: ScoreCounts, index: int, *, label: str, l
 def finish_calibration(ax: Axes, shown: Sequence[tuple[int, ScoreCounts]]) -> None:
     """Axes, the diagonal, and below it the distribution of scores: positives up, negatives down."""
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle=":", label="perfect")
-    _square(ax)
+    end = max(_calibration_end(counts) for _, counts in shown)
+    _square(ax, end)
     ax.set_xlabel("Score")
     ax.set_ylabel("Observed share of positives")
     ax.legend(loc="upper left")
-    if not shown:
-        return
-    below = ax.inset_axes((0.0, -0.36, 1.0, 0.18), sharex=ax)
-    edges = np.linspace(0.0, 1.0, 41)
+    below: Any = next((child for child in ax.child_axes if child.get_gid() == _DISTRIBUTION), None)
+    if below is None:
+        below = _distribution_axes(ax)
+    edges = np.linspace(0.0, end, 41)
     for i, counts in shown:
         for side, sign in ((counts.positives, 1.0), (counts.negatives, -1.0)):
-            height, _ = np.histogram(counts.scores, bins=edges, weights=side)
+            height, _ = np.histogram(np.minimum(counts.scores, end), bins=edges, weights=side)
             below.stairs(sign * height / max(height.sum(), 1e-300), edges, color=style(i)["color"], linewidth=1.1)
+
+
+def _calibration_end(counts: ScoreCounts) -> float:
+    """Where the axes end: at 1, or sooner if nearly all risks and shares are small."""
+    weight = counts.positives + counts.negatives
+    most = counts.scores[np.searchsorted(np.cumsum(weight), 0.995 * weight.sum())]
+    highest = max(float(most), float(reliability_bins(counts, binning="mass").observed.max()))
+    return min(1.0, 1.3 * highest) if highest < 0.5 else 1.0
+
+
+def _distribution_axes(ax: Axes) -> Axes:
+    below = ax.inset_axes((0.0, -0.36, 1.0, 0.18), sharex=ax)
+    below.set_gid(_DISTRIBUTION)
     below.axhline(0.0, color="#444444", linewidth=0.6)
     below.set_yticks([])
-    below.tick_params(labelbottom=False)
+    below.tick_params(labelbottom=False, length=0)
     below.set_ylabel("pos.\nneg.", rotation=0, ha="right", va="center", fontsize=8)
     for spine in ("left", "bottom"):
         below.spines[spine].set_visible(False)
-    below.tick_params(length=0)
+    return below
 
 
 def draw_decision(ax: Axes, evaluation: Evaluation) -> None:
     """Net benefit against the threshold probability, with treating everybody and nobody."""
     chosen = [(i, model) for i, model in enumerate(evaluation.models) if model.counts.probabilities]
     for i, model in chosen:
-        decision_line(ax, model.counts, i, label=model.score)
+        decision_line(ax, model.counts, i, label=shortened(model.score))
     finish_decision(ax, chosen[0][1].counts)
     ax.set_title("Decision curve")
 
@@ -246,7 +267,7 @@ def finish_decision(ax: Axes, counts: ScoreCounts) -> None:
     ax.set_axisbelow(True)
     ax.set_xlabel("Threshold probability")
     ax.set_ylabel("Net benefit (true positives per row)")
-    ax.legend(loc="upper right")
+    _legend(ax, "best")
 
 
 def draw_forest(ax: Axes, evaluation: Evaluation) -> None:
@@ -255,14 +276,14 @@ def draw_forest(ax: Axes, evaluation: Evaluation) -> None:
     entries = [("all rows", models), *((group.group, group.models) for group in evaluation.groups if group.models)]
     for row, (_, shown) in enumerate(entries):
         for i, model in enumerate(shown):
-            y = row + (i - (len(models) - 1) / 2) * 0.22
+            y = row + (i - (len(models) - 1) / 2) * min(0.22, 0.8 / len(models))
             interval = model.auc.interval
             if interval is not None:
                 ax.plot([interval.lower, interval.upper], [y, y], color=style(i)["color"], linewidth=1.6)
             marker = {"marker": "osD^v<>"[i % 7], "markersize": 6, "color": style(i)["color"], "linestyle": "none"}
-            ax.plot([model.auc.value], [y], label=model.score if row == 0 else None, **marker)
+            ax.plot([model.auc.value], [y], label=shortened(model.score) if row == 0 else None, **marker)
     ax.axvline(0.5, color=GREY, linewidth=0.9, linestyle=":")
-    ax.set_yticks(range(len(entries)), [name for name, _ in entries])
+    ax.set_yticks(range(len(entries)), [shortened(name) for name, _ in entries])
     ax.set_ylim(len(entries) - 0.5, -0.5)
     ax.set_xlabel(f"AUC with {evaluation.level:.0%} interval")
     ax.grid(True, axis="x")
@@ -292,9 +313,22 @@ def _at_most(values: FloatArray, most: int) -> FloatArray:
     return values[np.linspace(0, values.size - 1, most).round().astype(np.int64)]
 
 
-def _square(ax: Axes) -> None:
-    ax.set_xlim(-0.01, 1.01)
-    ax.set_ylim(-0.01, 1.01)
+def shortened(name: str, most: int = 32) -> str:
+    """Cut a long name so that it leaves room for the picture."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def _legend(ax: Axes, loc: Literal["best", "lower right"]) -> None:
+    """Put a legend inside the axes where it is short, else below them, where it covers nothing."""
+    if len(ax.get_legend_handles_labels()[1]) <= _SHORT_LEGEND:
+        ax.legend(loc=loc)
+    else:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13))
+
+
+def _square(ax: Axes, end: float = 1.0) -> None:
+    ax.set_xlim(-0.01 * end, 1.01 * end)
+    ax.set_ylim(-0.01 * end, 1.01 * end)
     ax.set_aspect("equal", adjustable="box")
     ax.grid(True)
     ax.set_axisbelow(True)
@@ -302,11 +336,13 @@ def _square(ax: Axes) -> None:
 
 def _estimate_label(name: str, what: str, estimate: Estimate) -> str:
     if estimate.interval is None:
-        return f"{name}: {what} {estimate.value:.3f}"
-    return f"{name}: {what} {estimate.value:.3f} ({estimate.interval.lower:.3f}–{estimate.interval.upper:.3f})"
+        return f"{shortened(name)}: {what} {estimate.value:.3f}"
+    return (
+        f"{shortened(name)}: {what} {estimate.value:.3f} ({estimate.interval.lower:.3f}–{estimate.interval.upper:.3f})"
+    )
 
 
 def _calibration_label(model: ModelEvaluation) -> str:
     if model.calibration is None or model.calibration.slope is None:
-        return model.score
-    return f"{model.score}: slope {model.calibration.slope:.2f}"
+        return shortened(model.score)
+    return f"{shortened(model.score)}: slope {model.calibration.slope:.2f}"

@@ -94,8 +94,8 @@ def _estimators(evaluation: Evaluation) -> Table:
         title="AUCPR by estimator",
         head=("estimator", *(model.score for model in evaluation.models)),
         body=body,
-        note="Recommended: average precision, lower trapezoid, interpolated median. Upper trapezoid and convex "
-        "are too high; binormal holds only for normal scores.",
+        note="Recommended: average precision; where few scores are tied also lower trapezoid and interpolated median. "
+        "Upper trapezoid and convex are too high; binormal holds only for normal scores.",
     )
 
 

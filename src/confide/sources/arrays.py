@@ -51,7 +51,7 @@ def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountA
 
 
 def checked_scores(scores: ArrayLike) -> FloatArray:
-    """Return scores as finite float64; minus zero becomes zero."""
+    """Return scores as finite float64."""
     raw = one_dimensional(scores, "scores", ScoreError)
     array = _as_float(raw, "scores", ScoreError)
     if not _all_finite(array):
@@ -62,6 +62,8 @@ def checked_scores(scores: ArrayLike) -> FloatArray:
 def checked_weights(weights: ArrayLike) -> CountArray:
     """Return weights as positive finite numbers, integers kept as integers."""
     raw = one_dimensional(weights, "weights", WeightError)
+    if raw.dtype.kind == "u" and raw.size and raw.max() > np.iinfo(np.int64).max:
+        raise WeightError("weights are too large to be counts; give smaller ones")
     array: CountArray = raw.astype(np.int64) if raw.dtype.kind in "iu" else _as_float(raw, "weights", WeightError)
     if not np.isfinite(array).all():
         raise WeightError("weights must be finite; remove or replace missing, NaN and infinite weights first")

@@ -49,7 +49,7 @@ def open_file(path: str | Path) -> Any:
         # DuckDB quotes the line that it could not read, which may be somebody's data.
         raise UnreadableError(
             f"{path} cannot be read as {reader.removeprefix('read_').upper()} ({type(error).__name__}); "
-            "check that it is complete and that its ending says what it is"
+            "check that it is complete, that its ending says what it is, and that text is encoded as UTF-8"
         ) from None
     if reader == "read_json" and list(table.columns) == ["json"]:
         raise UnreadableError(f"{path} has no rows with named values; check that it holds one JSON object a line")

@@ -97,8 +97,11 @@ def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArra
     except ValueError:  # lists of different lengths inside a list
         raise ParameterError(f"{name} must be one-dimensional; give one value for each row") from None
     if array.ndim != 1:
+        hint = (
+            "; of predict_proba's columns give the positive one, [:, 1]" if name == "scores" and array.ndim == 2 else ""
+        )
         raise ParameterError(
-            f"{name} must be one-dimensional, got {array.ndim} dimensions; give one value for each row"
+            f"{name} must be one-dimensional, got {array.ndim} dimensions; give one value for each row{hint}"
         )
     if np.ma.is_masked(values):
         raise error(f"some {name} are missing; remove those rows or fill them in, then try again")

@@ -58,15 +58,23 @@ class Rows:
         return tuple(count_checked(self.labels, column, self.weights) for column in self.scores)
 
     def by_group(self) -> Iterator[tuple[str, Rows]]:
-        """Split the rows by group, groups in order of their name."""
+        """Split the rows by group, numbers before words, each in order."""
         if self.groups is None:
             return
         names, member = np.unique(self.groups, return_inverse=True)
-        for code, name in enumerate(names):
-            chosen = member == code
+        for code in sorted(range(names.size), key=lambda code: _place(str(names[code]))):
+            name, chosen = names[code], member == code
             weight = None if self.weights is None else self.weights[chosen]
             columns = tuple(column[chosen] for column in self.scores)
             yield str(name), Rows(self.labels[chosen], self.names, columns, weight)
+
+
+def _place(name: str) -> tuple[bool, float, str]:
+    """Numbers in their order, then words in theirs."""
+    try:
+        return False, float(name), name
+    except ValueError:
+        return True, 0.0, name
 
 
 def _texts(groups: ArrayLike) -> NDArray[np.object_]:

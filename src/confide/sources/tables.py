@@ -125,7 +125,10 @@ def _look(
     labels = _label_values(table, label)
     for name, error in [*((s, ScoreError) for s in scores), *([(weight, WeightError)] if weight else [])]:
         if not table[name].type().is_numeric() and not table[name].type().is_boolean():
-            raise error(f"column {name!r} does not hold numbers; check that it is the right column")
+            raise error(
+                f"column {name!r} does not hold numbers alone; check that it is the right column, that missing values "
+                "are left empty, and that decimals have a point"
+            )
     columns: dict[str, Any] = {
         "label": (table[label] == ibis.literal(positive_value(labels, positive), type=table[label].type())),
         **{f"score{i}": table[name].cast("float64") for i, name in enumerate(scores)},
