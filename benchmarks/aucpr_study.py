@@ -25,7 +25,7 @@ from confide import (
     split_folds,
 )
 from confide.errors import SmallSampleWarning
-from confide.intervals.resample import replicate_ranks
+from confide.kernels.bootstrap import replicate_auc_ap
 
 PREVALENCE = 0.1
 LEVEL = 0.95
@@ -96,7 +96,7 @@ def _coverage(sizes: tuple[int, ...], repetitions: int) -> None:
         for scenario in SCENARIOS:
             rng = np.random.default_rng(size)
             truth = scenario.true_area()
-            times = max(repetitions * 200 // size, 400)
+            times = max(repetitions * 200 // size, repetitions // 2)
             hits = np.array([_hits(scenario.draw(size, rng), truth, rng) for _ in range(times)])
             shares = hits.mean(axis=0)
             error = 1.96 * np.sqrt(0.05 * 0.95 / times)
@@ -117,7 +117,7 @@ def _hits(counts: ScoreCounts, truth: float, rng: np.random.Generator) -> NDArra
         warnings.simplefilter("ignore", SmallSampleWarning)
         folds = split_folds(counts, 10, rng)
         cross = cross_validation_interval(folds, level=LEVEL)
-    _, replicates = replicate_ranks(counts, 1_000 if len(counts) <= 1_000 else 400, rng)
+    _, replicates = replicate_auc_ap(counts.positives, counts.negatives, 1_000, int(rng.integers(2**63)))
     ends = [(interval.lower, interval.upper) for interval in (binomial_interval(counts), logit_interval(counts))]
     ends += [tuple(np.quantile(replicates, (0.025, 0.975))), (cross.lower, cross.upper)]
     return np.array([lower <= truth <= upper for lower, upper in ends])

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FloatArray: TypeAlias = NDArray[np.float64]
 CountArray: TypeAlias = NDArray[Any]  # int64 where rows are counted, float64 where they are weighted
 
+_MOST = 2.0**61  # a sum of counts, and twice it, fits a signed 64-bit integer
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScoreCounts:
@@ -57,6 +59,11 @@ class ScoreCounts:
             raise WeightError("counts and weights must be finite")
         if (positives < 0).any() or (negatives < 0).any() or (positives + negatives <= 0).any():
             raise WeightError("counts and weights must not be negative, and each score needs some weight")
+        if (
+            positives.dtype.kind == "i"
+            and float(positives.sum(dtype=np.float64) + negatives.sum(dtype=np.float64)) > _MOST
+        ):
+            raise WeightError("counts add up to more than can be added exactly; give smaller weights, or float ones")
         for name, array in (("scores", scores), ("positives", positives), ("negatives", negatives)):
             object.__setattr__(self, name, read_only(array))
 

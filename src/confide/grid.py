@@ -43,7 +43,9 @@ class Grid:
     @classmethod
     def uniform(cls, cells: int, low: float = 0.0, high: float = 1.0) -> Grid:
         """Make cells of equal width."""
-        return cls(np.linspace(low, high, _checked(cells) + 1))
+        edges = low + (high - low) * np.arange(_checked(cells) + 1) / cells  # tenths are the nearest to tenths
+        edges[-1] = high
+        return cls(edges)
 
     @classmethod
     def logit(cls, cells: int, smallest: float = 1e-3) -> Grid:

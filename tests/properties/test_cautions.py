@@ -25,7 +25,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "ties": ({"scores": np.round(RISK)}, "ties many positives"),
     "percent": ({"scores": 100 * RISK}, "outside [0, 1]"),
     "zeros": ({"scores": np.where(RISK < 0.2, 0.0, RISK)}, "exactly 0 or 1"),
-    "alike": ({"scores": {"a": RISK, "b": RISK**2}}, "no variance to estimate"),
+    "alike": ({"scores": {"a": RISK, "b": RISK**2}}, "no variance that these rows could show"),
     "prevalence": ({"groups": RARE}, "Groups differ in prevalence"),
     "one class": ({"groups": np.where(LABELS, "a", "b")}, "one class only"),
     "small group": ({"groups": np.where(np.arange(600) < 25, "small", "large")}, "Some groups have fewer than 20"),

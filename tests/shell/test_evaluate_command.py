@@ -243,6 +243,35 @@ def test_names_are_shown_as_they_are_written(tmp_path: Path) -> None:
         assert text.count(name) >= 2, name  # in a table and in a picture
 
 
+def test_names_are_never_taken_for_markup(tmp_path: Path) -> None:
+    file = tmp_path / "markup.csv"
+    file.write_text("died,[a],[/b],group\n" + "".join(f"{i % 2},{i % 7},{i % 5},[/x]\n" for i in range(40)))
+    answer = confide("evaluate", file, "-l", "died", "-s", "[a]", "-s", "[/b]", "--group", "group")
+    assert answer.code == 0, answer.err
+    for name in ("[a]", "[/b]", "[/x]"):
+        assert name in answer.out
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_a_terminal_without_our_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    file = tmp_path / "letters.csv"
+    file.write_text("died,é\n" + "".join(f"{i % 2},{i % 7}\n" for i in range(40)), encoding="utf-8")
+    answer = confide("evaluate", file, "-l", "died", "-s", "é", *arguments)
+    assert answer.code == 0, answer.err
+    if arguments:
+        assert json.loads(answer.out)["models"][0]["score"] == "é"
+
+
+def test_weighted_means_that_weights_were_given(data: Path) -> None:
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([f"{lines[0]},one", *(f"{line},1" for line in lines[1:])]) + "\n")
+    for scores in (["--score", "logistic"], ["--score", "logistic", "--score", "age_only"]):
+        found = document(confide("evaluate", data, "--label", "died", *scores, "--weight", "one", "--json"))
+        assert found["weighted"] is True
+        assert document(confide("evaluate", data, "--label", "died", *scores, "--json"))["weighted"] is False
+
+
 def test_a_demo_folder_that_is_a_file(data: Path) -> None:
     answer = confide("demo", "--folder", data)
     assert answer.code == 2

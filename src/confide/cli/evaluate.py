@@ -111,6 +111,13 @@ def evaluate_file(
     check_level(level)
     if len(scores) == 1 and group is None:
         counted = count_table(file, label=label, score=scores[0], weight=weight, positive=positive)
-        return evaluate_counts(counted.counts, rows=counted.rows, name=scores[0], thresholds=thresholds, level=level)
+        return evaluate_counts(
+            counted.counts,
+            rows=counted.rows,
+            weighted=weight is not None,
+            name=scores[0],
+            thresholds=thresholds,
+            level=level,
+        )
     rows = table_rows(file, label=label, scores=scores, weight=weight, group=group, positive=positive)
     return evaluate_rows(rows, thresholds=thresholds, level=level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -45,6 +46,9 @@ def _main(
 
 def run() -> None:
     """Run the command; an error that we raise on purpose becomes one clear line and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters gets question marks, not a crash
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="confide")
     except ConfideError as error:

@@ -40,7 +40,7 @@ def busy(what: str) -> Iterator[None]:
 
 def print_json(document: dict[str, Any]) -> None:
     """Print a document as JSON."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
 def check_report(path: Path, source: str) -> None:

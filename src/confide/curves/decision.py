@@ -32,7 +32,7 @@ def decision_curve(counts: ScoreCounts, thresholds: ArrayLike | None = None) -> 
     """
     check_probabilities(counts)
     counts.both_classes()
-    at = np.linspace(0.01, 0.99, 99) if thresholds is None else np.asarray(thresholds, dtype=np.float64)
+    at = np.arange(1, 100) / 100 if thresholds is None else np.asarray(thresholds, dtype=np.float64)
     if at.ndim != 1 or not ((at >= 0.0) & (at < 1.0)).all():
         raise ParameterError("thresholds must be probabilities in [0, 1)")
     first = np.searchsorted(counts.scores, at, side="left")

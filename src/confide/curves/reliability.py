@@ -57,11 +57,11 @@ def reliability_bins(counts: ScoreCounts, *, bins: int = 10, binning: Binning = 
     Bins of equal width are closed on the left, the last on both sides.
     """
     check_probabilities(counts)
-    if isinstance(bins, bool) or bins < 1:
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise ParameterError(f"bins must be a whole number of at least 1, got {bins!r}")
     weight = (counts.positives + counts.negatives).astype(np.float64)
     if binning == "width":
-        member = np.searchsorted(np.linspace(0, 1, bins + 1), counts.scores, side="right") - 1
+        member = np.searchsorted(np.arange(bins + 1) / bins, counts.scores, side="right") - 1
         first = np.unique(np.clip(member, 0, bins - 1), return_index=True)[1]
     elif binning == "mass":
         first = equal_mass_starts(weight, bins)
@@ -90,7 +90,9 @@ def smooth_calibration(counts: ScoreCounts, *, span: float = 0.75) -> SmoothCali
     score, weight = few.scores, (few.positives + few.negatives).astype(np.float64)
     share = few.positives / weight
     at = _evaluation_scores(score)
-    needed = max(np.floor(span * weight.sum() + 1e-10), np.min(weight))
+    needed = span * float(weight.sum())
+    if np.all(weight == np.floor(weight)):  # of whole rows the span is a whole number, as in Cleveland's
+        needed = np.floor(needed + 1e-10)
     fitted, error = zip(*(_local_line(x, score, weight, share, needed) for x in at), strict=True)
     return SmoothCalibration(at, np.array(fitted), np.array(error))
 
@@ -108,7 +110,7 @@ def _local_line(
 ) -> tuple[float, float]:
     distance = np.abs(score - x)
     nearest = np.argsort(distance, kind="stable")
-    reach = int(np.searchsorted(np.cumsum(weight[nearest]), needed - 1e-9))
+    reach = int(np.searchsorted(np.cumsum(weight[nearest]), needed * (1.0 - 1e-12)))
     width = distance[nearest[min(reach, nearest.size - 1)]]
     if width <= 0.0:
         here = distance <= 0.0

@@ -47,7 +47,8 @@ class RocCurve:
         if x.size < 3:
             return self
         dx, dy = np.diff(x), np.diff(y)
-        bends = np.abs(dx[:-1] * dy[1:] - dx[1:] * dy[:-1]) > 1e-15
+        first, second = dx[:-1] * dy[1:], dx[1:] * dy[:-1]
+        bends = np.abs(first - second) > 1e-9 * (first + second)
         keep = np.concatenate(([True], bends, [True]))
         return RocCurve(x[keep], y[keep], self.thresholds[keep])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.errors import ParameterError
 from confide.intervals.interval import check_level
 from confide.intervals.resample import check_replicates, check_whole_rows, redraw
 
@@ -43,6 +44,8 @@ def curve_bands(
     """
     check_level(level)
     check_replicates(replicates)
+    if points < 2:
+        raise ParameterError(f"points must be at least 2, got {points!r}")
     few = check_whole_rows(counts).coarsen(_CELLS)
     generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
     at = np.linspace(0.0, 1.0, points)

@@ -236,7 +236,7 @@ def compare_auc_unpaired(
     sizes = [counts.total_positives + counts.total_negatives for counts in (first, second)]
     difference, variance = auc_score(first) - auc_score(second), sum(variances)
     if variance <= 0.0:
-        return _difference(*names, difference, 0.0, level, None)
+        return _difference(*names, difference, 0.0, level, None, method="unpaired DeLong")
     degrees = variance**2 / sum(v**2 / (size - 1.0) for v, size in zip(variances, sizes, strict=True))
     error = math.sqrt(variance)
     t = difference / error
@@ -266,7 +266,13 @@ def _share_below(queries: FloatArray, rivals: FloatArray, weights: FloatArray) -
 
 
 def _difference(
-    first: str, second: str, difference: float, variance: float, level: float, reach: float | None
+    first: str,
+    second: str,
+    difference: float,
+    variance: float,
+    level: float,
+    reach: float | None,
+    method: str = "paired DeLong",
 ) -> Comparison:
     from scipy.special import ndtr
 
@@ -281,7 +287,7 @@ def _difference(
             lower=difference - reach * error,
             upper=difference + reach * error,
             level=level,
-            method="paired DeLong, simultaneous",
+            method=f"{method}, simultaneous",
         )
     return Comparison(
         first=first,
@@ -290,7 +296,7 @@ def _difference(
         standard_error=error,
         z=z,
         p_value=float(2.0 * ndtr(-abs(z))),
-        interval=Interval(lower=lower, upper=upper, level=level, method="paired DeLong"),
+        interval=Interval(lower=lower, upper=upper, level=level, method=method),
         simultaneous=together,
     )
 

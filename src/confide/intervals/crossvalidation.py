@@ -66,7 +66,11 @@ def split_folds(counts: ScoreCounts, folds: int, rng: np.random.Generator | int 
     if counts.weighted:
         raise ParameterError("folds are dealt from whole rows; float weights do not say what a row is")
     positives, negatives = counts.both_classes()
-    if isinstance(folds, bool) or not 2 <= folds <= min(positives, negatives):
+    if (
+        isinstance(folds, bool)
+        or not isinstance(folds, int | np.integer)
+        or not 2 <= folds <= min(positives, negatives)
+    ):
         raise ParameterError("folds must be at least 2 and at most the number of rows of the smaller class")
     generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
     ours = _deal(counts.positives, folds, generator)

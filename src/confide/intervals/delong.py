@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.intervals.interval import Interval, all_or_nothing_ends, check_level, logit_ends, plain_ends
+from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score, placements
 
@@ -62,11 +62,11 @@ def auc_interval(
     check_level(level)
     if transform not in ("logit", "none"):
         raise ParameterError(f"transform must be 'logit' or 'none', got {transform!r}")
-    if variance <= 0.0 and auc in (0.0, 1.0):
+    if at_an_end(auc):
         lower, upper = all_or_nothing_ends(auc, min(positives, negatives), level)
         return Interval(lower=lower, upper=upper, level=level, method="exact binomial on disjoint pairs")
     error = math.sqrt(variance)
-    if transform == "logit" and 0.0 < auc < 1.0:
+    if transform == "logit":
         lower, upper = logit_ends(auc, error, level)
     else:
         lower, upper = (min(max(end, 0.0), 1.0) for end in plain_ends(auc, error, level))

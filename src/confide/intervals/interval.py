@@ -81,6 +81,11 @@ def logit_ends(value: float, standard_error: float, level: float) -> tuple[float
     return _logistic(centre - reach), _logistic(centre + reach)
 
 
+def at_an_end(value: float) -> bool:
+    """Whether a proportion is 0 or 1 but for rounding."""
+    return value < 1e-12 or value > 1.0 - 1e-12
+
+
 def all_or_nothing_ends(value: float, trials: float, level: float) -> tuple[float, float]:
     """Exact binomial (Clopper-Pearson) ends when all, or none, of the trials succeeded."""
     tail = ((1.0 - check_level(level)) / 2.0) ** (1.0 / max(math.floor(trials), 1))

@@ -8,6 +8,7 @@ from confide.counts import ScoreCounts
 from confide.intervals.interval import (
     Interval,
     all_or_nothing_ends,
+    at_an_end,
     check_level,
     logit_ends,
     normal_quantile,
@@ -46,7 +47,7 @@ def logit_interval_of(value: float, trials: float, *, level: float = 0.95) -> In
     check_level(level)
     if math.isnan(value):
         return Interval(lower=math.nan, upper=math.nan, level=level, method="logit")
-    if not 0.0 < value < 1.0:
+    if at_an_end(value):
         lower, upper = all_or_nothing_ends(value, trials, level)
         return Interval(lower=lower, upper=upper, level=level, method="exact binomial")
     lower, upper = logit_ends(value, math.sqrt(value * (1.0 - value) / trials), level)

@@ -14,13 +14,12 @@ from confide.intervals.interval import Estimate, Interval, check_level
 from confide.metrics.registry import Metric, get_metric
 
 Method = Literal["percentile", "bca"]
-Progress = Callable[[int, int], None]
 
 BOOTSTRAP_POSITIVES = 200
 """Below this many rows of the smaller class the bootstrap is known to cover less than it says."""
 
 _FAST = frozenset({"auc", "average_precision"})
-_COMPILED_FROM_WORK = 20_000_000  # rows times replicates, from which compiling pays
+_COMPILED_FROM_WORK = 5_000_000  # rows times replicates, from which loading compiled code pays
 _LARGEST_COMPILED = 2**24
 _JACKKNIFE_CELLS = 1_000
 
@@ -40,7 +39,6 @@ def bootstrap_estimate(
     method: Method = "percentile",
     level: float = 0.95,
     rng: np.random.Generator | int | None = None,
-    progress: Progress | None = None,
     **options: Any,
 ) -> Estimate:
     """The value of any metric, with standard error and interval from resampled rows of each class.
@@ -49,6 +47,7 @@ def bootstrap_estimate(
     and for a standard error that changes with the value). Assumes independent rows, and whole rows:
     float weights do not say what a row is. For areas under the PR curve the dissertation found it to
     cover less than its level with few positives (section 4.4); below `BOOTSTRAP_POSITIVES` it warns.
+    Replicates in which the metric has no value are left out; if that is most of them it is refused.
     """
     check_level(level)
     check_replicates(replicates)
@@ -68,7 +67,7 @@ def bootstrap_estimate(
     drawn = (
         replicate_ranks(counts, replicates, generator)[name == "average_precision"]
         if fast
-        else _replicate(counts, score, replicates, generator, progress)
+        else _replicate(counts, score, replicates, generator)
     )
     usable = drawn[np.isfinite(drawn)]
     if usable.size < 0.5 * replicates:
@@ -152,15 +151,12 @@ def _replicate(
     score: Callable[[ScoreCounts], float],
     replicates: int,
     rng: np.random.Generator,
-    progress: Progress | None,
 ) -> FloatArray:
     drawn = np.empty(replicates)
     for i in range(replicates):
         ours, theirs = (drawn_class[0] for drawn_class in redraw(counts, 1, rng))
         seen = ours + theirs > 0
         drawn[i] = score(ScoreCounts(counts.scores[seen], ours[seen], theirs[seen]))
-        if progress is not None:
-            progress(i + 1, replicates)
     return drawn
 
 

@@ -58,7 +58,7 @@ def calibration_slope(counts: ScoreCounts) -> float:
     weight = counts.positives + counts.negatives
     centred = log_odds - np.average(log_odds, weights=weight)
     spread = float(np.sqrt(np.average(centred**2, weights=weight)))
-    if len(counts) < 2 or spread == 0.0:
+    if spread == 0.0 or not _overlap(counts):
         return np.nan
     design = np.column_stack((np.ones(len(counts)), centred / spread))  # so that no scale is ill-conditioned
     return float(_logistic(design, counts, np.zeros(len(counts)))[1]) / spread
@@ -96,35 +96,40 @@ def _log_odds(counts: ScoreCounts) -> FloatArray:
     return odds
 
 
+def _overlap(counts: ScoreCounts) -> bool:
+    """Whether each class has a score strictly beyond the other's nearest: else the likelihood has no maximum."""
+    ours, theirs = (counts.scores[side > 0] for side in (counts.positives, counts.negatives))
+    return bool(ours[0] < theirs[-1] and theirs[0] < ours[-1])
+
+
 def _logistic(design: FloatArray, counts: ScoreCounts, offset: FloatArray) -> FloatArray:
-    """Maximise the likelihood by Newton's method with step halving; NaN where it has no maximum."""
+    """Maximise the likelihood, which has a maximum, by Newton's method with step halving.
+
+    The first column of the design is constant; it starts where the mean log-odds are right.
+    """
     total = (counts.positives + counts.negatives).astype(np.float64)
     positives = counts.positives.astype(np.float64)
     coefficients = np.zeros(design.shape[1])
+    odds = counts.prevalence / (1.0 - counts.prevalence)
+    coefficients[0] = np.log(odds) - np.average(offset, weights=total)
 
     def likelihood(candidate: FloatArray) -> float:
         linear = design @ candidate + offset
         return float(np.dot(positives, linear) - np.dot(total, np.logaddexp(0.0, linear)))
 
     best = likelihood(coefficients)
-    for _ in range(100):
+    for _ in range(200):
         rate = 0.5 * (1.0 + np.tanh((design @ coefficients + offset) / 2.0))
         gradient = design.T @ (positives - total * rate)
         curvature = design.T @ (design * (total * rate * (1.0 - rate))[:, None])
-        if np.linalg.matrix_rank(curvature, tol=1e-10 * total.sum(), hermitian=True) < design.shape[1]:
-            break
-        step = np.linalg.solve(curvature, gradient)
+        step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
         size = np.abs(step).max() / (1.0 + np.abs(coefficients).max())
         scale = 1.0
         # So near the maximum that the likelihood is flat to rounding, Newton's step needs no check.
-        while size > 1e-6 and likelihood(coefficients + scale * step) < best and scale > 1e-8:
+        while size > 1e-6 and likelihood(coefficients + scale * step) < best and scale > 1e-15:
             scale /= 2.0
         coefficients = coefficients + scale * step
         best = likelihood(coefficients)
-        if np.abs(coefficients).max() > 1e3:
-            break
         if size < 1e-13:
-            return coefficients
-    else:
-        return coefficients
-    return np.full(design.shape[1], np.nan)
+            break
+    return coefficients

@@ -88,6 +88,8 @@ def aucpr_score(
     check_recall_range(*recall)
     if estimator == "binormal":
         return _binormal_area(counts, *recall)
+    if estimator == "average_precision" and recall == _WHOLE:
+        return average_precision_score(counts)
     if estimator not in _PATHS:
         raise ParameterError(
             f"estimator must be one of {', '.join(ESTIMATORS)} or interpolated_thresholds, got {estimator!r}"
@@ -106,7 +108,7 @@ def average_precision_score(counts: ScoreCounts) -> float:
     positives, _ = counts.both_classes()
     through_positives = np.cumsum(counts.positives[::-1])
     through = through_positives + np.cumsum(counts.negatives[::-1])
-    return float(np.dot(counts.positives[::-1], through_positives / through) / positives)
+    return min(float(np.dot(counts.positives[::-1], through_positives / through) / positives), 1.0)
 
 
 def aucpr_minimum(counts: ScoreCounts, *, recall: tuple[float, float] = _WHOLE) -> float:
@@ -168,14 +170,6 @@ def _moments(scores: FloatArray, weights: CountArray) -> tuple[float, float]:
         return np.nan, np.nan
     mean = float(np.dot(scores, weights / total))
     return mean, float(np.sqrt(np.dot((scores - mean) ** 2, weights) / (total - 1.0)))
-
-
-def binormal_precision(recall: FloatArray, prevalence: float, intercept: float, slope: float) -> FloatArray:
-    """Precision at each recall of the binormal curve."""
-    from scipy.special import ndtr, ndtri
-
-    caught = prevalence * recall
-    return np.asarray(caught / (caught + (1.0 - prevalence) * ndtr(intercept + slope * ndtri(recall))))
 
 
 def _binormal_area(counts: ScoreCounts, low: float, high: float) -> float:

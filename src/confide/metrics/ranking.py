@@ -18,7 +18,7 @@ def auc_score(counts: ScoreCounts) -> float:
     0.75
     """
     positives, negatives = counts.both_classes()
-    return twice_wins(counts) / (2 * positives * negatives)
+    return min(twice_wins(counts) / (2 * positives * negatives), 1.0)  # float weights may round above
 
 
 def twice_wins(counts: ScoreCounts) -> float:

@@ -180,6 +180,8 @@ def youden_threshold(counts: ScoreCounts) -> float:
     """
     positives, negatives = counts.both_classes()
     points = operating_points(counts)
+    if positives * negatives > 2**61:  # products of counts would not fit
+        positives, negatives = float(positives), float(negatives)
     gain = points.true_positives * negatives - points.false_positives * positives
     return float(points.thresholds[int(np.argmax(gain))])
 

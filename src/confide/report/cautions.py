@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from confide.intervals.interval import at_an_end
 from confide.intervals.resample import BOOTSTRAP_POSITIVES
 from confide.report.model import Evaluation, GroupEvaluation, ModelEvaluation
 
@@ -30,8 +31,8 @@ def cautions(evaluation: Evaluation) -> Iterator[str]:
     for entry in evaluation.comparisons:
         if entry.standard_error == 0.0:
             yield (
-                f"The difference between {entry.first} and {entry.second} has no variance to estimate, as both rank "
-                "alike or separate the classes: its interval and p-value say nothing."
+                f"The difference between {entry.first} and {entry.second} has no variance that these rows could show: "
+                "its interval and p-value say nothing."
             )
     yield from _of_groups(evaluation.groups)
 
@@ -41,13 +42,16 @@ def _of_model(model: ModelEvaluation) -> Iterator[str]:
     if len(counts) == 1:
         yield f"{name} gives every row the same score: it ranks nothing, and its interval has no meaning."
         return
-    if model.auc.value in (0.0, 1.0):
+    if at_an_end(model.auc.value):
         yield f"{name} separates the classes completely: its DeLong variance is zero, and its interval an exact bound."
     if interval is not None and interval.upper < 0.5:
         yield (
             f"{name} ranks worse than guessing: check which label is the positive one, and whether a low score "
             "speaks for it."
         )
+    precision = model.average_precision.value
+    if not at_an_end(precision) and counts.total_positives * precision * (1.0 - precision) < 1.0:
+        yield f"{name} has an average precision so near to an end that its logit interval is far too wide."
     tied = float(np.dot(counts.positives.astype(np.float64), counts.negatives.astype(np.float64)))
     if tied > _MANY_TIES * counts.total_positives * counts.total_negatives:
         yield f"{name} ties many positives with negatives: trapezoid estimates of AUCPR are then too high."

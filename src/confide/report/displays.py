@@ -18,6 +18,8 @@ from confide.report import plots
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MODEL = "confide-model"
+
 
 @dataclass(slots=True, kw_only=True)
 class _Display(ABC):
@@ -67,13 +69,12 @@ class _Display(ABC):
         with plots.house_style():
             if ax is None:
                 _, ax = plt.subplots(figsize=(5.4, 5.4), layout="constrained")
-            index = sum(1 for drawn in ax.lines if drawn.get_gid() == "confide-model")
-            for label in ("chance", "perfect", "treat all", "treat none"):
-                for drawn in list(ax.lines):
-                    if str(drawn.get_label()).startswith(label):
-                        drawn.remove()
+            index = sum(1 for drawn in ax.lines if drawn.get_gid() == _MODEL)
+            for drawn in list(ax.lines):
+                if drawn.get_gid() != _MODEL and str(drawn.get_label()).startswith(plots.FURNITURE):
+                    drawn.remove()
             self.line_ = self._draw(ax, index, line)
-            self.line_.set_gid("confide-model")
+            self.line_.set_gid(_MODEL)
             self._furnish(ax, index)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -45,8 +45,8 @@ def evaluate(
     >>> evaluate([0, 0, 1, 0, 1, 1], [0.1, 0.4, 0.35, 0.2, 0.8, 0.9]).models[0].auc.value
     0.8888888888888888
     """
-    if isinstance(thresholds, int | float):
-        thresholds = (float(thresholds),)
+    if thresholds is not None:
+        thresholds = [float(threshold) for threshold in np.atleast_1d(thresholds)]
     if isinstance(labels, ScoreCounts):
         for name, given in (("scores", scores), ("weights", weights), ("groups", groups), ("positive", positive)):
             if given is not None:
@@ -65,16 +65,17 @@ def evaluate_counts(
     counts: ScoreCounts,
     *,
     rows: int | None = None,
+    weighted: bool = False,
     name: str = "score",
     thresholds: Sequence[float] | None = None,
     level: float = 0.95,
 ) -> Evaluation:
-    """Evaluate one score from its counts; `rows` is how many rows they were counted from, where rows are weighted."""
-    positives, negatives = counts.both_classes()
+    """Evaluate one score from its counts; where rows are weighted, `rows` is how many there are."""
+    total = counts.both_classes()
     models = (_evaluate_model(name, counts, thresholds, level),)
-    total = rows if rows is not None else int(positives + negatives)
-    weighted = counts.weighted or total != positives + negatives
-    return _evaluation(total, counts, models, weighted=weighted, level=level)
+    if rows is None and not counts.weighted:
+        rows = int(sum(total))
+    return _evaluation(rows, counts, models, weighted=weighted or counts.weighted, level=level)
 
 
 def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, level: float = 0.95) -> Evaluation:
@@ -98,7 +99,7 @@ def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, leve
     )
 
 
-def _evaluation(rows: int, counts: ScoreCounts, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:
+def _evaluation(rows: int | None, counts: ScoreCounts, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:
     evaluation = Evaluation(
         rows=rows, positives=counts.total_positives, negatives=counts.total_negatives, models=models, **parts
     )

@@ -45,7 +45,7 @@ _CAPTIONS = {
     "size with Wilson intervals. Below: the distribution of scores among positives (up) and "
     "negatives (down).",
     "decision": "What acting on the score is worth at each threshold probability, in true positives per row after "
-    "paying for false ones. A model is useful where its line is above both dotted policies.",
+    "paying for false ones. A model is useful where its line is above treating all and treating none.",
     "forest": "AUC in each group beside all rows together.",
 }
 

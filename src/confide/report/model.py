@@ -142,9 +142,12 @@ class GroupEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Everything that was evaluated. `positives` and `negatives` are the rows' weights where `weighted`."""
+    """Everything that was evaluated. `positives` and `negatives` are the rows' weights where `weighted`.
 
-    rows: int
+    `rows` is None where only weights are known.
+    """
+
+    rows: int | None
     positives: float
     negatives: float
     level: float

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from confide.report.model import Evaluation, ModelEvaluation
 
+FURNITURE = ("chance", "perfect", "treat all", "treat none")  # how lines that belong to no model are labelled
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1)), "-")
 GREY = "#6b6b6b"
@@ -162,7 +163,13 @@ def finish_pr(ax: Axes, prevalence: float) -> None:
         middle = minimum_precision(0.97, prevalence) / 2
         plain = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85}
         ax.annotate("unachievable", (0.97, middle), ha="right", va="center", fontsize=9, color="#333333", bbox=plain)
-    ax.axhline(prevalence, color=GREY, linewidth=0.9, linestyle=":", label=f"chance (prevalence {prevalence:.3g})")
+    ax.axhline(
+        prevalence,
+        color=GREY,
+        linewidth=0.9,
+        linestyle=":",
+        label=f"chance (prevalence {prevalence:.3g})",
+    )
     _square(ax)
     ax.set_xlabel("Recall (sensitivity)")
     ax.set_ylabel("Precision (positive predictive value)")
@@ -285,7 +292,7 @@ def draw_forest(ax: Axes, evaluation: Evaluation) -> None:
     ax.axvline(0.5, color=GREY, linewidth=0.9, linestyle=":")
     ax.set_yticks(range(len(entries)), [shortened(name) for name, _ in entries])
     ax.set_ylim(len(entries) - 0.5, -0.5)
-    ax.set_xlabel(f"AUC with {evaluation.level:.0%} interval")
+    ax.set_xlabel(f"AUC with {100 * evaluation.level:g} % interval")
     ax.grid(True, axis="x")
     ax.set_axisbelow(True)
     ax.set_title("AUC by group")

@@ -163,7 +163,7 @@ def _comparisons(evaluation: Evaluation) -> Table:
     if evaluation.joint is not None:
         joint = evaluation.joint
         note += (
-            f" All equal: chi-squared {joint.chi_squared:.2f} on {joint.degrees_of_freedom} degrees of freedom, "
+            f" All equal: chi-squared {number(joint.chi_squared, 2)} on {joint.degrees_of_freedom} degrees of freedom, "
             f"p {p_value(joint.p_value)}. Simultaneous intervals hold together."
         )
     head = ("models", "difference", _level(evaluation), "z", "p")

@@ -15,13 +15,13 @@ _PLAIN_WIDTH = 110
 
 def print_text(evaluation: Evaluation, console: Console) -> None:
     """Print the tables, then what to be careful with."""
-    console.print(summary(evaluation), highlight=False)
+    console.print(summary(evaluation), highlight=False, markup=False)
     for table in tables(evaluation):
         console.print()
         _print_table(table, console)
     for warning in evaluation.warnings:
         console.print()
-        console.print(f"Note: {warning}", highlight=False)
+        console.print(f"Note: {warning}", highlight=False, markup=False)
 
 
 def plain_text(evaluation: Evaluation) -> str:
@@ -38,21 +38,23 @@ def plain_text(evaluation: Evaluation) -> str:
 def summary(evaluation: Evaluation) -> str:
     """Say in one line what was evaluated."""
     weighted = " (weighted)" if evaluation.weighted else ""
+    rows = "" if evaluation.rows is None else f"{amount(evaluation.rows)} rows: "
     return (
-        f"{amount(evaluation.rows)} rows: {amount(evaluation.positives)} positive, "
-        f"{amount(evaluation.negatives)} negative{weighted}, prevalence {number(evaluation.prevalence)}"
+        f"{rows}{amount(evaluation.positives)} positive, {amount(evaluation.negatives)} negative{weighted}, "
+        f"prevalence {number(evaluation.prevalence)}"
     )
 
 
 def _print_table(table: Table, console: Console) -> None:
     from rich import box
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(table.head):
-        drawn.add_column(name, justify="left" if position == 0 or name == "score" else "right", overflow="fold")
+        drawn.add_column(Text(name), justify="left" if position == 0 or name == "score" else "right", overflow="fold")
     for row in table.body:
-        drawn.add_row(*row)
+        drawn.add_row(*(Text(cell) for cell in row))  # never markup: names come from the file
     console.print(drawn)
     if table.note:
-        console.print(table.note, highlight=False, style="dim")
+        console.print(table.note, highlight=False, markup=False, style="dim")

@@ -124,13 +124,13 @@ def _spooled_input() -> Path:
     content = sys.stdin.buffer.read()
     if not content.strip():
         raise UnreadableError("standard input is empty; pipe a file with a header and rows")
-    ending = ".csv"
-    if content[:4] == b"PAR1":
-        ending = ".parquet"
-    elif content.lstrip()[:1] == b"{":
-        ending = ".jsonl"
-    if content[:2] == b"\x1f\x8b":
-        ending = ".csv.gz"
+    packed = content[:2] == b"\x1f\x8b"
+    try:
+        start = zlib.decompressobj(wbits=31).decompress(content, 1 << 10) if packed else content[: 1 << 10]
+    except zlib.error:
+        raise UnreadableError("standard input is not a complete gzip file; check that it arrived whole") from None
+    ending = ".parquet" if start[:4] == b"PAR1" else ".jsonl" if start.lstrip()[:1] in (b"{", b"[") else ".csv"
+    ending += ".gz" if packed else ""
     folder = tempfile.mkdtemp(prefix="confide-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = Path(folder) / f"input{ending}"

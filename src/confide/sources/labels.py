@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,11 @@ def is_missing(value: Any) -> bool:
 
 def _well_known(values: Sequence[Any]) -> Any:
     texts = [_text(value) for value in values]
+    if len(set(texts)) < len(texts):
+        raise LabelError(
+            "two labels differ only in letter case or spaces; write them alike, "
+            "or say which is the positive one (--positive VALUE, or positive=... in Python)"
+        )
     for negative, positive in _WELL_KNOWN:
         if set(texts) <= {negative, positive} and positive in texts:
             return values[texts.index(positive)]
@@ -125,7 +131,7 @@ def _well_known(values: Sequence[Any]) -> Any:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float | Decimal) and value == int(value):
         value = int(value)
     return str(value).strip().lower()
 

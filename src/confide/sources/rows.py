@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -72,9 +73,10 @@ class Rows:
 def _place(name: str) -> tuple[bool, float, str]:
     """Numbers in their order, then words in theirs."""
     try:
-        return False, float(name), name
+        value = float(name)
     except ValueError:
-        return True, 0.0, name
+        value = math.nan
+    return (True, 0.0, name) if math.isnan(value) else (False, value, name)
 
 
 def _texts(groups: ArrayLike) -> NDArray[np.object_]:

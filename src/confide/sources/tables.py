@@ -145,7 +145,7 @@ def _look(
 
 
 def _label_values(table: Any, label: str) -> list[Any]:
-    """Up to three distinct labels, as Python values."""
+    """Up to four distinct labels, as Python values."""
     found = table.select(value=table[label]).distinct().limit(4).to_pyarrow()
     if found.num_rows == 0:
         raise DataError("the table has no rows; check the file or the query that made it")
