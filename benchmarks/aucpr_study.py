@@ -36,9 +36,10 @@ class Scenario:
     name: str
     negatives: Any  # frozen distributions
     positives: Any
+    prevalence: float = PREVALENCE
 
     def draw(self, rows: int, rng: np.random.Generator) -> ScoreCounts:
-        n = int(PREVALENCE * rows)
+        n = int(self.prevalence * rows)
         scores = np.concatenate(
             (self.negatives.rvs(rows - n, random_state=rng), self.positives.rvs(n, random_state=rng))
         )
@@ -47,8 +48,8 @@ class Scenario:
     def true_area(self) -> float:
         def precision(recall: float) -> float:
             threshold = self.positives.isf(recall)
-            caught = PREVALENCE * recall
-            return float(caught / (caught + (1.0 - PREVALENCE) * self.negatives.sf(threshold)))
+            caught = self.prevalence * recall
+            return float(caught / (caught + (1.0 - self.prevalence) * self.negatives.sf(threshold)))
 
         return float(integrate.quad(precision, 0.0, 1.0, limit=200, points=[0.01, 0.5])[0])
 
@@ -58,6 +59,23 @@ SCENARIOS = (
     Scenario("bibeta", stats.beta(2, 5), stats.beta(5, 2)),
     Scenario("offset uniform", stats.uniform(0, 1), stats.uniform(0.5, 1)),
 )
+
+
+class FewHighNegatives:
+    """Negatives of which one in fifty outscores every positive: their number is what decides the area."""
+
+    high, share = stats.norm(3, 0.1), 0.02
+    low = stats.norm(-3, 0.1)
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> Any:
+        chosen = random_state.random(size) < self.share
+        return np.where(chosen, self.high.rvs(size, random_state), self.low.rvs(size, random_state))
+
+    def sf(self, threshold: float) -> float:
+        return float(self.share * self.high.sf(threshold) + (1.0 - self.share) * self.low.sf(threshold))
+
+
+HARD = Scenario("few high negatives", FewHighNegatives(), stats.norm(0, 0.1), prevalence=0.9)
 
 
 def run(*, quick: bool = False) -> None:
@@ -90,10 +108,10 @@ def _equation_4_4(counts: ScoreCounts) -> float:
 
 
 def _coverage(sizes: tuple[int, ...], repetitions: int) -> None:
-    print(f"coverage of {LEVEL:.0%} intervals for AUCPR by average precision, prevalence {PREVALENCE}")
+    print(f"coverage of {LEVEL:.0%} intervals for AUCPR by average precision")
     lines = []
     for size in sizes:
-        for scenario in SCENARIOS:
+        for scenario in (*SCENARIOS, HARD):
             rng = np.random.default_rng(size)
             truth = scenario.true_area()
             times = max(repetitions * 200 // size, repetitions // 2)
@@ -104,7 +122,7 @@ def _coverage(sizes: tuple[int, ...], repetitions: int) -> None:
                 (
                     f"{scenario.name}",
                     f"{size:,}",
-                    f"{int(size * PREVALENCE):,}",
+                    f"{int(size * scenario.prevalence):,}",
                     *(f"{s:.3f}" for s in shares),
                     f"{error:.3f}",
                 )

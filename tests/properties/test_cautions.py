@@ -17,6 +17,7 @@ RARE = np.where(RNG.random(600) < np.where(LABELS, 0.7, 0.4), "common", "rare")
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "few rows": ({"labels": LABELS[:40], "scores": RISK[:40]}, "fewer than 20 rows: every interval"),
+    "many positives": ({"labels": ~LABELS, "scores": 1 - RISK}, "Positives outnumber negatives"),
     "whole weights": ({"weights": np.full(600, 50)}, "Rows are weighted"),
     "float weights": ({"weights": np.full(600, 1.5)}, "Rows are weighted"),
     "constant": ({"scores": np.full(600, 0.3)}, "same score"),

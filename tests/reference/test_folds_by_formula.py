@@ -25,7 +25,7 @@ def test_interval_is_students() -> None:
 
 
 def test_many_positives_do_not_warn() -> None:
-    fold = random_rows("tied and repeated", size=2_000).counts
+    fold = random_rows("tied and repeated", size=20_000).counts
     assert confide.cross_validation_estimate([fold, fold]).standard_error == 0.0
 
 

@@ -13,7 +13,7 @@ from confide.errors import ParameterError, SmallSampleWarning
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.metrics.registry import get_metric
 
-CROSS_VALIDATION_POSITIVES = 1_000
+CROSS_VALIDATION_POSITIVES = 10_000
 """Below this many positives in all, cross-validation's interval for AUCPR covers less than it says."""
 
 
@@ -43,7 +43,7 @@ def cross_validation_estimate(
     chosen = get_metric(metric)
     if sum(fold.total_positives for fold in folds) < CROSS_VALIDATION_POSITIVES:
         warnings.warn(
-            f"there are fewer than {CROSS_VALIDATION_POSITIVES} positives, where cross-validation covers less than "
+            f"there are fewer than {CROSS_VALIDATION_POSITIVES:,} positives, where cross-validation covers less than "
             "it says; merge the folds and use the logit interval for areas under the PR curve or DeLong's for AUC",
             SmallSampleWarning,
             stacklevel=2,

@@ -19,6 +19,11 @@ def cautions(evaluation: Evaluation) -> Iterator[str]:
     """Say what these data make doubtful."""
     if min(evaluation.positives, evaluation.negatives) < _FEW_ROWS:
         yield f"A class has fewer than {_FEW_ROWS} rows: every interval here is a rough guide only."
+    if evaluation.positives > evaluation.negatives:
+        yield (
+            "Positives outnumber negatives: the interval of average precision counts positives only, and is too narrow "
+            "if a few negatives with high scores decide the value."
+        )
     if evaluation.weighted:
         yield (
             "Rows are weighted. Intervals take a weight as that many repetitions of the row; with sampling weights "
@@ -107,8 +112,8 @@ def assumptions(evaluation: Evaluation) -> Iterator[str]:
     yield "AUC: DeLong's variance, interval on the log-odds scale."
     yield (
         "Average precision: logit interval with the number of positives as sample size. In simulations it holds its "
-        "level for smooth score distributions where bootstrap and cross-validation do not; if a few negatives with "
-        "very high scores decide the value, it is too narrow."
+        "level for smooth score distributions where bootstrap and cross-validation do not; where positives outnumber "
+        "negatives it may not."
     )
     yield "Youden's threshold was chosen on these rows: what it achieves here is optimistic."
     if evaluation.comparisons:
