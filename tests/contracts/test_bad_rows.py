@@ -111,12 +111,13 @@ def test_refused(source: str, case: str, tmp_path: Path) -> None:
         READERS[source](bad.columns, bad.names, tmp_path)
 
 
-@pytest.mark.parametrize("source", sorted(set(READERS) - {"CSV", "CSV.gz"}))
-@pytest.mark.parametrize("kind", ["text", "dates"])
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [(source, "text") for source in sorted(set(READERS) - {"CSV", "CSV.gz"})]
+    + [(source, "dates") for source in sorted(set(READERS) - {"CSV", "CSV.gz", "JSON lines"})],
+)
 def test_scores_of_another_type_are_refused(source: str, kind: str, tmp_path: Path) -> None:
     """Text stays text even where it could be read as a number; only a CSV file knows nothing but text."""
-    if kind == "dates" and source == "JSON lines":
-        pytest.skip("JSON has no dates")
     texts, dates = [str(score) for score in SCORES], [date(2020, 1, day) for day in range(1, 5)]
     scores: list[Any] = texts if kind == "text" else dates
     with refused(ScoreError, private=SCORES, says="numbers"):
