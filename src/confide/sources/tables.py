@@ -141,7 +141,7 @@ def _look(
     named = table.select(**columns)
     summary = _summary(named, len(scores), weight is not None)
     _refuse_bad(summary, scores, weight)
-    return _Checked(named.mutate(label=named.label.cast("int8")), summary["rows"], summary["distinct"], whole)
+    return _Checked(named.mutate(label=named.label.ifelse(1, 0)), summary["rows"], summary["distinct"], whole)
 
 
 def _label_values(table: Any, label: str) -> list[Any]:
