@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from benchmarks import aucpr_study, bootstrap, engines, ranking, startup
+from benchmarks import adult, aucpr_study, bootstrap, coverage, engines, private_ap, private_auc, ranking, startup
 
 ALL = {
     "ranking": ranking.run,
@@ -13,6 +13,10 @@ ALL = {
     "startup": startup.run,
     "engines": engines.run,
     "aucpr": aucpr_study.run,
+    "private-auc": private_auc.run,
+    "private-ap": private_ap.run,
+    "coverage": coverage.run,
+    "adult": adult.run,
 }
 
 

@@ -13,18 +13,20 @@ from pathlib import Path
 from confide.metrics.registry import METRICS
 
 REFERENCE = Path(__file__).parent / "reference"
-VERBS = ("evaluate", "demo")
+VERBS = ("evaluate", "release", "plan", "ledger", "audit", "demo")
+LEDGER_VERBS = ("new", "show", "history", "verify")
 
 
 def command_line() -> str:
     """Every command's help text."""
     parts = [
         "# Command line\n",
-        "Standard output is data, standard error is talk. Exit codes: 0 done, 1 failed, 2 wrong usage.\n",
+        "Standard output is data, standard error is talk. Exit codes: 0 done, 1 failed, 2 wrong usage, "
+        "3 refused for lack of budget.\n",
     ]
-    for verb in ("", *VERBS):
-        command = ["confide", verb, "--help"] if verb else ["confide", "--help"]
-        parts.append(f"## `{' '.join(command[:-1])}`\n\n```text\n{_help([verb] if verb else [])}\n```\n")
+    commands = [[], *([verb] for verb in VERBS), *(["ledger", verb] for verb in LEDGER_VERBS)]
+    for command in commands:
+        parts.append(f"## `{' '.join(['confide', *command])}`\n\n```text\n{_help(command)}\n```\n")
     return "\n".join(parts)
 
 

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from confide.curves.reliability import smooth_calibration as smooth_calibration
     from confide.curves.roc import roc_curve as roc_curve
     from confide.curves.roc import roc_hull as roc_hull
+    from confide.errors import BudgetError as BudgetError
     from confide.errors import ConfideError as ConfideError
     from confide.errors import ConfideWarning as ConfideWarning
+    from confide.errors import LedgerError as LedgerError
     from confide.grid import Grid as Grid
     from confide.intervals.bands import curve_bands as curve_bands
     from confide.intervals.comparison import compare_auc as compare_auc
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from confide.intervals.proportion import logit_interval as logit_interval
     from confide.intervals.resample import bootstrap_estimate as bootstrap_estimate
     from confide.intervals.resample import bootstrap_interval as bootstrap_interval
+    from confide.ledger.ledger import Ledger as Ledger
     from confide.metrics.aggregate import mean_over_parts as mean_over_parts
     from confide.metrics.calibration import brier_score as brier_score
     from confide.metrics.calibration import calibration_intercept as calibration_intercept
@@ -63,6 +66,18 @@ if TYPE_CHECKING:
     from confide.metrics.threshold import ConfusionMatrix as ConfusionMatrix
     from confide.metrics.threshold import confusion_matrix as confusion_matrix
     from confide.metrics.threshold import youden_threshold as youden_threshold
+    from confide.privacy.guarantee import Guarantee as Guarantee
+    from confide.privacy.neighbours import Neighbours as Neighbours
+    from confide.releases.auc import release_auc as release_auc
+    from confide.releases.average_precision import release_average_precision as release_average_precision
+    from confide.releases.brier import release_brier as release_brier
+    from confide.releases.confusion import ConfusionRelease as ConfusionRelease
+    from confide.releases.confusion import release_confusion as release_confusion
+    from confide.releases.confusion import release_prevalence as release_prevalence
+    from confide.releases.registry import RELEASE_METRICS as RELEASE_METRICS
+    from confide.releases.registry import prepare as prepare
+    from confide.releases.release import PreparedRelease as PreparedRelease
+    from confide.releases.release import Release as Release
     from confide.report.displays import CalibrationDisplay as CalibrationDisplay
     from confide.report.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from confide.report.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
@@ -78,7 +93,7 @@ _HOME = {
     "confide.curves.pr": "minimum_precision pr_curve",
     "confide.curves.reliability": "reliability_bins smooth_calibration",
     "confide.curves.roc": "roc_curve roc_hull",
-    "confide.errors": "ConfideError ConfideWarning",
+    "confide.errors": "BudgetError ConfideError ConfideWarning LedgerError",
     "confide.grid": "Grid",
     "confide.intervals.bands": "curve_bands",
     "confide.intervals.comparison": "compare_auc compare_auc_unpaired compare_aucs",
@@ -87,14 +102,23 @@ _HOME = {
     "confide.intervals.interval": "Estimate Interval",
     "confide.intervals.proportion": "binomial_interval logit_interval",
     "confide.intervals.resample": "bootstrap_estimate bootstrap_interval",
+    "confide.ledger.ledger": "Ledger",
     "confide.metrics.aggregate": "mean_over_parts",
-    "confide.metrics.calibration": "brier_score calibration_intercept calibration_slope expected_calibration_error "
-    "integrated_calibration_index log_loss observed_expected_ratio scaled_brier_score",
-    "confide.metrics.precision_recall": "ESTIMATORS aucnpr_score aucpr_minimum aucpr_score average_precision_minimum "
-    "average_precision_score normalised_average_precision_score",
+    "confide.metrics.calibration": "brier_score calibration_intercept calibration_slope "
+    "expected_calibration_error integrated_calibration_index log_loss observed_expected_ratio scaled_brier_score",
+    "confide.metrics.precision_recall": "ESTIMATORS aucnpr_score aucpr_minimum aucpr_score "
+    "average_precision_minimum average_precision_score normalised_average_precision_score",
     "confide.metrics.ranking": "auc_score hull_auc_score partial_auc_score",
     "confide.metrics.registry": "metric_names metric_score",
     "confide.metrics.threshold": "ConfusionMatrix confusion_matrix youden_threshold",
+    "confide.privacy.guarantee": "Guarantee",
+    "confide.privacy.neighbours": "Neighbours",
+    "confide.releases.auc": "release_auc",
+    "confide.releases.average_precision": "release_average_precision",
+    "confide.releases.brier": "release_brier",
+    "confide.releases.confusion": "ConfusionRelease release_confusion release_prevalence",
+    "confide.releases.registry": "RELEASE_METRICS prepare",
+    "confide.releases.release": "PreparedRelease Release",
     "confide.report.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
     "confide.report.evaluate": "evaluate",
     "confide.report.model": "Evaluation",

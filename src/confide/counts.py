@@ -69,9 +69,18 @@ class ScoreCounts:
 
     @classmethod
     def from_arrays(
-        cls, labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *, positive: object = None
+        cls,
+        labels: ArrayLike,
+        scores: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        positive: object = None,
+        one_class: bool = False,
     ) -> ScoreCounts:
         """Count rows given as arrays; `positive` names the positive label unless labels are 0/1.
+
+        `one_class=True` takes labels of one class only without an error, as a private release needs:
+        that the other class is absent is private too.
 
         >>> counts = ScoreCounts.from_arrays([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.4])
         >>> counts.scores, counts.positives, counts.negatives
@@ -79,25 +88,41 @@ class ScoreCounts:
         """
         from confide.sources.arrays import count_arrays
 
-        return count_arrays(labels, scores, weights, positive=positive)
+        return count_arrays(labels, scores, weights, positive=positive, one_class=one_class)
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, label: str, score: str, weight: str | None = None, positive: object = None
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        score: str,
+        weight: str | None = None,
+        positive: object = None,
+        one_class: bool = False,
     ) -> ScoreCounts:
         """Count the rows of a pandas, Polars, PyArrow or any other dataframe that narwhals knows."""
         from confide.sources.frames import count_frame
 
-        return count_frame(frame, label=label, score=score, weight=weight, positive=positive)
+        return count_frame(frame, label=label, score=score, weight=weight, positive=positive, one_class=one_class)
 
     @classmethod
     def from_table(
-        cls, table: Any, *, label: str, score: str, weight: str | None = None, positive: object = None
+        cls,
+        table: Any,
+        *,
+        label: str,
+        score: str,
+        weight: str | None = None,
+        positive: object = None,
+        one_class: bool = False,
     ) -> ScoreCounts:
         """Count the rows of an Ibis table, or of a file, inside the engine that holds them."""
         from confide.sources.tables import count_table
 
-        return count_table(table, label=label, score=score, weight=weight, positive=positive).counts
+        return count_table(
+            table, label=label, score=score, weight=weight, positive=positive, one_class=one_class
+        ).counts
 
     @classmethod
     def empty(cls) -> ScoreCounts:

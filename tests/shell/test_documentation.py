@@ -75,9 +75,15 @@ def test_generated_pages_are_fresh() -> None:
 
 
 def test_every_verb_is_in_the_reference() -> None:
+    from confide.cli import ledger
     from confide.cli.main import app
 
-    assert sorted(command.name or "" for command in app.registered_commands) == sorted(_generator().VERBS)
+    verbs = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
+    assert sorted(str(verb) for verb in verbs) == sorted(_generator().VERBS)
+    below = [
+        command.name or command.callback.__name__ for command in ledger.app.registered_commands if command.callback
+    ]
+    assert sorted(below) == sorted(_generator().LEDGER_VERBS)
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from confide.examples import HEART_ATTACK
 from tests.shell.commands import STRICT
 
-HEAVY = ("numpy", "scipy", "numba", "matplotlib", "ibis", "duckdb", "pandas", "pyarrow", "narwhals", "sklearn")
+HEAVY = (
+    *("numpy", "scipy", "numba", "matplotlib", "ibis", "duckdb", "pandas", "pyarrow", "narwhals", "sklearn"),
+    *("opendp", "flint", "sqlalchemy", "dp_accounting"),
+)
 
 
 def loaded_by(program: str) -> set[str]:
@@ -31,7 +35,10 @@ def run_cli(*arguments: str) -> str:
     )
 
 
-@pytest.mark.parametrize("program", ["import confide", run_cli("--help"), run_cli("evaluate", "--help")])
+VERBS = ("evaluate", "release", "plan", "ledger", "audit", "demo")
+
+
+@pytest.mark.parametrize("program", ["import confide", run_cli("--help"), *(run_cli(verb, "--help") for verb in VERBS)])
 def test_import_and_help_load_nothing_heavy(program: str) -> None:
     assert loaded_by(program) == set()
 
@@ -39,8 +46,24 @@ def test_import_and_help_load_nothing_heavy(program: str) -> None:
 def test_a_small_file_is_evaluated_without_compiling_or_drawing() -> None:
     program = run_cli("evaluate", str(HEART_ATTACK), "--label", "died", "--score", "logistic")
     found = loaded_by(program)
-    assert not found & {"numba", "matplotlib", "sklearn", "narwhals"}
+    assert not found & {"numba", "matplotlib", "sklearn", "narwhals", "opendp", "flint", "sqlalchemy"}
     assert "duckdb" in found  # the check itself works
+
+
+def test_a_release_draws_no_pictures_unless_asked(tmp_path: Path) -> None:
+    arguments = (
+        "--label",
+        "died",
+        "--score",
+        "logistic",
+        "--epsilon",
+        "1",
+        "--ledger",
+        str(tmp_path / "ledger.sqlite"),
+    )
+    found = loaded_by(run_cli("release", str(HEART_ATTACK), *arguments))
+    assert not found & {"numba", "matplotlib", "sklearn", "narwhals", "dp_accounting"}
+    assert {"opendp", "sqlalchemy"} <= found
 
 
 def test_every_public_name_exists() -> None:

@@ -1,43 +1,112 @@
-"""`confide demo`: the main job on the bundled example."""
+"""`confide demo`: the whole story on the bundled example."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from confide.cli import output
+from confide.cli import output, release
 from confide.cli.evaluate import evaluate_file
-from confide.errors import UsageError
+from confide.errors import BudgetError, ConfideError, UsageError
+
+_ACCOUNT = "heart-attack"
+_CAP = 3
+_METRICS = ("auc", "brier", "recall", "specificity")
+_THRESHOLD = 0.2
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(metavar="DIR", help="Where to put the data and the report.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Where to put data, ledger and report.")] = Path("demo"),
 ) -> None:
-    """Evaluate two models on a bundled real example and write a report.
+    """Evaluate a bundled real example exactly, release it privately, use up the budget, write one report.
 
     500 patients after a heart attack: risk of death within a year by a logistic regression on what
-    is known on admission, and by age alone.
+    is known on admission, and by age alone. Run it again: the same request costs nothing more.
 
     Example:
 
         confide demo
     """
     from confide.examples import HEART_ATTACK
-    from confide.report.text import print_text
 
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    data, report = folder / HEART_ATTACK.name, folder / "report.html"
+    data, report, place = folder / HEART_ATTACK.name, folder / "report.html", folder / "ledger.sqlite"
     output.check_writable(report)
     output.write_whole(data, HEART_ATTACK.read_text(encoding="utf-8"))
-    command = f"confide evaluate {data} --label died --score logistic --score age_only --group sex --report {report}"
-    typer.echo(f"The same as:\n  {command}\n", err=True)
+
+    _say(
+        "1. Exact evaluation, for those who may see the data",
+        f"confide evaluate {data} --label died --score logistic --score age_only --group sex",
+    )
+    evaluation = _evaluate(data)
+    _say(
+        "2. Private release, to be published",
+        f"confide ledger new {_ACCOUNT} --epsilon {_CAP} --ledger {place}",
+        f"confide release {data} --label died --score logistic --epsilon 2 --metric {','.join(_METRICS)} "
+        f"--threshold {_THRESHOLD} --account {_ACCOUNT} --ledger {place}",
+    )
+    receipt = _release(data, place)
+    _say(
+        "3. The next request does not fit",
+        f"confide release {data} --label died --score age_only --epsilon 2 --account {_ACCOUNT} --ledger {place}",
+    )
+    refusal = _refused(data, place)
+    typer.echo(f"refused (exit code 3): {refusal}\n")
+    with output.busy("drawing the report"):
+        from confide.report.story import story_page
+
+        page = story_page(evaluation, receipt, refusal, title="One-year mortality after a heart attack")
+    output.write_whole(report, page)
+    typer.echo(f"Open the report in a browser: {report.resolve()}", err=True)
+
+
+def _say(headline: str, *commands: str) -> None:
+    typer.echo(f"\n{headline}. The same as:", err=True)
+    for command in commands:
+        typer.echo(f"  {command}", err=True)
+    typer.echo("", err=True)
+
+
+def _evaluate(data: Path) -> Any:
+    from confide.report.text import print_text
+
     with output.busy("evaluating the bundled example"):
         evaluation = evaluate_file(str(data), label="died", scores=["logistic", "age_only"], group="sex")
-        page = evaluation.to_html(title=f"Evaluation of {data.name}")
-    output.write_whole(report, page)
     print_text(evaluation, output.console())
-    typer.echo(f"\nOpen the report in a browser: {report.resolve()}", err=True)
+    return evaluation
+
+
+def _release(data: Path, place: Path) -> Any:
+    from confide.ledger.ledger import Ledger
+    from confide.report.release import print_release
+
+    with output.busy("counting"):
+        prepared = release.prepare_file(
+            data,
+            label="died",
+            score="logistic",
+            metrics=_METRICS,
+            options={"epsilon": 2, "threshold": _THRESHOLD},
+        )
+    with Ledger(place) as book:
+        if _ACCOUNT not in {account.name for account in book.accounts()}:
+            book.open_account(_ACCOUNT, epsilon=_CAP)
+        receipt = release.draw(book, prepared, account=_ACCOUNT)
+    print_release(receipt, output.console())
+    return receipt
+
+
+def _refused(data: Path, place: Path) -> str:
+    from confide.ledger.ledger import Ledger
+
+    prepared = release.prepare_file(data, label="died", score="age_only", metrics=["auc"], options={"epsilon": 2})
+    with Ledger(place) as book:
+        try:
+            book.release(prepared, account=_ACCOUNT)
+        except BudgetError as error:
+            return str(error)
+    raise ConfideError("the demonstration's account has more budget than it should; remove its folder and try again")

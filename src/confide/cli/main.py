@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from confide.cli import demo, evaluate
+from confide.cli import audit, demo, evaluate, ledger, plan, release
 from confide.errors import ConfideError
 
 app = typer.Typer(
@@ -21,6 +21,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("evaluate")(evaluate.evaluate)
+app.command("release")(release.release)
+app.command("plan")(plan.plan)
+app.add_typer(ledger.app, name="ledger")
+app.command("audit")(audit.audit)
 app.command("demo")(demo.demo)
 
 
@@ -40,7 +44,7 @@ def _main(
 ) -> None:
     """Evaluate binary classifiers on data that must not be shown.
 
-    Exit codes: 0 done, 1 failed, 2 wrong usage.
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused for lack of budget.
     """
 
 

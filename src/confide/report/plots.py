@@ -57,7 +57,7 @@ _SETTINGS: Any = {
     "svg.hashsalt": "confide",
 }
 
-Drawing = Callable[["Axes", "Evaluation"], None]
+Drawing = Callable[["Axes", Any], None]
 
 
 def style(index: int) -> dict[str, Any]:
@@ -90,13 +90,13 @@ def overview(evaluation: Evaluation) -> Figure:
     return figure
 
 
-def as_svg(draw: Drawing, evaluation: Evaluation, *, size: tuple[float, float] = (5.4, 5.0)) -> str:
+def as_svg(draw: Drawing, shown: Any, *, size: tuple[float, float] = (5.4, 5.0)) -> str:
     """Draw one panel as SVG with real text."""
     from matplotlib.figure import Figure
 
     with house_style():
         figure = Figure(figsize=size, layout="constrained")
-        draw(figure.subplots(), evaluation)
+        draw(figure.subplots(), shown)
         buffer = io.StringIO()
         with warnings.catch_warnings():
             # Text stays text in SVG: it is the reader's fonts that must have the letters.

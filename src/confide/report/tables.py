@@ -20,6 +20,10 @@ class Table:
     note: str = ""
 
 
+TEXT_COLUMNS = ("score", "mechanism", "analyst", "what", "when", "meaning")
+"""Columns besides the first that hold words."""
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Write a number that may not exist."""
     if value is None or math.isnan(value):

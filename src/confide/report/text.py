@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.report.model import Evaluation
-from confide.report.tables import Table, amount, number, tables
+from confide.report.tables import TEXT_COLUMNS, Table, amount, number, tables
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,7 @@ def print_text(evaluation: Evaluation, console: Console) -> None:
     console.print(summary(evaluation), highlight=False, markup=False)
     for table in tables(evaluation):
         console.print()
-        _print_table(table, console)
+        print_table(table, console)
     for warning in evaluation.warnings:
         console.print()
         console.print(f"Note: {warning}", highlight=False, markup=False)
@@ -45,14 +45,17 @@ def summary(evaluation: Evaluation) -> str:
     )
 
 
-def _print_table(table: Table, console: Console) -> None:
+def print_table(table: Table, console: Console) -> None:
+    """Print one table with its note."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
     drawn = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(table.head):
-        drawn.add_column(Text(name), justify="left" if position == 0 or name == "score" else "right", overflow="fold")
+        drawn.add_column(
+            Text(name), justify="left" if position == 0 or name in TEXT_COLUMNS else "right", overflow="fold"
+        )
     for row in table.body:
         drawn.add_row(*(Text(cell) for cell in row))  # never markup: names come from the file
     console.print(drawn)

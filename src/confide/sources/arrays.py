@@ -16,19 +16,29 @@ COMPILED_FROM_ROWS = 500_000
 
 
 def count_arrays(
-    labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *, positive: object = None
+    labels: ArrayLike,
+    scores: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    positive: object = None,
+    one_class: bool = False,
 ) -> ScoreCounts:
-    """Count rows: `labels` of two values, finite `scores`, positive `weights` if any."""
-    label, score, weight = checked_rows(labels, scores, weights, positive=positive)
+    """Count rows: `labels` of two values (or one, if that is allowed), finite `scores`, positive `weights` if any."""
+    label, score, weight = checked_rows(labels, scores, weights, positive=positive, one_class=one_class)
     return count_checked(label, score, weight)
 
 
 def checked_rows(
-    labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, *, positive: object = None
+    labels: ArrayLike,
+    scores: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    positive: object = None,
+    one_class: bool = False,
 ) -> tuple[NDArray[np.bool_], FloatArray, CountArray | None]:
     """Validate rows and bring them to boolean labels, float64 scores and numeric weights."""
     score = checked_scores(scores)
-    label = binary_labels(labels, positive)
+    label = binary_labels(labels, positive, one_class=one_class)
     weight = None if weights is None else checked_weights(weights)
     for name, array in (("labels", label), ("weights", weight)):
         if array is not None and array.size != score.size:

@@ -36,7 +36,7 @@ def open_file(path: str | Path) -> Any:
     """Open a file as an Ibis table; `-` reads CSV, JSON lines or Parquet from standard input."""
     import duckdb
 
-    file = _spooled_input() if str(path) == "-" else Path(path)
+    file = spooled_input() if str(path) == "-" else Path(path)
     reader, packed = _reader(file, path)
     if reader != "read_parquet":
         _check_text(file, path, packed)
@@ -119,7 +119,7 @@ def _memory_limit() -> int | None:
     return min(set_limits) // 3 if set_limits else None
 
 
-def _spooled_input() -> Path:
+def spooled_input() -> Path:
     """Copy standard input to a temporary file whose ending says what it holds."""
     content = sys.stdin.buffer.read()
     if not content.strip():

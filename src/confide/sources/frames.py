@@ -10,7 +10,13 @@ from confide.sources.arrays import count_arrays
 
 
 def count_frame(
-    frame: Any, *, label: str, score: str, weight: str | None = None, positive: object = None
+    frame: Any,
+    *,
+    label: str,
+    score: str,
+    weight: str | None = None,
+    positive: object = None,
+    one_class: bool = False,
 ) -> ScoreCounts:
     """Count the rows of a pandas, Polars, PyArrow or other dataframe, eager or lazy."""
     columns = frame_columns(frame, [label, score] + ([weight] if weight is not None else []))
@@ -22,6 +28,7 @@ def count_frame(
         columns[score].to_numpy(),
         None if weight is None else columns[weight].to_numpy(),
         positive=positive,
+        one_class=one_class,
     )
 
 

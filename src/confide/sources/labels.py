@@ -13,13 +13,16 @@ from confide.errors import DataError, LabelError, OneClassError, ParameterError
 
 # Pairs whose meaning nobody disputes: (negative, positive), compared as text in lower case.
 _WELL_KNOWN = (("0", "1"), ("-1", "1"), ("false", "true"))
+_KNOWN = {text for pair in _WELL_KNOWN for text in pair}
 
 
-def positive_value(values: Sequence[Any], positive: object = None) -> Any:
+def positive_value(values: Sequence[Any], positive: object = None, *, one_class: bool = False) -> Any:
     """Return the member of `values`, the distinct labels, that is the positive class.
 
     0/1, -1/1 and false/true are understood; of other labels the positive one must be named. A name
-    given as text matches a value that is written so, and a number matches an equal number.
+    given as text matches a value that is written so, and a number matches an equal number. With
+    `one_class` a single value is no error, since a release must not tell that there is no other: None
+    then means that no row is positive.
     """
     if any(is_missing(value) for value in values):
         raise LabelError("some labels are missing; remove those rows or fill them in, then try again")
@@ -32,9 +35,11 @@ def positive_value(values: Sequence[Any], positive: object = None) -> Any:
         chosen = _well_known(values)
     else:
         chosen = next((value for value in values if _same(value, positive)), None)
-        if chosen is None:
+        if chosen is None and not (one_class and len(values) == 1):
             raise ParameterError(f"no row has the positive label {positive!r}; {_near(values, positive)}")
-    if len(values) < 2:
+    if one_class and len(values) == 1 and (positive is not None or _text(values[0]) in _KNOWN):
+        return chosen
+    if len(values) < 2 and not one_class:
         raise OneClassError(
             "all rows have the same label, so a classifier cannot be evaluated; "
             "check the label column, or add rows of the other class"
@@ -47,27 +52,31 @@ def positive_value(values: Sequence[Any], positive: object = None) -> Any:
     return chosen
 
 
-def binary_labels(labels: object, positive: object = None) -> NDArray[np.bool_]:
+def binary_labels(labels: object, positive: object = None, *, one_class: bool = False) -> NDArray[np.bool_]:
     """Turn an array of two label values into booleans."""
     array = one_dimensional(labels, "labels", LabelError)
     if array.size == 0:
         raise LabelError("there are no rows; give at least one row of each class")
     if array.dtype.kind in "biu" and positive is None:
-        return _from_integers(array)
+        return _from_integers(array, one_class=one_class)
     values = _distinct(array)
-    chosen = positive_value(values, positive)
-    return np.asarray(array == chosen, dtype=np.bool_)
+    return _equal(array, positive_value(values, positive, one_class=one_class))
 
 
-def _from_integers(array: NDArray[Any]) -> NDArray[np.bool_]:
+def _from_integers(array: NDArray[Any], *, one_class: bool) -> NDArray[np.bool_]:
     """Decide the usual case, integers or booleans, without sorting."""
     low, high = array.min().item(), array.max().item()
     between = high - low > 1 and bool(((array != low) & (array != high)).any())
     values = [low] if low == high else [low, high]
-    chosen = positive_value([*values, low + 1] if between else values)
+    chosen = positive_value([*values, low + 1] if between else values, one_class=one_class)
     if (low, high) == (0, 1) and array.itemsize == 1:
         return np.ascontiguousarray(array).view(np.bool_)
-    return np.asarray(array == chosen, dtype=np.bool_)
+    return _equal(array, chosen)
+
+
+def _equal(array: NDArray[Any], chosen: Any) -> NDArray[np.bool_]:
+    """Where labels are the positive one; nowhere if there is none."""
+    return np.zeros(array.size, dtype=np.bool_) if chosen is None else np.asarray(array == chosen, dtype=np.bool_)
 
 
 def _distinct(array: NDArray[Any]) -> list[Any]:

@@ -54,11 +54,19 @@ class _Checked:
 
 
 def count_table(
-    table: Any, *, label: str, score: str, weight: str | None = None, positive: object = None
+    table: Any,
+    *,
+    label: str,
+    score: str,
+    weight: str | None = None,
+    positive: object = None,
+    one_class: bool = False,
 ) -> CountedTable:
-    """Count an Ibis table, or the file at a path, by score."""
+    """Count an Ibis table, or the file at a path, by score; `one_class` allows a single label."""
     with _discreet(table):
-        checked = _look(as_table(table), label=label, scores=[score], weight=weight, positive=positive)
+        checked = _look(
+            as_table(table), label=label, scores=[score], weight=weight, positive=positive, one_class=one_class
+        )
         if checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows:
             return CountedTable(_count_in_engine(checked, weight is not None), checked.rows)
         rows = _stream(checked, [score], weight is not None, None)
@@ -116,6 +124,7 @@ def _look(
     weight: str | None,
     positive: object,
     group: str | None = None,
+    one_class: bool = False,
 ) -> _Checked:
     """Check the columns in one query, then name them label, score0, ..., weight, group."""
     import ibis
@@ -129,8 +138,11 @@ def _look(
                 f"column {name!r} does not hold numbers alone; check that it is the right column, that missing values "
                 "are left empty, and that decimals have a point"
             )
+    chosen = positive_value(labels, positive, one_class=one_class)
     columns: dict[str, Any] = {
-        "label": (table[label] == ibis.literal(positive_value(labels, positive), type=table[label].type())),
+        "label": ibis.literal(False)
+        if chosen is None
+        else table[label] == ibis.literal(chosen, type=table[label].type()),
         **{f"score{i}": table[name].cast("float64") for i, name in enumerate(scores)},
     }
     whole = weight is None or table[weight].type().is_integer()

@@ -1,0 +1,1 @@
+"""Attempts to refute our own guarantees."""

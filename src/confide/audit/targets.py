@@ -1,0 +1,232 @@
+"""Every mechanism under every relation that it supports, with neighbours that strain it most.
+
+What is drawn is what a release shows: the rank sum's two integers, or the value on its grid beside the noisy
+class sizes, against the epsilon of the whole release. Pairs attain the sensitivity, or nearly so; where noise is
+scaled to a smooth bound no pair attains everything at once, and the published calibrations add more than is needed,
+so the bounds found there stay far below the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from confide.audit.subject import Pair, Queries, Query, Subject, cost_of, counted, drawing
+from confide.counts import ScoreCounts
+from confide.grid import Grid
+from confide.privacy.accounting import rho_for
+from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
+from confide.privacy.mechanisms.average_precision_sensitivity import smooth_average_precision
+from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
+from confide.privacy.mechanisms.rank_sum import rank_sum
+from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, published_laplace, student_t
+from confide.privacy.mechanisms.squared_error import squared_error
+from confide.privacy.neighbours import Neighbours
+from confide.releases.average_precision import average_precision_bounds
+from confide.releases.smooth import calibrate, sizes_query
+from confide.releases.terms import Terms
+
+DELTA = Fraction(1, 10**6)
+"""The delta of what is not pure."""
+
+GRID = Grid.uniform(2)
+THRESHOLD = 0.5
+
+ROWS = 20
+"""How many rows the larger datasets have: their number does not matter to noise that is scaled to it."""
+
+_CALIBRATIONS: dict[str, Callable[..., Any]] = {
+    "student-t": student_t,
+    "published-cauchy": published_cauchy,
+    "published-laplace": published_laplace,
+}
+
+
+def targets(epsilon: Fraction) -> tuple[Subject, ...]:
+    """Every mechanism under every relation, at an epsilon."""
+    return (
+        *_integers(epsilon, "auc/rank-sum", ("auc", "rank-sum"), rank_sum, _RANK_SUM),
+        *_smooth(epsilon, "auc", _SMOOTH_AUC),
+        *_smooth(epsilon, "average_precision", _SMOOTH_AP),
+        *_integers(epsilon, "average_precision/private-counts", ("average_precision", "private-counts"), *_HISTOGRAM),
+        *_integers(epsilon, "brier/laplace", ("brier", "laplace"), squared_error, _SQUARED_ERROR),
+        *_integers(epsilon, "prevalence/laplace", ("prevalence", "laplace"), class_sizes, _CLASS_SIZES),
+        *_integers(epsilon, "confusion/laplace", ("confusion", "laplace"), *_MATRIX),
+        *_gaussian(epsilon),
+    )
+
+
+def top_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
+    """One row with the highest score, and others of one label below it, all at different scores."""
+    return counted([(label, 1.0), *_others(rest, rows)])
+
+
+def bottom_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
+    """The same with the row at the bottom."""
+    return counted([(label, 0.0), *_others(rest, rows)])
+
+
+def _others(label: int, rows: int) -> list[tuple[int, float]]:
+    return [(label, k / rows) for k in range(1, rows)]
+
+
+def _pair(common: list[tuple[int, float]], ours: list[tuple[int, float]], theirs: list[tuple[int, float]]) -> Pair:
+    """Two datasets that have most rows in common."""
+    return counted(common + ours), counted(common + theirs)
+
+
+# The only positive moves from the top to the bottom, so that 2W changes by 2(N - 1); or the row on top changes its
+# class, so that 2W changes by N - 1 and n by 1.
+_MOVED = (top_and_rest(1, 0), bottom_and_rest(1, 0))
+_FLIPPED = (top_and_rest(1, 0), top_and_rest(0, 0))
+_RANK_SUM: dict[Neighbours, tuple[Pair, ...]] = {
+    Neighbours.REPLACE_ONE: (_MOVED, _FLIPPED),
+    Neighbours.LABEL_ONLY: (_FLIPPED,),
+}
+
+# With one positive AUC changes by 1 as it moves; otherwise by 1/2, between one positive and two.
+_SECOND = (top_and_rest(1, 0), counted([(1, 1.0), *_others(0, ROWS), (1, 0.0)]))
+_BOTTOM_FLIPPED = (
+    counted([(1, 1.0), *_others(0, ROWS), (0, 0.0)]),
+    counted([(1, 1.0), *_others(0, ROWS), (1, 0.0)]),
+)
+_SMOOTH_AUC: dict[Neighbours, tuple[Pair, ...]] = {
+    Neighbours.REPLACE_ONE: (_MOVED, _BOTTOM_FLIPPED),
+    Neighbours.ADD_REMOVE_ONE: (_SECOND,),
+    Neighbours.LABEL_ONLY: (_BOTTOM_FLIPPED,),
+}
+
+# The first positive comes, on top of all negatives: average precision goes from 0 to 1.
+_FIRST = (counted(_others(0, ROWS)), top_and_rest(1, 0))
+_SMOOTH_AP: dict[Neighbours, tuple[Pair, ...]] = {
+    Neighbours.REPLACE_ONE: (_FLIPPED,),
+    Neighbours.ADD_REMOVE_ONE: (_FIRST,),
+    Neighbours.LABEL_ONLY: (_FLIPPED,),
+}
+
+_FEW = [(1, 0.25), (1, 0.75), (0, 0.25), (0, 0.75)]
+_CELLS: dict[Neighbours, tuple[Pair, ...]] = {
+    Neighbours.REPLACE_ONE: (_pair(_FEW, [(1, 0.75)], [(0, 0.25)]),),
+    Neighbours.ADD_REMOVE_ONE: (_pair(_FEW, [(1, 0.75)], []),),
+    Neighbours.LABEL_ONLY: (_pair(_FEW, [(1, 0.75)], [(0, 0.75)]),),
+}
+_CLASS_SIZES = _CELLS
+_SQUARED_ERROR: dict[Neighbours, tuple[Pair, ...]] = {
+    Neighbours.REPLACE_ONE: (_pair(_FEW, [(1, 0.0)], [(1, 1.0)]),),
+    Neighbours.ADD_REMOVE_ONE: (_pair(_FEW, [(1, 0.0)], []),),
+    Neighbours.LABEL_ONLY: (_pair(_FEW, [(1, 0.0)], [(0, 0.0)]),),
+}
+
+
+def _histogram(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> Query:
+    return private_counts(cells_on(counts, GRID), epsilon, neighbours)
+
+
+def _matrix(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> Query:
+    return private_counts(cells_above(counts, THRESHOLD), epsilon, neighbours)
+
+
+_HISTOGRAM = (_histogram, _CELLS, private_counts)
+_MATRIX = (_matrix, _CELLS, private_counts)
+
+
+def _integers(
+    epsilon: Fraction,
+    name: str,
+    release: tuple[str, str],
+    ask: Callable[[ScoreCounts, Fraction, Neighbours], Query],
+    pairs: dict[Neighbours, tuple[Pair, ...]],
+    proven: Callable[..., Any] | None = None,
+) -> Iterator[Subject]:
+    """A mechanism that shows the integers of one query."""
+    for neighbours, strained in pairs.items():
+
+        def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
+            return (ask(counts, epsilon, neighbours),)
+
+        yield subject(name, neighbours, epsilon, Fraction(0), strained, queries, (proven or ask,), release)
+
+
+def _gaussian(epsilon: Fraction) -> Iterator[Subject]:
+    rho = rho_for(epsilon, DELTA)
+    for neighbours, strained in _CELLS.items():
+
+        def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
+            return (concentrated_counts(cells_above(counts, THRESHOLD), rho, neighbours),)
+
+        yield subject(
+            "confusion/gaussian",
+            neighbours,
+            epsilon,
+            DELTA,
+            strained,
+            queries,
+            (concentrated_counts,),
+            ("confusion", "gaussian"),
+        )
+
+
+def _smooth(epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair, ...]]) -> Iterator[Subject]:
+    """A value by smooth sensitivity beside the class sizes."""
+    for mechanism, calibration in _CALIBRATIONS.items():
+        delta = DELTA if mechanism == "published-laplace" else Fraction(0)
+        ask: Callable[..., Any] = smooth_auc if metric == "auc" else smooth_average_precision
+        for neighbours, strained in pairs.items():
+            terms = Terms.checked(epsilon=epsilon, delta=delta, neighbours=neighbours)
+            queries = smooth_queries(metric, mechanism, terms)
+            yield subject(
+                f"{metric}/{mechanism}",
+                neighbours,
+                epsilon,
+                delta,
+                strained,
+                queries,
+                (ask, calibration, class_sizes),
+                (metric, mechanism),
+            )
+
+
+def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries:
+    """What a release by smooth sensitivity asks: the value, and the class sizes."""
+
+    def queries(counts: ScoreCounts) -> tuple[Query, ...]:
+        rows = int(counts.total_positives + counts.total_negatives) if terms.rows_are_public else None
+        if metric == "auc":
+            value = smooth_auc(counts, calibrate(mechanism, terms, auc_smooth_bounds, rows))
+        else:
+            published = mechanism != "student-t"
+            bounds = average_precision_bounds(terms, rows, published=published)
+            calibration = calibrate(mechanism, terms, bounds, rows)
+            value = smooth_average_precision(counts, calibration, terms.neighbours, published=published)
+        return value, sizes_query(counts, terms)
+
+    return queries
+
+
+def subject(
+    name: str,
+    neighbours: Neighbours,
+    epsilon: Fraction,
+    delta: Fraction,
+    pairs: tuple[Pair, ...],
+    queries: Queries,
+    proven: tuple[Callable[..., Any], ...] = (),
+    release: tuple[str, str] | None = None,
+    wrong: str = "",
+) -> Subject:
+    """A subject that draws the queries of a release."""
+    return Subject(
+        name=name,
+        neighbours=neighbours,
+        epsilon=epsilon,
+        delta=delta,
+        pairs=pairs,
+        sample=drawing(queries),
+        cost=cost_of(queries, pairs[0][0]),
+        proven=proven,
+        release=release,
+        queries=queries,
+        wrong=wrong,
+    )

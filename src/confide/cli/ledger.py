@@ -1,0 +1,281 @@
+"""`confide ledger`: what was spent on whose data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli import output
+from confide.errors import LedgerError, ParameterError
+
+if TYPE_CHECKING:
+    from confide.ledger.account import Account
+    from confide.ledger.entries import Entry
+    from confide.ledger.receipts import Verification
+
+SCHEMA = "confide.ledger/1"
+
+app = typer.Typer(
+    help="Open accounts, see what was spent, and check that nobody changed it.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="URL",
+        help="A path or postgresql://user@host/database. [default: $CONFIDE_LEDGER, or the user's own]",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@app.command()
+def new(
+    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of the account: one for the same people.")],
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", metavar="E", help="The most to be spent in all. [default: 10]")
+    ] = None,
+    delta: Annotated[str | None, typer.Option(metavar="D", help="The same for delta. [default: 1e-5]")] = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only. [default: replace-one]"),
+    ] = None,
+    unit: Annotated[str | None, typer.Option(metavar="UNIT", help="row or person. [default: row]")] = None,
+    per_analyst: Annotated[
+        str | None, typer.Option("--per-analyst", metavar="E", help="The most epsilon for each analyst.")
+    ] = None,
+    analyst: Annotated[
+        list[str] | None,
+        typer.Option("--analyst", metavar="NAME=E", help="The most epsilon for this analyst; repeatable."),
+    ] = None,
+    change: Annotated[
+        bool, typer.Option("--change", help="Change the caps of an account that exists; the others stay.")
+    ] = False,
+    ledger: LedgerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Open an account with a budget, or change the caps of one.
+
+    An account's neighbours and unit stay as they are. A cap below what was spent leaves nothing.
+
+    Examples:
+
+        confide ledger new trial-7 --epsilon 3
+
+        confide ledger new contest --epsilon 20 --neighbours label-only --per-analyst 1 --analyst host=5
+
+        confide ledger new trial-7 --epsilon 4 --change --ledger postgresql://keeper@db.example/ledgers
+    """
+    from confide.ledger.ledger import Ledger
+
+    caps: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "analyst_epsilon": per_analyst,
+        "analysts": _analysts(analyst or []),
+    }
+    terms: dict[str, Any] = {
+        name: value for name, value in (("neighbours", neighbours), ("unit", unit)) if value is not None
+    }
+    if change and terms:
+        raise ParameterError(f"the {' and '.join(terms)} of an account cannot be changed; open another account")
+    with Ledger(ledger) as book:
+        if change:
+            state = book.change_caps(account, **caps)
+        else:
+            given = {name: value for name, value in caps.items() if value is not None}
+            state = book.open_account(account, **given, **terms)
+        _show([state], book.shown, as_json=as_json)
+
+
+@app.command()
+def show(
+    account: Annotated[str | None, typer.Argument(metavar="ACCOUNT", help="Only this account.")] = None,
+    tight: Annotated[
+        str | None,
+        typer.Option(metavar="DELTA", help="Also show what all charges add up to if this delta is granted."),
+    ] = None,
+    ledger: LedgerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what was spent, what is left, and by whom.
+
+    Many small releases add up to less than the sum of their epsilons if a small delta is granted in
+    all: `--tight` shows how much (it needs `confide[pld]`). Caps hold for the plain sum.
+
+    Examples:
+
+        confide ledger show
+
+        confide ledger show trial-7 --json
+
+        confide ledger show trial-7 --tight 1e-6
+    """
+    from confide.ledger.ledger import Ledger
+
+    with Ledger(ledger) as book:
+        accounts = book.accounts() if account is None else [book.account(account)]
+        composed = {} if tight is None else {found.name: book.tight_epsilon(found.name, tight) for found in accounts}
+        _show(accounts, book.shown, as_json=as_json, tight=tight, composed=composed)
+
+
+@app.command()
+def history(
+    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of the account.")],
+    ledger: LedgerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show every entry of an account: caps, charges and what was answered.
+
+    Example:
+
+        confide ledger history trial-7
+    """
+    from confide.ledger.ledger import Ledger
+
+    with Ledger(ledger) as book:
+        entries = book.history(account)
+    if as_json:
+        listed = [entry.to_dict() for entry in entries]
+        output.print_json({"schema": SCHEMA, "ledger": book.shown, "account": account, "entries": listed})
+        return
+    from confide.report.tables import Table
+    from confide.report.text import print_table
+
+    head = ("#", "when", "what", "analyst", "epsilon", "delta", "answer")
+    body = tuple(_line(entry) for entry in entries)
+    print_table(Table(title=f"History of {account}", head=head, body=body), output.console())
+
+
+@app.command()
+def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
+    """Check every entry of every account; exit with 1 if something was changed behind the ledger's back.
+
+    An older copy of the whole ledger, put back in its place, cannot be told from the ledger of that time.
+
+    Example:
+
+        confide ledger verify --ledger ledger.sqlite
+    """
+    from confide.ledger.ledger import Ledger
+
+    with Ledger(ledger) as book, output.busy("checking every entry"):
+        found = book.verify()
+    if as_json:
+        output.print_json({"schema": SCHEMA, "ledger": book.shown, **found.to_dict()})
+    else:
+        from confide.report.tables import Table
+        from confide.report.text import print_table
+
+        body = tuple(
+            (check.account, str(check.entries), "whole" if check.whole else f"entry {check.broken} {check.problem}")
+            for check in found.accounts
+        )
+        print_table(Table(title="Accounts", head=("account", "entries", "what"), body=body), output.console())
+    if not found.whole:
+        raise LedgerError(_damage(found))
+    typer.echo(f"ledger {book.shown} is whole", err=True)
+
+
+def _analysts(given: list[str]) -> dict[str, str]:
+    caps = {}
+    for text in given:
+        name, equals, cap = text.rpartition("=")
+        if not equals or not name or not cap:
+            raise ParameterError(f"--analyst must look like NAME=EPSILON, for example ana=2; got {text!r}")
+        caps[name] = cap
+    return caps
+
+
+def _show(
+    accounts: list[Account] | tuple[Account, ...],
+    shown: str,
+    *,
+    as_json: bool,
+    tight: str | None = None,
+    composed: Mapping[str, float] = MappingProxyType({}),
+) -> None:
+    if as_json:
+        listed = [
+            {**account.to_dict(), **({"tight_epsilon": composed[account.name]} if composed else {})}
+            for account in accounts
+        ]
+        output.print_json({"schema": SCHEMA, "ledger": shown, "accounts": listed})
+        return
+    if not accounts:
+        typer.echo(f"ledger {shown} has no accounts yet; open one with `confide ledger new`", err=True)
+        return
+    from confide.report.tables import Table
+    from confide.report.text import print_table
+
+    head = ("account", "what", "epsilon spent", "left", "cap", "delta spent", "left", "cap")
+    overview = Table(title="Accounts", head=head, body=tuple(_overview(account) for account in accounts))
+    print_table(overview, output.console())
+    people = tuple(line for account in accounts for line in _people(account))
+    if people:
+        columns = ("account", "analyst", "epsilon spent", "left", "cap")
+        print_table(Table(title="By analyst", head=columns, body=people), output.console())
+    for name, epsilon in composed.items():
+        typer.echo(f"{name}: all charges together are at most epsilon {epsilon:.4g} if delta {tight} is granted")
+
+
+def _overview(account: Account) -> tuple[str, ...]:
+    from confide.privacy.guarantee import shown
+
+    left, cap, spent = account.remaining(), account.caps.total, account.spent
+    amounts = (spent.epsilon, left.epsilon, cap.epsilon, spent.delta, left.delta, cap.delta)
+    return (account.name, f"{account.neighbours.value}, each {account.unit}", *(shown(amount) for amount in amounts))
+
+
+def _people(account: Account) -> list[tuple[str, ...]]:
+    from confide.ledger.budget import NOTHING
+    from confide.privacy.guarantee import shown
+
+    lines = []
+    for name in sorted({*account.spent_by, *account.caps.analysts}):
+        cap, spent = account.caps.of_analyst(name), account.spent_by.get(name, NOTHING)
+        amounts = (spent.epsilon, account.remaining(name).epsilon)
+        limit = "none" if cap is None else shown(cap)
+        lines.append((account.name, name, *(shown(amount) for amount in amounts), limit))
+    if account.caps.each_analyst is not None:
+        lines.append((account.name, "each other", "", "", shown(account.caps.each_analyst)))
+    return lines
+
+
+def _line(entry: Entry) -> tuple[str, ...]:
+    from confide.privacy.guarantee import shown
+
+    priced = entry.kind != "answer"
+    return (
+        str(entry.sequence),
+        entry.at.removesuffix("+00:00").replace("T", " "),
+        _what(entry),
+        entry.analyst or "",
+        shown(entry.amount.epsilon) if priced else "",
+        shown(entry.amount.delta) if priced else "",
+        ", ".join(f"{one['metric']} {_value(one['value'])}" for one in entry.answered),
+    )
+
+
+def _what(entry: Entry) -> str:
+    if entry.kind == "charge":
+        return f"charge: {entry.asked['request'].get('metric', 'release')}"
+    return f"answer to {entry.charge}" if entry.kind == "answer" else entry.kind
+
+
+def _value(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _damage(found: Verification) -> str:
+    broken = [check for check in found.accounts if not check.whole]
+    said = [f"account {check.account!r} breaks at entry {check.broken}, which {check.problem}" for check in broken]
+    if not found.complete:
+        said.append("an account was removed or added behind the ledger's back")
+    return f"{'; '.join(said)}. Nothing is released from there: restore the ledger from a backup"

@@ -1,0 +1,87 @@
+"""`confide plan`: what a release will be worth, before anything is spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.cli import output
+
+
+def plan(
+    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="How many rows there are, or about how many.")],
+    metric: Annotated[
+        str,
+        typer.Option("--metric", "-m", metavar="NAME", help="auc, average_precision, brier, prevalence, recall, ..."),
+    ] = "auc",
+    prevalence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="A public guess of the positives' share; give it to the release too. [default: 0.2]"
+        ),
+    ] = None,
+    expect: Annotated[
+        float | None,
+        typer.Option(metavar="V", help="A guess of the metric's value. [default: that of scores with AUC 0.8]"),
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", metavar="E", help="Privacy budget of the release.")
+    ] = None,
+    width: Annotated[
+        float | None, typer.Option(metavar="W", help="Find the epsilon that gives an interval of this width.")
+    ] = None,
+    delta: Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one, far below 1 / rows.")] = "0",
+    neighbours: Annotated[
+        str, typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only.")
+    ] = "replace-one",
+    level: Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="OUT.html", help="Write a page with the widths at all epsilons.")
+    ] = None,
+) -> None:
+    """Plan a release: its error and the widths of its intervals, by each mechanism.
+
+    Nothing is read or spent: the plan follows from the number of rows and from guesses, by releasing
+    a stand-in many times. Give --epsilon to see what it buys, --width to see what it costs, or both.
+
+    Examples:
+
+        confide plan --rows 1000 --prevalence 0.2 --epsilon 1
+
+        confide plan --rows 1000 --prevalence 0.2 --expect 0.8 --width 0.1 --report plan.html
+
+        confide plan --rows 5000 --metric recall --expect 0.9 --epsilon 0.5 --neighbours label-only --json
+    """
+    if report is not None:
+        output.check_report(report, "-")
+    with output.busy("releasing a stand-in"):
+        from confide.releases import plan as planner
+
+        planned = planner.plan(
+            metric,
+            rows=rows,
+            prevalence=prevalence,
+            expected=expect,
+            epsilon=epsilon,
+            width=width,
+            delta=delta,
+            neighbours=neighbours,
+            level=level,
+            curve=as_json or report is not None,
+        )
+    if report is not None:
+        with output.busy("drawing the report"):
+            from confide.report.plan import plan_page
+
+            page = plan_page(planned, title=f"Plan for a private {metric.replace('_', ' ')}")
+        output.write_whole(report, page)
+        typer.echo(f"report: {report}", err=True)
+    if as_json:
+        output.print_json(planned.to_dict())
+    else:
+        from confide.report.plan import print_plan
+
+        print_plan(planned, output.console())

@@ -1,0 +1,264 @@
+"""`confide release`: a number that may be published, charged to a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confide.cli import output
+from confide.errors import ParameterError, UsageError
+
+if TYPE_CHECKING:
+    from confide.grid import Grid
+    from confide.ledger.ledger import Ledger
+    from confide.ledger.receipts import Quote, Receipt
+    from confide.privacy.guarantee import Guarantee
+    from confide.releases.release import PreparedRelease
+
+STEP_SECONDS = 0.25
+
+
+def release(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="CSV, TSV, JSON lines or Parquet, text also as .gz; `-` is standard input."
+        ),
+    ],
+    label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")],
+    score: Annotated[str, typer.Option("--score", "-s", metavar="COL", help="Column of scores.")],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", "-e", metavar="E", help="Privacy budget of this release, for example 1 or 1/3.")
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", metavar="NAME", help="What to release; repeatable, or several with commas. [default: auc]"
+        ),
+    ] = None,
+    delta: Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one, far below 1 / rows.")] = "0",
+    neighbours: Annotated[
+        str, typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only.")
+    ] = "replace-one",
+    mechanism: Annotated[str, typer.Option(metavar="NAME", help="How; auto chooses from public facts alone.")] = "auto",
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true."),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold", "-t", metavar="T", help="For confusion measures: score >= T is positive. [default: 0.5]"
+        ),
+    ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(metavar="KIND:CELLS", help="For private-counts: uniform:16, uniform:16:-4:4 or logit:16."),
+    ] = None,
+    prevalence_guess: Annotated[
+        float | None, typer.Option(metavar="P", help="A public guess of the positives' share; steers the noise.")
+    ] = None,
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="Whom it protects: row or person.")] = "row",
+    rows_per_person: Annotated[
+        int, typer.Option(metavar="K", help="With --unit person: nobody has more than K rows.")
+    ] = 1,
+    level: Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")] = 0.95,
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A path or postgresql://...; [default: $CONFIDE_LEDGER, or the user's own]"),
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Account to charge. [default: known by the file's content]")
+    ] = None,
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, where analysts have caps.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="OUT.html", help="Write a page that may be published as it is.")
+    ] = None,
+) -> None:
+    """Release a metric under differential privacy, with intervals, and charge the ledger.
+
+    The budget is charged before noise is drawn, and never refunded. The same request on the same data
+    gives the same answer at no further cost. A request that does not fit is refused with exit code 3.
+
+    Metrics: auc, average_precision, brier, prevalence, confusion (all that follows from the matrix at
+    --threshold), or single ones of it: accuracy, recall, specificity, precision, f1, ...
+
+    Examples:
+
+        confide release scores.csv --label died --score risk --epsilon 1 --dry-run
+
+        confide release scores.csv -l died -s risk -e 1 --account trial-7 --report auc.html
+
+        confide release scores.csv -l died -s risk -e 2 -m auc,average_precision,recall -t 0.2 --json
+
+        confide release test.csv -l won -s submission -e 0.1 --neighbours label-only --analyst team-4
+    """
+    metrics = [name.strip() for given in metric or ["auc"] for name in given.split(",") if name.strip()]
+    if report is not None:
+        output.check_report(report, file)
+        _keep_apart(report, ledger)
+    if label == score:
+        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    from confide.ledger.ledger import Ledger
+
+    options: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "neighbours": neighbours,
+        "mechanism": mechanism,
+        "threshold": threshold,
+        "grid": parse_grid(grid),
+        "prevalence_guess": prevalence_guess,
+        "unit": unit,
+        "rows_per_person": rows_per_person,
+        "level": level,
+    }
+    check_terms(metrics, options)
+    with output.busy("reading"):
+        source = readable(file)
+        prepared = prepare_file(source, label=label, score=score, positive=positive, metrics=metrics, options=options)
+    with Ledger(ledger) as book:
+        name = book.account_for(file_chunks(source)) if account is None else account
+        if dry_run:
+            _show_price(book.quote(prepared, account=name, analyst=analyst), prepared, as_json=as_json)
+            return
+        receipt = draw(book, prepared, account=name, analyst=analyst)
+    if report is not None:
+        from confide.report.release import release_page
+
+        output.write_whole(report, release_page(receipt, title=f"Private release: {', '.join(metrics)}"))
+        typer.echo(f"report: {report}", err=True)
+    if account is None:
+        typer.echo(
+            f"account {receipt.account} is known by the file's content: a changed copy would get a budget of its own. "
+            "Name it with --account to hold versions together.",
+            err=True,
+        )
+    if as_json:
+        output.print_json(document(receipt))
+    else:
+        from confide.report.release import print_release
+
+        print_release(receipt, output.console())
+
+
+def _keep_apart(report: Path, ledger: str | None) -> None:
+    """Refuse a report that would overwrite the ledger or its key."""
+    from confide.ledger.place import FilePlace, find_place
+
+    place = find_place(ledger)
+    if isinstance(place, FilePlace):
+        path = place.path.resolve()
+        if report.resolve() in (path, path.with_name(f"{path.name}.key")):
+            raise UsageError(f"{report} is the ledger or its key; choose another name for the report")
+
+
+def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> None:
+    """Refuse wrong parameters before the file is read: prepare the request for a made-up dataset."""
+    from confide.counts import ScoreCounts
+    from confide.releases.registry import prepare
+
+    prepare(metrics, ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]), **options)
+
+
+def readable(file: str) -> Path:
+    """The file itself; standard input is kept in a temporary file, since it is read twice."""
+    if file != "-":
+        return Path(file)
+    from confide.sources.files import spooled_input
+
+    return spooled_input()
+
+
+def prepare_file(
+    file: Path, *, label: str, score: str, metrics: Sequence[str], options: dict[str, Any], positive: str | None = None
+) -> tuple[PreparedRelease, ...]:
+    """Count a file, one class only being no error, and prepare the request."""
+    from confide.releases.registry import prepare
+    from confide.sources.tables import count_table
+
+    counts = count_table(file, label=label, score=score, positive=positive, one_class=True).counts
+    return prepare(metrics, counts, **options)
+
+
+def file_chunks(file: Path) -> Any:
+    """The file's bytes in pieces."""
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            yield block
+
+
+def draw(book: Ledger, prepared: Sequence[PreparedRelease], *, account: str, analyst: str | None = None) -> Receipt:
+    """Charge and draw; the answer comes after a whole number of steps of time, whatever the noise was."""
+    with output.busy("charging the ledger and drawing noise"), output.steady(STEP_SECONDS):
+        return book.release(prepared, account=account, analyst=analyst)
+
+
+def document(receipt: Receipt) -> dict[str, Any]:
+    """The JSON: one release flat, several in a list."""
+    from confide.releases.release import SCHEMA
+    from confide.report.release import split_of, whole_guarantee
+
+    ledger = {
+        "account": receipt.account,
+        "charged": float(receipt.charged.epsilon),
+        "spent": float(receipt.spent.epsilon),
+        "remaining": float(receipt.remaining.epsilon),
+        "spent_delta": float(receipt.spent.delta),
+        "remaining_delta": float(receipt.remaining.delta),
+        "reused": receipt.reused,
+    }
+    if len(receipt.releases) == 1:
+        return {**receipt.releases[0].to_dict(), "ledger": ledger}
+    return {
+        "schema": SCHEMA,
+        "releases": [
+            {key: value for key, value in part.to_dict().items() if key != "schema"} for part in receipt.releases
+        ],
+        "split": split(split_of(receipt)),
+        "guarantee": whole_guarantee(receipt).to_dict(),
+        "ledger": ledger,
+    }
+
+
+def split(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
+    """What each noise costs, and the metrics that share it."""
+    return [
+        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
+    ]
+
+
+def parse_grid(text: str | None) -> Grid | None:
+    """Read `uniform:16`, `uniform:16:-4:4` or `logit:16`."""
+    if text is None:
+        return None
+    from confide.grid import Grid
+
+    kind, *numbers = text.split(":")
+    try:
+        if kind == "uniform" and len(numbers) in (1, 3):
+            return Grid.uniform(int(numbers[0]), *(float(end) for end in numbers[1:]))
+        if kind == "logit" and len(numbers) == 1:
+            return Grid.logit(int(numbers[0]))
+    except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
+    raise ParameterError(f"grid must look like uniform:16, uniform:16:-4:4 or logit:16; got {text!r}")
+
+
+def _show_price(quote: Quote, prepared: Sequence[PreparedRelease], *, as_json: bool) -> None:
+    """Show what it would cost; exit with 3 if it does not fit."""
+    if as_json:
+        parts = [(part.asked or (part.request["metric"],), part.guarantee) for part in prepared]
+        output.print_json({"schema": "confide.quote/1", **quote.to_dict(), "split": split(parts)})
+    else:
+        from confide.report.release import print_quote
+
+        print_quote(quote, prepared, output.console())
+    if not quote.fits:
+        raise typer.Exit(3)

@@ -1,0 +1,217 @@
+"""Intervals on private numbers, from what was released alone.
+
+A released AUC or average precision comes with a noisy number of positives. Neither the true number
+nor, for smooth sensitivity, the noise's scale is known, so a value theta is judged by its mean over
+the class sizes that the noisy number leaves plausible: theta is in the interval unless noise (and,
+for the population, sampling at theta) would too rarely lead to what was released. Inverting a test
+at theta, instead of adding and subtracting standard errors, keeps coverage near 0 and 1.
+
+Everything is computed for many releases at once: arrays have a release in each row, a plausible pair
+of class sizes in each column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincinv, log_ndtr, ndtr, ndtri, owens_t, stdtr
+
+from confide.counts import FloatArray
+
+PLAUSIBLE = 61
+"""How many plausible class sizes stand for all."""
+
+SPREAD_RATIO = 1.25
+"""How much more one class's scores may spread than the other's, for the sampling error of AUC."""
+
+_CORRELATIONS = (SPREAD_RATIO**2 / (1.0 + SPREAD_RATIO**2), 1.0 / (1.0 + SPREAD_RATIO**2))
+_MIXTURE = 64
+_STEPS = 45
+
+Spread: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""The standard deviation of a metric at (theta, positives, negatives) from sampling."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassSizes:
+    """Plausible numbers of positives and negatives."""
+
+    positives: FloatArray
+    negatives: FloatArray
+
+
+def plausible_sizes(noisy_positives: FloatArray, scale: float, *, rows: int) -> ClassSizes:
+    """Sizes in equal steps of probability, given a noisy number of positives among so many rows."""
+    positives = _plausible(noisy_positives, scale, float(rows))
+    return ClassSizes(positives=positives, negatives=rows - positives)
+
+
+def plausible_pairs(noisy_positives: FloatArray, noisy_negatives: FloatArray, scale: float) -> ClassSizes:
+    """Pairs of sizes, given both noisy numbers."""
+    few = math.isqrt(PLAUSIBLE) + 4
+    ours, theirs = (_plausible(noisy, scale, math.inf, few) for noisy in (noisy_positives, noisy_negatives))
+    return ClassSizes(positives=np.repeat(ours, few, axis=1), negatives=np.tile(theirs, (1, few)))
+
+
+def plausible_totals(noisy_rows: FloatArray, scale: float) -> FloatArray:
+    """Numbers of rows, at least one, given a noisy number of them."""
+    return np.maximum(_plausible(noisy_rows, scale, math.inf), 1.0)
+
+
+def _plausible(noisy: FloatArray, scale: float, most: float, steps: int = PLAUSIBLE) -> FloatArray:
+    """Quantiles of the whole numbers from 0 to `most` that are plausible after Laplace noise; a flat prior."""
+    low, high = _laplace_cdf((-0.5 - noisy) / scale), _laplace_cdf((most + 0.5 - noisy) / scale)
+    share = low[:, None] + (high - low)[:, None] * ((np.arange(steps) + 0.5) / steps)
+    with np.errstate(divide="ignore"):
+        reach = np.where(share < 0.5, np.log(2.0 * share), -np.log(2.0 * (1.0 - share)))
+    return np.clip(np.rint(noisy[:, None] + scale * reach), 0.0, most)
+
+
+Probability: TypeAlias = Callable[[FloatArray], FloatArray]
+"""The chance, for each release and each plausible size, that theta gives at most what was released."""
+
+
+def limits(probability: Probability, releases: int, level: float) -> tuple[FloatArray, FloatArray]:
+    """Solve for the lower and upper limit in [0, 1] of so many releases; `probability` falls in theta."""
+    tail = (1.0 - level) / 2.0
+
+    def exceeds(chance: float) -> Callable[[FloatArray], NDArray[np.bool_]]:
+        return lambda theta: probability(theta[:, None]).mean(axis=1) > chance
+
+    return _bisect(exceeds(1.0 - tail), releases)[0], _bisect(exceeds(tail), releases)[1]
+
+
+def rank_sum_probability(
+    rank_sum: FloatArray, scale: float, sizes: ClassSizes, spread: Spread | None = None
+) -> Probability:
+    """For a released `W = (AUC - 1/2) n m` with Laplace noise of a scale that is public.
+
+    Noise may carry W out of reach of any data; it is brought back first, which only widens intervals
+    and keeps them from shrinking to a point there.
+    """
+    pairs = sizes.positives * sizes.negatives
+    possible = np.clip(rank_sum[:, None], -pairs / 2.0, pairs / 2.0)
+
+    def probability(theta: FloatArray) -> FloatArray:
+        missed = possible - (theta - 0.5) * pairs
+        if spread is None:
+            return _laplace_cdf(missed / scale)
+        deviation = pairs * spread(theta, sizes.positives, sizes.negatives)
+        return _normal_laplace_cdf(missed, deviation, scale)
+
+    return probability
+
+
+def smooth_probability(
+    value: FloatArray, scales: FloatArray, sizes: ClassSizes, degrees_of_freedom: int, spread: Spread | None = None
+) -> Probability:
+    """For a released value with Student-t noise whose scale depends on the class sizes; 0 degrees mean Laplace."""
+    mixture = _scale_mixture(degrees_of_freedom) if degrees_of_freedom else None
+    possible = np.clip(value[:, None], 0.0, 1.0)
+
+    def probability(theta: FloatArray) -> FloatArray:
+        missed = possible - theta
+        if spread is None:
+            scaled = missed / scales
+            noise: FloatArray = stdtr(degrees_of_freedom, scaled) if degrees_of_freedom else _laplace_cdf(scaled)
+            return noise
+        deviation = spread(theta, sizes.positives, sizes.negatives)
+        if mixture is None:
+            return _normal_laplace_cdf(missed, deviation, scales)
+        multipliers, weights = mixture
+        # Student-t is normal with a random variance, so the sum with a normal is normal for each variance.
+        combined = np.sqrt(deviation[..., None] ** 2 + (scales[..., None] * multipliers) ** 2)
+        averaged: FloatArray = ndtr(missed[..., None] / combined) @ weights
+        return averaged
+
+    return probability
+
+
+def mean_probability(
+    total: FloatArray, scale: float, rows: FloatArray, deviation: FloatArray | None = None
+) -> Probability:
+    """For a released sum over rows of numbers in [0, 1], whose mean is wanted; `deviation` is that of one row."""
+    possible = np.clip(total[:, None], 0.0, rows)
+
+    def probability(theta: FloatArray) -> FloatArray:
+        missed = possible - theta * rows
+        if deviation is None:
+            return _laplace_cdf(missed / scale)
+        return _normal_laplace_cdf(missed, deviation * np.sqrt(rows), scale)
+
+    return probability
+
+
+def binomial_spread(theta: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """`sqrt(theta (1 - theta) / n)`: average precision as a proportion of n positives."""
+    deviation: FloatArray = np.sqrt(np.clip(theta * (1.0 - theta), 0.0, None) / np.maximum(positives, 1.0))
+    return deviation
+
+
+def binormal_spread(theta: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """The standard error of AUC at theta for normal scores whose spreads differ by at most `SPREAD_RATIO`.
+
+    `[A(1-A) + (n-1)(Q1 - A^2) + (m-1)(Q2 - A^2)] / (n m)` with `Q1` the chance that two positives outscore
+    one negative and `Q2` that one positive outscores two negatives: both are bivariate normal
+    probabilities, with correlation `1/(1 + r^2)` and `r^2/(1 + r^2)` if positives spread r times as
+    much. The worse of r and 1/r counts. Hanley and McNeil's formula assumes exponential scores and is up to
+    1.8 times too wide where positives are few, and far too narrow where negatives are. An absent
+    class counts as one row.
+    """
+    n, m = np.maximum(positives, 1.0), np.maximum(negatives, 1.0)
+    wide, narrow = (_joint_excess(theta, share) for share in _CORRELATIONS)
+    few, many = np.minimum(n, m) - 1.0, np.maximum(n, m) - 1.0
+    variance = (theta * (1.0 - theta) + many * wide + few * narrow) / (n * m)
+    deviation: FloatArray = np.sqrt(np.clip(variance, 0.0, None))
+    return deviation
+
+
+def _joint_excess(theta: FloatArray, correlation: float) -> FloatArray:
+    """`Q - theta^2`, where Q is the chance that two standard normals of a correlation both lie below z(theta)."""
+    with np.errstate(invalid="ignore"):
+        both = theta - 2.0 * owens_t(ndtri(theta), math.sqrt((1.0 - correlation) / (1.0 + correlation)))
+    excess: FloatArray = np.where((theta > 0.0) & (theta < 1.0), both - theta * theta, 0.0)
+    return excess
+
+
+def _bisect(left: Callable[[FloatArray], NDArray[np.bool_]], size: int) -> tuple[FloatArray, FloatArray]:
+    """Halve [0, 1] around the point where `left` turns false; returns both ends, so either can err outwards."""
+    low, high = np.zeros(size), np.ones(size)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2.0
+        on_the_left = left(middle)
+        low, high = np.where(on_the_left, middle, low), np.where(on_the_left, high, middle)
+    return low, high
+
+
+def _laplace_cdf(x: FloatArray) -> FloatArray:
+    return np.where(x < 0.0, 0.5 * np.exp(np.minimum(x, 0.0)), 1.0 - 0.5 * np.exp(-np.maximum(x, 0.0)))
+
+
+def _normal_laplace_cdf(x: FloatArray, deviation: FloatArray, scale: FloatArray | float) -> FloatArray:
+    """The distribution of a normal plus a Laplace variable (Reed & Jorgensen 2004)."""
+    safe = np.maximum(deviation, 1e-300)
+    ratio, z = safe / scale, x / safe
+    with np.errstate(over="ignore", invalid="ignore"):
+        rising = np.exp(np.minimum(ratio * ratio / 2.0 + x / scale + log_ndtr(-z - ratio), 0.0))
+        falling = np.exp(np.minimum(ratio * ratio / 2.0 - x / scale + log_ndtr(z - ratio), 0.0))
+    both = ndtr(z) + (rising - falling) / 2.0
+    found: FloatArray = np.where(deviation > 0.0, np.clip(both, 0.0, 1.0), _laplace_cdf(x / scale))
+    return found
+
+
+def _scale_mixture(degrees_of_freedom: int) -> tuple[FloatArray, FloatArray]:
+    """Student-t as normals: their deviations, and the weight of each.
+
+    The deviation is `sqrt(d / chi-square)`. Gauss-Legendre nodes in the fourth root of the chi-square's
+    probability reach far into the tail of small ones, where the heavy tails come from.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_MIXTURE)
+    root = (nodes + 1.0) / 2.0
+    chi_square = 2.0 * gammaincinv(degrees_of_freedom / 2.0, root**4)
+    return np.sqrt(degrees_of_freedom / chi_square), weights / 2.0 * 4.0 * root**3

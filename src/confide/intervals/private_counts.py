@@ -1,0 +1,130 @@
+"""Intervals on what follows from private counts: cells that the released ones leave plausible, drawn and measured.
+
+The noise on counts does not depend on the data, so subtracting fresh draws of it from what was
+released gives the counts that are plausible. For the population each of these is followed by
+probabilities that are plausible given such counts (Dirichlet, Jeffreys' prior).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from confide.counts import FloatArray
+from confide.intervals.interval import Interval, check_level
+
+DRAWS = 4_000
+_SEED = 0  # the same release must give the same interval
+_WEIGHT = 0.95  # of a row: quantiles from discrete counts cover a little less than they say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyCells:
+    """Released counts, positives in the first row and negatives in the second, with what is public about them.
+
+    `scale` is that of discrete Laplace noise, or the deviation of Gaussian noise. `rows` is the sum
+    of all counts where it is public, `cell_rows` that of each cell where scores are public; then
+    only the positives have noise.
+    """
+
+    cells: FloatArray
+    scale: float
+    gaussian: bool = False
+    rows: int | None = None
+    cell_rows: FloatArray | None = None
+
+    def adjusted(self) -> FloatArray:
+        """The best guess: counts that agree with what is public, none below 0."""
+        found: FloatArray = self._agreeing(self.cells[None])[0]
+        return found
+
+    def plausible(self, generator: np.random.Generator) -> FloatArray:
+        """Many plausible tables of counts."""
+        shape = (DRAWS, *self.cells.shape)
+        if self.gaussian:
+            noise = np.rint(generator.normal(0.0, self.scale, shape))
+        else:
+            stop = -np.expm1(-1.0 / self.scale)
+            noise = (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
+        return self._agreeing(self.cells - noise)
+
+    def _agreeing(self, tables: FloatArray) -> FloatArray:
+        if self.cell_rows is not None:
+            positives = np.clip(tables[:, :1], 0.0, self.cell_rows)
+            return np.concatenate((positives, self.cell_rows - positives), axis=1)
+        if self.rows is not None:
+            # The counts must add up to the rows: what is missing is shared among all cells alike.
+            missing = self.rows - tables.sum(axis=(1, 2), keepdims=True)
+            tables = tables + missing / self.cells.size
+        return _nonnegative(tables)
+
+
+def _nonnegative(tables: FloatArray) -> FloatArray:
+    """The nearest counts that are not negative and leave each class's total as it is, if that is not negative.
+
+    Cutting at 0 alone would add rows wherever there are few. The nearest point subtracts the same
+    from all cells of a class and cuts at 0 (projection on a simplex).
+    """
+    totals = np.maximum(tables.sum(axis=2, keepdims=True), 0.0)
+    descending = -np.sort(-tables, axis=2)
+    over = (np.cumsum(descending, axis=2) - totals) / np.arange(1, tables.shape[2] + 1)
+    kept = np.maximum((descending > over).sum(axis=2, keepdims=True), 1)
+    nearest: FloatArray = np.maximum(tables - np.take_along_axis(over, kept - 1, axis=2), 0.0)
+    return nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlausibleCounts:
+    """Tables of counts (draw, class, cell) that are plausible for the sample, and weights for the population."""
+
+    sample: FloatArray
+    population: FloatArray
+
+
+def plausible_counts(noisy: NoisyCells) -> PlausibleCounts:
+    """Draw what the released counts leave plausible; the same release always gives the same draws."""
+    generator = np.random.default_rng(_SEED)
+    tables = noisy.plausible(generator)
+    few = tables.shape[1] * tables.shape[2] <= 4
+    # Jeffreys' half a row for each cell; among many cells only for those with rows, or it would drown the data.
+    prior = 0.5 if few else np.where(tables > 0.0, 0.5, 1e-3)
+    return PlausibleCounts(sample=tables, population=generator.standard_gamma(_WEIGHT * tables + prior))
+
+
+Measure: TypeAlias = Callable[[FloatArray], FloatArray]
+"""From tables of counts to a number each; NaN where it does not exist."""
+
+
+def count_intervals(
+    plausible: PlausibleCounts, lowest: Measure, highest: Measure, *, possible: tuple[float, float], level: float
+) -> tuple[Interval, Interval]:
+    """Intervals for the sample's and the population's value of a measure between `lowest` and `highest`.
+
+    The two differ where counts do not say all (the order within a cell). A number that does not
+    exist could be any possible one.
+    """
+    check_level(level)
+    named = ((plausible.sample, "noise alone"), (plausible.population, "noise and sampling"))
+
+    def between(tables: FloatArray, name: str) -> Interval:
+        low = lowest(tables)
+        high = low if highest is lowest else highest(tables)
+        return _between(low, high, possible, level, f"{name}, plausible counts")
+
+    sample, population = (between(tables, name) for tables, name in named)
+    return sample, population
+
+
+def _between(low: FloatArray, high: FloatArray, possible: tuple[float, float], level: float, method: str) -> Interval:
+    tail = (1.0 - level) / 2.0
+    bottom = np.clip(np.where(np.isnan(low), possible[0], low), *possible)
+    top = np.clip(np.where(np.isnan(high), possible[1], high), *possible)
+    return Interval(
+        lower=float(np.quantile(bottom, tail, method="lower")),
+        upper=float(np.quantile(top, 1.0 - tail, method="higher")),
+        level=level,
+        method=method,
+    )

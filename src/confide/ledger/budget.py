@@ -1,0 +1,44 @@
+"""An amount of privacy: epsilon and delta, added exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from confide.privacy.guarantee import shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What is allowed, spent or left, under basic composition: epsilons add up, and so do deltas.
+
+    >>> ten_times = sum([Budget(epsilon=Fraction(1, 10))] * 10, Budget())
+    >>> ten_times == Budget(epsilon=Fraction(1))
+    True
+    """
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, other: Budget) -> Budget:
+        return Budget(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
+
+    def less(self, spent: Budget) -> Budget:
+        """What is left of it, never below nothing."""
+        zero = Fraction(0)
+        return Budget(epsilon=max(self.epsilon - spent.epsilon, zero), delta=max(self.delta - spent.delta, zero))
+
+    def covers(self, price: Budget) -> bool:
+        """Whether a price can be paid from it."""
+        return price.epsilon <= self.epsilon and price.delta <= self.delta
+
+    def in_words(self) -> str:
+        """Say it; a delta of nothing is left out."""
+        return f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain data."""
+        return {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+
+
+NOTHING = Budget()

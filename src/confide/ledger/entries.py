@@ -1,0 +1,141 @@
+"""What a ledger is made of: entries that are never changed, each sealed together with the one before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from confide.errors import ParameterError
+from confide.ledger.budget import NOTHING, Budget
+from confide.ledger.seals import same_seal, seal
+
+START = ""  # the hash before the first entry
+
+
+class Kind(StrEnum):
+    """What an entry records."""
+
+    OPEN = "open"  # the terms of a new account
+    CAP = "cap"  # new caps of an account
+    CHARGE = "charge"  # a price, paid before noise is drawn
+    ANSWER = "answer"  # what was released for a charge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What an entry says, before it has its place in a chain.
+
+    `amount` is the caps of an account or the price of a charge. `request` is canonical JSON: the terms
+    of an account, or the public parameters of a release. `request_id` is a keyed hash of those
+    parameters and of the data. `charge` is the sequence of the charge that an answer belongs to.
+    """
+
+    kind: Kind
+    at: str
+    amount: Budget = NOTHING
+    analyst: str | None = None
+    request: str = "{}"
+    request_id: str | None = None
+    answer: str | None = None
+    charge: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of an account, as it is stored: see `Draft` for what it says."""
+
+    account: str
+    sequence: int
+    kind: str
+    at: str
+    analyst: str | None
+    epsilon: str
+    delta: str
+    request: str
+    request_id: str | None
+    answer: str | None
+    charge: int | None
+    previous: str
+    hash: str
+
+    @classmethod
+    def following(cls, last: Entry | None, draft: Draft, *, account: str, key: bytes) -> Entry:
+        """Put a draft after the last entry of an account, and seal it."""
+        said: dict[str, Any] = {
+            "account": account,
+            "sequence": 1 if last is None else last.sequence + 1,
+            "kind": draft.kind.value,
+            "at": draft.at,
+            "analyst": draft.analyst,
+            "epsilon": str(draft.amount.epsilon),
+            "delta": str(draft.amount.delta),
+            "request": draft.request,
+            "request_id": draft.request_id,
+            "answer": draft.answer,
+            "charge": draft.charge,
+            "previous": START if last is None else last.hash,
+        }
+        return cls(**said, hash=seal(key, "entry", *said.values()))
+
+    def follows(self, last: Entry | None, *, account: str, key: bytes) -> bool:
+        """Whether the entry is as it was written, and stands where it was written."""
+        *said, claimed = (getattr(self, column) for column in COLUMNS)
+        place = (account, 1, START) if last is None else (account, last.sequence + 1, last.hash)
+        return (
+            _kinds_hold(said)
+            and isinstance(claimed, str)
+            and (self.account, self.sequence, self.previous) == place
+            and same_seal(claimed, seal(key, "entry", *said))
+        )
+
+    @property
+    def amount(self) -> Budget:
+        """Caps or price, as exact fractions."""
+        return Budget(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta))
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The request as plain data."""
+        plain: dict[str, Any] = json.loads(self.request)
+        return plain
+
+    @property
+    def answered(self) -> list[dict[str, Any]]:
+        """The releases of an answer as plain data; none for other kinds."""
+        plain: list[dict[str, Any]] = json.loads(self.answer) if self.answer is not None else []
+        return plain
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without the hashes."""
+        return {
+            "sequence": self.sequence,
+            "kind": self.kind,
+            "at": self.at,
+            "analyst": self.analyst,
+            **self.amount.to_dict(),
+            "request": self.asked,
+            "charge": self.charge,
+            "answer": self.answered if self.answer is not None else None,
+        }
+
+
+COLUMNS = tuple(field.name for field in fields(Entry))
+
+
+def canonical_json(plain: Mapping[str, Any] | list[Any], name: str) -> str:
+    """Write plain data in one way only, so that equal data have equal hashes."""
+    try:
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{name} must be plain data: text, finite numbers, true, false, none, lists and mappings of them"
+        ) from None
+
+
+def _kinds_hold(said: list[object]) -> bool:
+    """Whether a row holds nothing but text, integers and nothing: a damaged one may hold anything."""
+    return all(part is None or isinstance(part, str) or type(part) is int for part in said)

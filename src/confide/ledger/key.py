@@ -1,0 +1,143 @@
+"""The secret key of a ledger: without it nobody can forge entries, or try guesses against stored hashes.
+
+It is in the environment's `CONFIDE_LEDGER_KEY`, or in a file of its owner's: beside a SQLite ledger,
+or in the user's configuration folder for PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.errors import LedgerError, ParameterError
+from confide.ledger.place import FilePlace, ServerPlace, user_folder
+from confide.ledger.seals import same_seal, seal
+
+ENVIRONMENT = "CONFIDE_LEDGER_KEY"
+
+_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyFile:
+    """Where the key of a ledger is kept, unless the environment holds it."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, place: FilePlace | ServerPlace) -> KeyFile:
+        """The key's place for a ledger's."""
+        if isinstance(place, FilePlace):
+            return cls(path=place.path.with_name(place.path.name + ".key"))
+        return cls(path=user_folder("XDG_CONFIG_HOME", ".config") / "ledger.key")
+
+    def load(self) -> bytes | None:
+        """Return the key, or None if there is none yet."""
+        given = os.environ.get(ENVIRONMENT)
+        if given is not None:
+            return _checked(given, f"the environment variable {ENVIRONMENT}", ParameterError)
+        try:
+            with self.path.open("rb") as file:
+                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+                text = file.read(10_000)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger's key {self.path} cannot be read ({error.strerror}); only its owner can use the ledger"
+            ) from None
+        if mode & 0o077:
+            raise LedgerError(
+                f"others may read the ledger's key, or change it. Take that away first: chmod 600 '{self.path}'"
+            )
+        return _checked(text.decode("ascii", "replace"), f"the ledger's key {self.path}", LedgerError)
+
+    def settle(self, key: bytes) -> bytes:
+        """Return the key that there is, making the file of it with the given one if there is none.
+
+        The file appears whole or not at all, and the first of several processes wins.
+        """
+        there = self.load()
+        if there is not None:
+            return there
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            appear(self.path, lambda unfinished: unfinished.write_text(key.hex() + "\n"))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger's key {self.path} cannot be written ({error.strerror}); make its folder writable, or put "
+                f"64 random hexadecimal digits into {ENVIRONMENT}"
+            ) from None
+        settled = self.load()
+        if settled is None:
+            raise LedgerError(f"the ledger's key {self.path} was removed as soon as it was made; try again")
+        return settled
+
+
+def fresh_key() -> bytes:
+    """Draw a new key."""
+    return secrets.token_bytes(_BYTES)
+
+
+def key_check(key: bytes) -> str:
+    """What a ledger stores to know its key again."""
+    return seal(key, "key check")
+
+
+def check_key(key: bytes | None, meta: Mapping[str, str], file: KeyFile) -> bytes:
+    """Return the key if it is the one that the ledger was made with."""
+    if key is None:
+        raise LedgerError(
+            f"the ledger's key is missing. Put the file back as {file.path}, or its content into {ENVIRONMENT}; "
+            "without it nothing can be released"
+        )
+    if not same_seal(str(meta.get("key check")), key_check(key)):
+        raise LedgerError(
+            f"the key does not belong to this ledger. Give the one that it was made with, in {file.path} or in "
+            f"{ENVIRONMENT}; nothing is released"
+        )
+    return key
+
+
+def appear(path: Path, build: Callable[[Path], object]) -> None:
+    """Let a file of its owner's appear under its name, whole and on the disk; FileExistsError if there is one.
+
+    It is built under another name in the same folder, and linked. Opening with O_EXCL and writing
+    afterwards would not do: another process could read half of a key.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    os.close(handle)
+    unfinished = Path(name)
+    try:
+        build(unfinished)
+        _flush(unfinished)
+        os.link(unfinished, path)
+        _flush(path.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _checked(text: str, what: str, error: type[LedgerError] | type[ParameterError]) -> bytes:
+    try:
+        key = bytes.fromhex(text.strip())
+    except ValueError:
+        key = b""
+    if len(key) < _BYTES:
+        raise error(f"{what} must hold at least {2 * _BYTES} hexadecimal digits; restore the one it was made with")
+    return key

@@ -1,0 +1,122 @@
+"""What the ledger answers: a price before, a receipt after, and whether it is whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from confide.ledger.budget import Budget
+from confide.releases.release import Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """What a request would cost now; nothing was charged or written.
+
+    An account without a name given gets its final name only when the ledger is made.
+    `remaining` is what is left to the one who asks, `remaining_after` what would be left. `refusal` says
+    why the request does not fit, if it does not. `answered` says that all answers are stored already.
+    """
+
+    account: str
+    price: Budget
+    spent: Budget
+    remaining: Budget
+    remaining_after: Budget
+    answered: bool
+    refusal: str | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the request would be granted."""
+        return self.refusal is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "account": self.account,
+            "price": self.price.to_dict(),
+            "spent": self.spent.to_dict(),
+            "remaining": self.remaining.to_dict(),
+            "remaining_after": self.remaining_after.to_dict(),
+            "answered": self.answered,
+            "fits": self.fits,
+            "refusal": self.refusal,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What was released, and what it cost.
+
+    `answers` holds the releases of each request in the order asked. `reused` says that all of them had
+    been stored before, so that nothing was charged.
+    """
+
+    account: str
+    answers: tuple[tuple[Release, ...], ...]
+    charged: Budget
+    spent: Budget
+    remaining: Budget
+    reused: bool
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """All releases, one after another."""
+        return tuple(release for answer in self.answers for release in answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: what was paid, without the releases."""
+        return {
+            "account": self.account,
+            "charged": self.charged.to_dict(),
+            "spent": self.spent.to_dict(),
+            "remaining": self.remaining.to_dict(),
+            "reused": self.reused,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountCheck:
+    """Whether one account is whole; if not, which entry is the first that is not, and what is wrong."""
+
+    account: str
+    entries: int
+    broken: int | None = None
+    problem: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every entry is as it was written."""
+        return self.broken is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "account": self.account,
+            "entries": self.entries,
+            "whole": self.whole,
+            "broken": self.broken,
+            "problem": self.problem,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Whether a ledger is whole, account by account; `complete` says that no account was removed or added."""
+
+    accounts: tuple[AccountCheck, ...]
+    complete: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was changed behind the ledger's back."""
+        return self.complete and all(account.whole for account in self.accounts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "whole": self.whole,
+            "complete": self.complete,
+            "accounts": [account.to_dict() for account in self.accounts],
+        }

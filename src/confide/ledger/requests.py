@@ -1,0 +1,78 @@
+"""When two requests are the same: same public parameters, same guarantee, same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError
+from confide.ledger.entries import canonical_json
+from confide.ledger.seals import seal
+from confide.privacy.guarantee import Guarantee
+from confide.releases.release import PreparedRelease
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A prepared release as the ledger sees it: `parameters` are public, the digest is not and is never stored."""
+
+    prepared: PreparedRelease
+    parameters: str
+    digest: bytes
+
+    @classmethod
+    def of(cls, prepared: PreparedRelease) -> Request:
+        """Write down what is asked."""
+        plain = {"request": dict(prepared.request), "guarantee": _exact(prepared.guarantee)}
+        return cls(
+            prepared=prepared,
+            parameters=canonical_json(plain, "request"),
+            digest=content_digest(_content(prepared.counts)),
+        )
+
+    def identity(self, key: bytes) -> str:
+        """A keyed hash of parameters and data: equal requests have equal ones, and it tells nothing else."""
+        return seal(key, "request", self.parameters, self.digest)
+
+
+def content_digest(chunks: Iterable[bytes]) -> bytes:
+    """Hash data piece by piece. Without a key it could be guessed: it must not leave the process."""
+    digest = sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.digest()
+
+
+def data_account(key: bytes, digest: bytes) -> str:
+    """The name of the account of some data, where the data holder gave none."""
+    return "data-" + seal(key, "data", digest)[:16]
+
+
+def common_digest(requests: Iterable[Request]) -> bytes:
+    """The digest of the data that all requests are about."""
+    digests = {request.digest for request in requests}
+    if len(digests) != 1:
+        raise ParameterError("releases of different data in one request need the name of their account")
+    return digests.pop()
+
+
+def _content(counts: ScoreCounts) -> Iterator[bytes]:
+    for array in (counts.scores, counts.positives, counts.negatives):
+        kind = array.dtype.kind
+        yield f"{kind}{array.size}:".encode()
+        # Adding nothing makes minus zero zero, which it equals.
+        yield (array + 0).astype(f"<{kind}8").tobytes()
+
+
+def _exact(guarantee: Guarantee) -> dict[str, Any]:
+    return {
+        "epsilon": str(guarantee.epsilon),
+        "delta": str(guarantee.delta),
+        "neighbours": guarantee.neighbours.value,
+        "unit": guarantee.unit,
+        "public": list(guarantee.public),
+        "rho": None if guarantee.rho is None else str(guarantee.rho),
+    }

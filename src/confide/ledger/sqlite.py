@@ -1,0 +1,135 @@
+"""A ledger in a SQLite file.
+
+Durability: a rollback journal with `synchronous=EXTRA`, which is FULL and also brings the removal of
+the journal to the disk before a commit returns. With FULL alone a power cut just after a commit can
+bring the journal back, and with it the state before the charge. A write-ahead log would be durable
+too, but keeps committed charges in a second file that is easily lost when the first is copied.
+
+Isolation: `BEGIN IMMEDIATE` takes the only write lock before anything is read.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, insert
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from confide.errors import LedgerError
+from confide.ledger.key import KeyFile, appear
+from confide.ledger.place import FilePlace
+from confide.ledger.store import LOCK_SECONDS, Store
+from confide.ledger.tables import META, SCHEMA
+from confide.ledger.transaction import first_meta
+
+# What the driver calls an error, and what it means; the first that fits.
+_MEANING = {
+    "SQLITE_BUSY": f"another process has held its lock for {LOCK_SECONDS} seconds; try again",
+    "SQLITE_READONLY": "it cannot be written to; make the file and its folder writable",
+    "SQLITE_PERM": "it may not be opened; make the file and its folder readable and writable",
+    "SQLITE_CANTOPEN": "it cannot be opened; check that the file and its folder are there and writable",
+    "SQLITE_FULL": "the disk is full; make room first",
+    "SQLITE_IOERR": "the disk cannot be read or written; check it",
+}
+_DAMAGED = "the file is empty, damaged or no ledger; restore it from a backup, or name another"
+
+
+class SQLiteStore(Store):
+    """A file, and its key beside it."""
+
+    def __init__(self, place: FilePlace) -> None:
+        self.place = place
+        self.shown = place.shown
+        self.engine = _engine(place.path)
+
+    def exists(self) -> bool:
+        """Whether the file is there.
+
+        A key without its ledger is refused: who removed the ledger would have a full budget again.
+        """
+        path, key = self.place.path, KeyFile.of(self.place).path
+        with self._reachable():
+            if path.exists() or not key.exists():
+                return path.exists()
+            with _alone_in(path.parent):  # perhaps another process is just making both
+                if path.exists():
+                    return True
+        raise LedgerError(
+            f"ledger {self.shown} is not there, but its key is. Put the ledger back; if you do want to begin "
+            f"with nothing spent, remove '{key}'"
+        )
+
+    def create(self, settle: Callable[[], bytes]) -> None:
+        """Make the file: it appears whole, with tables and key check, or not at all."""
+        path = self.place.path
+        with self._reachable():
+            if self.place.default:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not path.parent.is_dir():
+                raise LedgerError(f"the folder of ledger {self.shown} does not exist; create it first")
+            with _alone_in(path.parent):
+                if not path.exists():
+                    key = settle()
+                    appear(path, lambda unfinished: self._build(unfinished, key))
+
+    def _build(self, unfinished: Path, key: bytes) -> None:
+        with self.explained(), _engine(unfinished).connect() as connection:
+            self.begin(connection, writing=True)
+            SCHEMA.create_all(connection, checkfirst=False)
+            connection.execute(insert(META), first_meta(key))
+            connection.commit()
+
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LedgerError(
+                f"ledger {self.shown} cannot be reached or made ({error.strerror}); choose a folder that can be "
+                "written to"
+            ) from None
+
+    def begin(self, connection: Connection, *, writing: bool) -> None:
+        """Begin, with the write lock if something is to be written."""
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    def explain(self, error: SQLAlchemyError) -> str:
+        """Say what an error means."""
+        name = getattr(error.orig, "sqlite_errorname", "") if isinstance(error, DBAPIError) else ""
+        return next((meaning for known, meaning in _MEANING.items() if str(name).startswith(known)), _DAMAGED)
+
+
+def _engine(path: Path) -> Engine:
+    """An engine that opens what is there, and keeps no connection open: there is nothing to leak or to fork."""
+    return create_engine("sqlite+pysqlite://", creator=lambda: _connect(path), poolclass=NullPool)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # `mode=rw`, for SQLite would otherwise make a new, empty file where a ledger was.
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode=rw",
+        uri=True,
+        timeout=LOCK_SECONDS,
+        isolation_level=None,  # transactions begin when we say so
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA synchronous=EXTRA")
+    connection.execute("PRAGMA fullfsync=ON")  # macOS: through the disk's own cache
+    return connection
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Let one process at a time make a ledger in a folder; the lock goes with the process."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,72 @@
+"""Where entries are kept: SQLite by default, PostgreSQL for many machines.
+
+Both promise the same: a transaction is on the disk when its commit returns, and while one adds to an
+account nobody else does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from confide.errors import LedgerError
+from confide.ledger.place import FilePlace, ServerPlace
+
+LOCK_SECONDS = 30
+
+
+class Store(ABC):
+    """A database that may hold a ledger."""
+
+    shown: str
+    engine: Engine
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is a ledger; looking makes none."""
+
+    @abstractmethod
+    def create(self, settle: Callable[[], bytes]) -> None:
+        """Make an empty ledger, unless another process just did.
+
+        `settle` says which key it is made with; while it is asked, no other process makes the ledger.
+        """
+
+    @abstractmethod
+    def begin(self, connection: Connection, *, writing: bool) -> None:
+        """Begin a transaction."""
+
+    @abstractmethod
+    def explain(self, error: SQLAlchemyError) -> str:
+        """Say what a driver's error means and what to do, without its text, which may hold secrets."""
+
+    @contextmanager
+    def transaction(self, *, writing: bool) -> Iterator[Connection]:
+        """Run a block in one transaction: all of it is stored, or nothing."""
+        with self.explained(), self.engine.connect() as connection:
+            self.begin(connection, writing=writing)
+            yield connection
+            connection.commit()  # whoever leaves by an exception is rolled back when the connection closes
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn a driver's errors into ours."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise LedgerError(f"ledger {self.shown}: {self.explain(error)}. Nothing is released") from None
+
+
+def open_store(place: FilePlace | ServerPlace) -> Store:
+    """Return the store at a place; nothing is read or written yet."""
+    if isinstance(place, FilePlace):
+        from confide.ledger.sqlite import SQLiteStore
+
+        return SQLiteStore(place)
+    from confide.ledger.postgresql import PostgreSQLStore
+
+    return PostgreSQLStore(place)

@@ -1,0 +1,1 @@
+"""Differential privacy: what is promised, by which noise, and why it holds."""

@@ -1,0 +1,140 @@
+"""What a release promises: epsilon, delta, to whom, and what is not hidden."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+from confide.errors import ParameterError
+from confide.privacy.neighbours import Neighbours, price_factor
+from confide.privacy.noise.reals import upper_exponential, upper_log
+
+UNITS = ("row", "person")
+
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
+"""Beyond these nothing useful is released, or nothing protected."""
+
+LEAST_DELTA = Fraction(1, 10**100)
+
+_LONGEST = 100
+_ENORMOUS = re.compile(r"[eE][+-]?\d{4}")  # an exponent that would take for ever to write out
+
+
+def exact_fraction(value: object, name: str) -> Fraction:
+    """Return a parameter as the exact fraction that was written: 0.1 is one tenth, "1/3" a third."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Rational):
+        raise ParameterError(f"{name} must be a number, got {type(value).__name__}")
+    try:
+        if isinstance(value, Rational):  # NumPy's integers among them, which would overflow in a fraction
+            return Fraction(int(value.numerator), int(value.denominator))
+        written = repr(float(value)) if isinstance(value, float) else str(value).strip()
+        if len(written) <= _LONGEST and not _ENORMOUS.search(written):
+            return Fraction(written)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        pass
+    raise ParameterError(f"{name} must be a finite number, for example 1, 0.1 or 1/3; got {str(value)[:_LONGEST]!r}")
+
+
+def checked_epsilon(value: object) -> Fraction:
+    """Return epsilon, refusing what is not a positive finite number."""
+    epsilon = exact_fraction(value, "epsilon")
+    if epsilon <= 0:
+        raise ParameterError(f"epsilon must be greater than 0; got {value!r}. Usual choices are 0.1 to 2")
+    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        raise ParameterError(
+            f"epsilon must lie between {float(LEAST_EPSILON):g} and {float(MOST_EPSILON):g}, and so must each part "
+            "that it is divided into; usual choices are 0.1 to 2"
+        )
+    return epsilon
+
+
+def checked_delta(value: object) -> Fraction:
+    """Return delta, refusing what does not lie in [0, 1)."""
+    delta = exact_fraction(value, "delta")
+    if not 0 <= delta < 1:
+        raise ParameterError(f"delta must lie in [0, 1), far below 1 / rows if not 0; got {value!r}")
+    if 0 < delta < LEAST_DELTA:
+        raise ParameterError(f"delta must be 0 or at least {float(LEAST_DELTA):g}; give 0 for a pure guarantee")
+    return delta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """`Pr[release of D in S] <= exp(epsilon) Pr[release of D' in S] + delta` for all neighbours D, D' and all S.
+
+    Epsilon and delta are exact fractions, so that sums of them are exact. `public` names what is
+    taken to be known anyway. `rho`, where present, is the stronger concentrated guarantee (zCDP)
+    from which epsilon and delta follow.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    neighbours: Neighbours
+    unit: str = "row"
+    public: tuple[str, ...] = ()
+    rho: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
+        if self.unit not in UNITS:
+            raise ParameterError(f"unit must be one of {', '.join(UNITS)}; got {self.unit!r}")
+        if self.rho is not None:
+            object.__setattr__(self, "rho", exact_fraction(self.rho, "rho"))
+            if self.rho <= 0:
+                raise ParameterError(f"rho must be greater than 0; got {self.rho!r}")
+
+    def in_account_of(self, account: Neighbours) -> Guarantee | None:
+        """The guarantee under another relation, or None where none follows.
+
+        Two steps of add-remove-one make one replacement: epsilon doubles, and delta becomes
+        `(1 + exp(epsilon)) delta` (group privacy).
+        """
+        factor = price_factor(self.neighbours, account)
+        if factor is None or factor == 1:
+            return None if factor is None else replace(self, neighbours=account)
+        if self.delta and self.epsilon > -upper_log(self.delta):
+            return None  # delta would exceed 1
+        delta = self.delta * (1 + upper_exponential(self.epsilon)) if self.delta else self.delta
+        if delta >= 1 or 2 * self.epsilon > MOST_EPSILON:
+            return None
+        return replace(self, epsilon=2 * self.epsilon, delta=delta, neighbours=account, rho=None)
+
+    def in_words(self) -> str:
+        """Say it to somebody who has to decide."""
+        likelihood = math.exp(min(float(self.epsilon), 700.0))
+        but = f", but for a chance of {float(self.delta):.2g}" if self.delta else ""
+        public = f" Not hidden: {', '.join(self.public)}." if self.public else ""
+        stated = f"epsilon = {shown(self.epsilon)}" + (f", delta = {shown(self.delta)}" if self.delta else "")
+        changed = self.neighbours.meaning.format(unit=self.unit)
+        return (
+            f"No result becomes more than {likelihood:.3g} times as likely, or as unlikely, "
+            f"{changed}{but} ({stated}, neighbours: {self.neighbours.value}).{public}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        plain: dict[str, Any] = {
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "neighbours": self.neighbours.value,
+            "unit": self.unit,
+            "public": list(self.public),
+        }
+        if self.rho is not None:
+            plain["rho"] = float(self.rho)
+        return plain
+
+
+def shown(value: Fraction) -> str:
+    """A fraction as people write it: a short decimal where it is exact, else the fraction or six digits."""
+    decimal = f"{float(value):.6g}"
+    if Fraction(decimal) == value:
+        return decimal
+    return str(value) if len(str(value)) <= 9 else f"about {decimal}"

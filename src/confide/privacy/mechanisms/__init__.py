@@ -1,0 +1,1 @@
+"""One mechanism a file, each with its proof beside it."""

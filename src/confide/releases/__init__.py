@@ -1,0 +1,1 @@
+"""What can be published: numbers with noise, a guarantee and honest intervals."""

@@ -1,0 +1,160 @@
+"""Average precision that may be published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.intervals.private import binomial_spread
+from confide.intervals.private_counts import count_intervals, plausible_counts
+from confide.privacy.mechanisms.average_precision_sensitivity import (
+    local_sensitivity,
+    published_sensitivity,
+    smooth_average_precision,
+    smooth_bounds,
+)
+from confide.privacy.mechanisms.private_counts import cells_on, private_counts
+from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.releases.auc import smooth_prepared
+from confide.releases.cells import noisy_cells
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release
+from confide.releases.smooth import SMOOTH_MECHANISMS, Bounds, SmoothRelease, calibrate, sizes_query
+from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+
+MECHANISMS = (*SMOOTH_MECHANISMS, "private-counts")
+
+DEFAULT_GRID = Grid.uniform(16)
+"""For scores that are probabilities; other scores need a grid of their own."""
+
+
+def release_average_precision(
+    counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", grid: Grid | None = None, **terms: Any
+) -> Release:
+    """Release average precision under differential privacy, tied negatives counting as above.
+
+    "student-t" (the default without a grid) scales Student-t noise to the smooth sensitivity, with the exact local
+    sensitivity; "private-counts" reads average precision off noisy counts on a public grid, by
+    default 16 equal cells of [0, 1], and is often better for scores that are probabilities;
+    "published-cauchy" and "published-laplace" are the mechanisms of Boyd, Lantz & Page (2015) with
+    their bound. Other terms as for `release_auc`.
+    """
+    prepared = prepare_average_precision(counts, epsilon=epsilon, mechanism=mechanism, grid=grid, **terms)
+    return prepared.draw()[0]
+
+
+def prepare_average_precision(
+    counts: ScoreCounts,
+    *,
+    mechanism: str = "auto",
+    grid: Grid | None = None,
+    noise: Noise = SYSTEM_NOISE,
+    **given: Any,
+) -> PreparedRelease:
+    """Check a request for average precision and say its price."""
+    terms = Terms.checked(**given)
+    asked = known_mechanism(mechanism, MECHANISMS, "average_precision")
+    chosen = asked or ("student-t" if grid is None else "private-counts")
+    if grid is not None and not isinstance(grid, Grid):
+        raise ParameterError(f"grid must be a Grid, for example Grid.uniform(16); got {type(grid).__name__}")
+    if grid is not None and chosen != "private-counts":
+        raise ParameterError(f"a grid is for mechanism 'private-counts', not for {chosen!r}; leave it out")
+    checked_counts(counts)
+    rows = public_rows(counts) if terms.rows_are_public else None
+    if chosen == "private-counts":
+        return _from_counts(counts, terms, grid or DEFAULT_GRID, rows, noise)
+    bounds = average_precision_bounds(terms, rows, published=chosen != "student-t")
+    calibration = calibrate(chosen, terms, bounds, rows)
+    smooth = SmoothRelease(
+        terms=terms,
+        calibration=calibration,
+        query=smooth_average_precision(counts, calibration, terms.neighbours, published=chosen != "student-t"),
+        sizes_query=sizes_query(counts, terms),
+        bounds=bounds,
+        spread=binomial_spread,
+        rows=rows,
+    )
+    return smooth_prepared("average_precision", chosen, counts, smooth, noise)
+
+
+def average_precision_bounds(terms: Terms, rows: int | None, *, published: bool) -> Bounds:
+    """Smooth bounds in floats, for intervals and plans."""
+    local = published_sensitivity() if published else local_sensitivity(rows or 0, terms.neighbours)
+    return lambda positives, negatives, beta: smooth_bounds(local, positives, beta)
+
+
+def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None, noise: Noise) -> PreparedRelease:
+    cells = cells_on(counts, grid)
+    query = private_counts(cells, terms.epsilon, terms.neighbours)
+    guarantee = terms.guarantee(public=("grid of scores",))
+    options = {"grid": [float(edge) for edge in grid.edges]}
+
+    def draw() -> tuple[Release, ...]:
+        noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
+        table = noisy.adjusted()
+        sample, population = count_intervals(
+            plausible_counts(noisy),
+            lowest_average_precision,
+            highest_average_precision,
+            possible=(0.0, 1.0),
+            level=terms.level,
+        )
+        return (
+            Release(
+                metric="average_precision",
+                value=float(middle_average_precision(table[None])[0]),
+                intervals=PrivateIntervals.nested(sample, population),
+                guarantee=guarantee,
+                mechanism="private-counts",
+                parts={"positives": float(table[0].sum()), "negatives": float(table[1].sum())},
+                options=options,
+            ),
+        )
+
+    request = terms.request("average_precision", "private-counts", **options)
+    return PreparedRelease(guarantee=guarantee, request=request, counts=counts, draw=draw)
+
+
+def lowest_average_precision(tables: FloatArray) -> FloatArray:
+    """Average precision of counts in cells if in each cell the negatives come first."""
+    positives, negatives = tables[:, 0, ::-1], tables[:, 1, ::-1]
+    return _mean_precision(positives, np.cumsum(negatives, axis=1))
+
+
+def highest_average_precision(tables: FloatArray) -> FloatArray:
+    """Average precision of counts in cells if in each cell the positives come first."""
+    positives, negatives = tables[:, 0, ::-1], tables[:, 1, ::-1]
+    return _mean_precision(positives, np.cumsum(negatives, axis=1) - negatives)
+
+
+def middle_average_precision(tables: FloatArray) -> FloatArray:
+    """Average precision of counts in cells if in each cell the classes are mixed evenly.
+
+    Within a cell with p positives and q negatives, above which are a and s, precision is
+    `(a + p u)/(a + s + (p + q) u)` for u from 0 to 1, whose mean has a closed form.
+    """
+    positives, negatives = tables[:, 0, ::-1], tables[:, 1, ::-1]
+    above, all_above = (np.cumsum(part, axis=1) - part for part in (positives, positives + negatives))
+    width = positives + negatives
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = positives / width
+        curved = (above - slope * all_above) / width * np.log1p(width / all_above)
+    within = slope + np.where(all_above > 0.0, curved, 0.0)
+    hits = np.where(positives > 0.0, positives * within, 0.0).sum(axis=1)
+    total = positives.sum(axis=1)
+    area: FloatArray = np.divide(hits, total, out=np.zeros_like(hits), where=total > 0.0)
+    return np.clip(area, 0.0, 1.0)  # floats may leave it by a hair
+
+
+def _mean_precision(positives: FloatArray, above: FloatArray) -> FloatArray:
+    """`(1/n) sum i/(i + s)` with s constant in each cell: `sum 1/(i + s)` is a difference of digammas."""
+    last = np.cumsum(positives, axis=1)
+    first = last - positives
+    hits = (positives - above * (digamma(last + above + 1.0) - digamma(first + above + 1.0))).sum(axis=1)
+    total = last[:, -1]
+    area: FloatArray = np.divide(hits, total, out=np.zeros_like(hits), where=total > 0.0)
+    return np.clip(area, 0.0, 1.0)  # floats may leave it by a hair

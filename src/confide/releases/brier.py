@@ -1,0 +1,79 @@
+"""The Brier score that may be published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.intervals.interval import Interval
+from confide.intervals.private import limits, mean_probability, plausible_totals
+from confide.privacy.mechanisms.squared_error import UNITS, squared_error
+from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release
+from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+
+MECHANISMS = ("laplace",)
+
+
+def release_brier(counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", **terms: Any) -> Release:
+    """Release the Brier score of scores cut to [0, 1] under differential privacy; terms as for `release_auc`.
+
+    The sum of squared errors gets nine tenths of epsilon, their spread the rest (under
+    add-remove-one the number of rows has a share too).
+    """
+    return prepare_brier(counts, epsilon=epsilon, mechanism=mechanism, **terms).draw()[0]
+
+
+def prepare_brier(
+    counts: ScoreCounts, *, mechanism: str = "auto", noise: Noise = SYSTEM_NOISE, **given: Any
+) -> PreparedRelease:
+    """Check a request for the Brier score and say its price."""
+    terms = Terms.checked(**given)
+    chosen = known_mechanism(mechanism, MECHANISMS, "brier") or "laplace"
+    checked_counts(counts)
+    rows = public_rows(counts) if terms.rows_are_public else None
+    query = squared_error(counts, terms.epsilon, terms.neighbours)
+    guarantee = terms.guarantee()
+
+    def draw() -> tuple[Release, ...]:
+        drawn = query.draw(noise)
+        size = float(rows if rows is not None else max(drawn[2], 1))
+        return (
+            Release(
+                metric="brier",
+                value=min(max(drawn[0] / UNITS / size, 0.0), 1.0),
+                intervals=_intervals(drawn, query, rows, terms.level),
+                guarantee=guarantee,
+                mechanism=chosen,
+                parts={"rows": size},
+            ),
+        )
+
+    return PreparedRelease(guarantee=guarantee, request=terms.request("brier", chosen), counts=counts, draw=draw)
+
+
+def _intervals(drawn: tuple[int, ...], query: IntegerQuery, rows: int | None, level: float) -> PrivateIntervals:
+    scales = [float(scale) for scale in query.scales]
+    every = plausible_totals(np.array([float(drawn[2])]), scales[2]) if rows is None else np.array([[float(rows)]])
+    total, scale = np.array([drawn[0] / UNITS]), scales[0] / UNITS
+    deviation = _deviation(total, drawn[1] / UNITS, scales[1] / UNITS, every)
+    ends = [limits(mean_probability(total, scale, every, spread), 1, level) for spread in (None, deviation)]
+    names = ("Laplace noise", "sampling and Laplace noise")
+    sample, population = (
+        Interval(lower=float(lower[0]), upper=float(upper[0]), level=level, method=name)
+        for (lower, upper), name in zip(ends, names, strict=True)
+    )
+    return PrivateIntervals.nested(sample, population)
+
+
+def _deviation(total: FloatArray, squares: float, scale: float, rows: FloatArray) -> FloatArray:
+    """The deviation of one row's squared error: from the noisy sum of squares, noise counted against us.
+
+    Numbers in [0, 1] with mean b have a variance of at most `b (1 - b)`.
+    """
+    mean = np.clip(total[:, None] / rows, 0.0, 1.0)
+    square = (squares + 2.0 * scale) / rows
+    most = mean * (1.0 - mean)
+    return np.sqrt(np.clip(square - mean * mean, 0.05 * most, most))

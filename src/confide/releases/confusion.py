@@ -1,0 +1,240 @@
+"""The confusion matrix at a threshold, and every measure that follows from it, at one price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.errors import ParameterError
+from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
+from confide.metrics.threshold import MEASURES, ConfusionMatrix
+from confide.privacy.accounting import rho_for
+from confide.privacy.guarantee import Guarantee
+from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.private_counts import cells_above, concentrated_counts, private_counts
+from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.releases.cells import noisy_cells
+from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release
+from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+
+MECHANISMS = ("laplace", "gaussian")
+
+CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+
+CONFUSION_METRICS = (*CELLS, *MEASURES)
+"""What one private confusion matrix answers."""
+
+_SIGNED = ("matthews_correlation", "youden")
+_UNBOUNDED = (*CELLS, "positive_likelihood_ratio", "negative_likelihood_ratio")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfusionRelease:
+    """A private confusion matrix and every measure that follows from it: all of it may be published.
+
+    `value` is the noisy matrix, brought into agreement with what is public; `release["recall"]` is the
+    release of one measure, with its intervals.
+    """
+
+    value: ConfusionMatrix
+    measures: tuple[Release, ...]
+    guarantee: Guarantee
+    mechanism: str
+    threshold: float
+    metric: str = "confusion"
+
+    @property
+    def intervals(self) -> dict[str, PrivateIntervals]:
+        """Both intervals of each measure."""
+        return {release.metric: release.intervals for release in self.measures}
+
+    def __getitem__(self, measure: str) -> Release:
+        return next(release for release in self.measures if release.metric == _known(measure))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        return {
+            "schema": SCHEMA,
+            "metric": self.metric,
+            "value": {cell: float(getattr(self.value, cell)) for cell in CELLS},
+            "intervals": {name: pair.to_dict() for name, pair in self.intervals.items()},
+            "measures": {release.metric: release.to_dict()["value"] for release in self.measures},
+            "guarantee": self.guarantee.to_dict(),
+            "mechanism": self.mechanism,
+            "options": {"threshold": self.threshold},
+        }
+
+    def _repr_html_(self) -> str:
+        from confide.report.release import fragment
+
+        return fragment(self.measures)
+
+
+def release_confusion(
+    counts: ScoreCounts, threshold: float, *, epsilon: object, mechanism: str = "auto", **terms: Any
+) -> ConfusionRelease:
+    """Release the confusion matrix at `score >= threshold` and the measures that follow, all from the same noise.
+
+    Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. Other terms
+    as for `release_auc`. A measure that does not exist for the noisy counts is NaN.
+    """
+    measures = prepare_confusion(counts, threshold=threshold, epsilon=epsilon, mechanism=mechanism, **terms).draw()
+    first = measures[0]
+    return ConfusionRelease(
+        value=ConfusionMatrix(**first.parts),
+        measures=measures,
+        guarantee=first.guarantee,
+        mechanism=first.mechanism,
+        threshold=float(threshold),
+    )
+
+
+def prepare_confusion(
+    counts: ScoreCounts,
+    *,
+    threshold: float = 0.5,
+    mechanism: str = "auto",
+    measures: Sequence[str] = CONFUSION_METRICS,
+    noise: Noise = SYSTEM_NOISE,
+    **given: Any,
+) -> PreparedRelease:
+    """Check a request for a confusion matrix and say its price.
+
+    All measures are drawn, whichever were asked for: another one of the same matrix is then the same
+    request, and costs nothing more.
+    """
+    terms = Terms.checked(**given)
+    cut = _checked_threshold(threshold)
+    for measure in measures:
+        _known(measure)
+    chosen = known_mechanism(mechanism, MECHANISMS, "a confusion matrix") or "laplace"
+    checked_counts(counts)
+    rows = public_rows(counts) if terms.rows_are_public else None
+    cells = cells_above(counts, cut)
+    rho = rho_for(terms.epsilon, terms.delta) if chosen == "gaussian" else None
+    query = (
+        private_counts(cells, terms.epsilon, terms.neighbours)
+        if rho is None
+        else concentrated_counts(cells, rho, terms.neighbours)
+    )
+    guarantee = terms.guarantee(needs_delta=rho is not None, public=("threshold",), rho=rho)
+    options = {"threshold": cut}
+
+    def draw() -> tuple[Release, ...]:
+        noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
+        matrix, plausible = _confusion(noisy.adjusted()), plausible_counts(noisy)
+        return tuple(
+            Release(
+                metric=measure,
+                value=_within(float(getattr(matrix, measure)), measure),
+                intervals=confusion_intervals(plausible, measure, terms.level),
+                guarantee=guarantee,
+                mechanism=chosen,
+                parts={cell: float(getattr(matrix, cell)) for cell in CELLS},
+                options=options,
+            )
+            for measure in dict.fromkeys((*measures, *CONFUSION_METRICS))
+        )
+
+    request = terms.request("confusion", chosen, **options)
+    return PreparedRelease(guarantee=guarantee, request=request, counts=counts, draw=draw, asked=tuple(measures))
+
+
+def release_prevalence(counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", **terms: Any) -> Release:
+    """Release the positives' share under differential privacy; terms as for `release_auc`."""
+    return prepare_prevalence(counts, epsilon=epsilon, mechanism=mechanism, **terms).draw()[0]
+
+
+def prepare_prevalence(
+    counts: ScoreCounts, *, mechanism: str = "auto", noise: Noise = SYSTEM_NOISE, **given: Any
+) -> PreparedRelease:
+    """Check a request for the prevalence and say its price."""
+    terms = Terms.checked(**given)
+    chosen = known_mechanism(mechanism, ("laplace",), "prevalence") or "laplace"
+    checked_counts(counts)
+    rows = public_rows(counts) if terms.rows_are_public else None
+    query = class_sizes(counts, terms.epsilon, terms.neighbours)
+    guarantee = terms.guarantee()
+
+    def draw() -> tuple[Release, ...]:
+        drawn = np.array(query.draw(noise), dtype=np.float64)
+        scale = float(query.scales[0])
+        if rows is None:
+            noisy = NoisyCells(cells=drawn.reshape(2, 1), scale=scale)
+        else:
+            noisy = NoisyCells(cells=drawn.reshape(1, 1), scale=scale, cell_rows=np.array([float(rows)]))
+        table = noisy.adjusted()
+        sample, population = count_intervals(
+            plausible_counts(noisy), _prevalence, _prevalence, possible=(0.0, 1.0), level=terms.level
+        )
+        return (
+            Release(
+                metric="prevalence",
+                value=float(_prevalence(table[None])[0]),
+                intervals=PrivateIntervals.nested(sample, population),
+                guarantee=guarantee,
+                mechanism=chosen,
+                parts={"positives": float(table[0, 0]), "negatives": float(table[1, 0])},
+            ),
+        )
+
+    return PreparedRelease(guarantee=guarantee, request=terms.request("prevalence", chosen), counts=counts, draw=draw)
+
+
+def _checked_threshold(threshold: object) -> float:
+    try:
+        if isinstance(threshold, int | float) and not isinstance(threshold, bool) and math.isfinite(threshold):
+            return float(threshold)
+    except OverflowError:
+        pass
+    raise ParameterError(f"threshold must be a finite number, got {str(threshold)[:40]!r}")
+
+
+def _possible(measure: str) -> tuple[float, float]:
+    return -1.0 if measure in _SIGNED else 0.0, math.inf if measure in _UNBOUNDED else 1.0
+
+
+def _within(value: float, measure: str) -> float:
+    """Bring back what floats carried out of its range by a hair."""
+    low, high = _possible(measure)
+    return value if math.isnan(value) else min(max(value, low), high)
+
+
+def _known(measure: str) -> str:
+    if measure not in CONFUSION_METRICS:
+        raise ParameterError(
+            f"a confusion matrix has no measure {measure!r}; choose from {', '.join(CONFUSION_METRICS)}"
+        )
+    return measure
+
+
+def _prevalence(tables: FloatArray) -> FloatArray:
+    positives, total = tables[:, 0, 0], tables.sum(axis=(1, 2))
+    share: FloatArray = np.divide(positives, total, out=np.full_like(total, np.nan), where=total > 0.0)
+    return share
+
+
+def _measured(measure: str) -> Callable[[FloatArray], FloatArray]:
+    """A measure of many confusion matrices."""
+
+    def measured(tables: FloatArray) -> FloatArray:
+        return np.array([getattr(_confusion(table), measure) for table in tables], dtype=np.float64)
+
+    return measured
+
+
+def _confusion(table: FloatArray) -> ConfusionMatrix:
+    (fn, tp), (tn, fp) = table.tolist()
+    return ConfusionMatrix(true_positives=tp, false_positives=fp, false_negatives=fn, true_negatives=tn)
+
+
+def confusion_intervals(plausible: PlausibleCounts, measure: str, level: float) -> PrivateIntervals:
+    """Both intervals of a measure, from confusion matrices that are plausible."""
+    measured = _measured(measure)
+    sample, population = count_intervals(plausible, measured, measured, possible=_possible(measure), level=level)
+    return PrivateIntervals.nested(sample, population)

@@ -1,0 +1,102 @@
+"""Every metric that can be released, by name; several at once with a divided budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.privacy.accounting import split_evenly
+from confide.privacy.guarantee import checked_delta, checked_epsilon
+from confide.releases import auc, average_precision, brier, confusion
+from confide.releases.release import PreparedRelease
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releasable:
+    """A metric, the mechanisms that release it and the function that prepares a release."""
+
+    mechanisms: tuple[str, ...]
+    prepare: Callable[..., PreparedRelease]
+    options: tuple[str, ...] = ()
+
+
+RELEASABLE: Mapping[str, Releasable] = MappingProxyType(
+    {
+        "auc": Releasable(mechanisms=auc.MECHANISMS, prepare=auc.prepare_auc),
+        "average_precision": Releasable(
+            mechanisms=average_precision.MECHANISMS,
+            prepare=average_precision.prepare_average_precision,
+            options=("grid",),
+        ),
+        "brier": Releasable(mechanisms=brier.MECHANISMS, prepare=brier.prepare_brier),
+        "prevalence": Releasable(mechanisms=("laplace",), prepare=confusion.prepare_prevalence),
+        "confusion": Releasable(
+            mechanisms=confusion.MECHANISMS, prepare=confusion.prepare_confusion, options=("threshold",)
+        ),
+    }
+)
+"""Metrics with a noise of their own; the measures of a confusion matrix share one."""
+
+RELEASE_METRICS = (*RELEASABLE, *confusion.CONFUSION_METRICS)
+"""Every name that a release can be asked for."""
+
+
+def prepare(
+    metrics: str | Sequence[str],
+    counts: ScoreCounts,
+    *,
+    epsilon: object,
+    mechanism: str = "auto",
+    threshold: float | None = None,
+    grid: Grid | None = None,
+    **terms: Any,
+) -> tuple[PreparedRelease, ...]:
+    """Check a request for one or more metrics; epsilon (and delta) are divided evenly among the noises they need.
+
+    All measures of the confusion matrix at the threshold (0.5 unless given) share one noise and one part of the budget;
+    "confusion" stands for all of them.
+
+    >>> counts = ScoreCounts.from_arrays([0, 1] * 50, range(100))
+    >>> [float(part.guarantee.epsilon) for part in prepare(["auc", "recall", "precision"], counts, epsilon=1)]
+    [0.5, 0.5]
+    """
+    asked = _checked(metrics)
+    measures = [name for name in asked if name in confusion.CONFUSION_METRICS]
+    kinds = [name for name in asked if name in RELEASABLE and name != "confusion"]
+    if measures or "confusion" in asked:
+        kinds.append("confusion")
+    if threshold is not None and "confusion" not in kinds:
+        raise ParameterError("a threshold is for the measures of a confusion matrix; ask for one, or leave it out")
+    if grid is not None and "average_precision" not in kinds:
+        raise ParameterError("a grid is for average_precision; ask for it, or leave the grid out")
+    shares = split_evenly(checked_epsilon(epsilon), len(kinds))
+    terms["delta"] = checked_delta(terms.get("delta", 0)) / len(kinds)
+    given: dict[str, dict[str, Any]] = {
+        "average_precision": {"grid": grid},
+        "confusion": {
+            "threshold": 0.5 if threshold is None else threshold,
+            "measures": confusion.CONFUSION_METRICS if "confusion" in asked else tuple(measures),
+        },
+    }
+    return tuple(
+        RELEASABLE[kind].prepare(counts, epsilon=share, mechanism=mechanism, **given.get(kind, {}), **terms)
+        for kind, share in zip(kinds, shares, strict=True)
+    )
+
+
+def _checked(given: object) -> list[str]:
+    metrics = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not metrics:
+        raise ParameterError(f"name at least one metric: {', '.join(RELEASE_METRICS)}")
+    for name in metrics:
+        if name not in RELEASE_METRICS:
+            close = get_close_matches(str(name), RELEASE_METRICS, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise ParameterError(f"unknown metric {name!r}. {hint}These can be released: {', '.join(RELEASE_METRICS)}")
+    return list(dict.fromkeys(metrics))

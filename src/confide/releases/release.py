@@ -1,0 +1,153 @@
+"""A release: a number that may be published, and what is prepared before noise is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from confide.counts import ScoreCounts
+from confide.intervals.interval import Interval
+from confide.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCHEMA = "confide.release/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateIntervals:
+    """Two intervals, made only from what was released.
+
+    `sample` is for the value that the exact evaluation of these rows would give (noise alone);
+    `population` is for the value in the population that the rows were drawn from.
+    """
+
+    sample: Interval
+    population: Interval
+
+    @classmethod
+    def nested(cls, sample: Interval, population: Interval) -> PrivateIntervals:
+        """Both, the population's taken to hold the sample's: the rows are a part of the population."""
+        lower, upper = min(sample.lower, population.lower), max(sample.upper, population.upper)
+        return cls(sample=sample, population=replace(population, lower=lower, upper=upper))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            name: {key: _plain(end) for key, end in interval.to_dict().items()}
+            for name, interval in (("sample", self.sample), ("population", self.population))
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A number with noise: everything in it may be published.
+
+    `parts` holds what else was released with it (the private number of positives, the private
+    confusion matrix); `options` the public parameters of the mechanism.
+    """
+
+    metric: str
+    value: float
+    intervals: PrivateIntervals
+    guarantee: Guarantee
+    mechanism: str
+    parts: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("parts", "options"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __reduce__(self) -> tuple[Callable[..., Release], tuple[Any, ...]]:
+        return _rebuilt, (self.to_dict(), self.guarantee)
+
+    def __hash__(self) -> int:
+        return hash((self.metric, self.value, self.mechanism, self.guarantee))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema; numbers that do not exist are None."""
+        return {
+            "schema": SCHEMA,
+            "metric": self.metric,
+            "value": _plain(self.value),
+            "intervals": self.intervals.to_dict(),
+            "guarantee": self.guarantee.to_dict(),
+            "mechanism": self.mechanism,
+            "parts": dict(self.parts),
+            "options": dict(self.options),
+        }
+
+    def __str__(self) -> str:
+        from confide.report.release import one_line
+
+        return one_line(self)
+
+    def plot(self) -> Figure:
+        """Draw the value with both intervals."""
+        from confide.report.release import picture
+
+        return picture((self,))
+
+    def _repr_html_(self) -> str:
+        from confide.report.release import fragment
+
+        return fragment((self,))
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> Release:
+        """Rebuild a release from `to_dict`; its guarantee is given, as plain data does not hold exact fractions."""
+        sample, population = (_interval(plain["intervals"][name]) for name in ("sample", "population"))
+        intervals = PrivateIntervals(sample=sample, population=population)
+        return cls(
+            metric=plain["metric"],
+            value=math.nan if plain["value"] is None else plain["value"],
+            intervals=intervals,
+            guarantee=guarantee,
+            mechanism=plain["mechanism"],
+            parts=dict(plain["parts"]),
+            options=dict(plain["options"]),
+        )
+
+
+def _rebuilt(plain: Mapping[str, Any], guarantee: Guarantee) -> Release:
+    return Release.from_dict(plain, guarantee)
+
+
+def _plain(value: Any) -> Any:
+    """A number as JSON has it: None where it does not exist or has no end."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _interval(plain: Mapping[str, Any]) -> Interval:
+    """Rebuild an interval; only an upper end can be without end."""
+    upper = math.inf if plain["upper"] is None else plain["upper"]
+    return Interval(lower=plain["lower"], upper=upper, level=plain["level"], method=plain["method"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRelease:
+    """A request whose parameters and data were checked, with its price; no noise has been drawn.
+
+    `request` holds every public parameter that the answer depends on, as plain data; together with
+    the counts it says whether two requests are the same. `draw` draws the noise: call it once, after
+    the price was paid. It may return several releases that follow from the same noise; those named in
+    `asked` are wanted, and come first.
+    """
+
+    guarantee: Guarantee
+    request: Mapping[str, Any]
+    counts: ScoreCounts = field(repr=False)
+    draw: Callable[[], tuple[Release, ...]] = field(repr=False)
+    asked: tuple[str, ...] = ()
+
+    def chosen(self, releases: Iterable[Release]) -> tuple[Release, ...]:
+        """Those that were asked for, in that order; all, if nothing was said."""
+        if not self.asked:
+            return tuple(releases)
+        found = {release.metric: release for release in releases}
+        return tuple(found[metric] for metric in self.asked)

@@ -1,0 +1,140 @@
+"""The terms of a release: checked once, before anything is read, charged or drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
+
+from confide.counts import ScoreCounts
+from confide.errors import DataError, ParameterError
+from confide.intervals.interval import check_level
+from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon
+from confide.privacy.mechanisms.class_sizes import counted_rows
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.noise.reals import upper_exponential
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What neighbours are, whom the guarantee protects, what it costs, and the intervals' level.
+
+    `promised` is the guarantee's epsilon and delta; `epsilon` and `delta` are what a mechanism that
+    protects single rows may use. They differ where a person has up to `rows_per_person` rows, k:
+    k steps from row to row make one person, so epsilon is divided by k, and delta by
+    `k exp((k - 1) epsilon / k)` (group privacy). `prevalence_guess` is a public guess of the positives'
+    share; it steers noise, and a wrong one costs accuracy, never privacy.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    promised: tuple[Fraction, Fraction]
+    neighbours: Neighbours
+    unit: str
+    rows_per_person: int
+    level: float
+    prevalence_guess: float | None
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        epsilon: object,
+        delta: object = 0,
+        neighbours: object = "replace-one",
+        unit: str = "row",
+        rows_per_person: int = 1,
+        level: float = 0.95,
+        prevalence_guess: float | None = None,
+    ) -> Terms:
+        """Check every term."""
+        steps = _checked_steps(rows_per_person, unit)
+        whole, chance = checked_epsilon(epsilon), checked_delta(delta)
+        guess = prevalence_guess
+        if guess is not None and not (isinstance(guess, int | float) and 0.0 < guess < 1.0):
+            raise ParameterError(f"prevalence_guess must lie strictly between 0 and 1; got {prevalence_guess!r}")
+        terms = cls(
+            epsilon=checked_epsilon(whole / steps),
+            delta=chance if steps == 1 else chance / (steps * upper_exponential(whole * (steps - 1) / steps)),
+            promised=(whole, chance),
+            neighbours=Neighbours.parse(neighbours),
+            unit=unit,
+            rows_per_person=steps,
+            level=check_level(level),
+            prevalence_guess=prevalence_guess,
+        )
+        terms.guarantee()  # refuses an unknown unit
+        return terms
+
+    def guarantee(
+        self, *, needs_delta: bool = False, public: Sequence[str] = (), rho: Fraction | None = None
+    ) -> Guarantee:
+        """What is promised; delta only where the mechanism needs it."""
+        several = self.rows_per_person > 1
+        return Guarantee(
+            epsilon=self.promised[0],
+            delta=self.promised[1] if needs_delta else Fraction(0),
+            neighbours=self.neighbours,
+            unit=self.unit,
+            public=(
+                *self.neighbours.public,
+                *public,
+                *([f"that nobody has more than {self.rows_per_person} rows"] if several else []),
+            ),
+            rho=None if several else rho,
+        )
+
+    def request(self, metric: str, mechanism: str, **options: Any) -> dict[str, Any]:
+        """The public parameters that an answer depends on, beside the guarantee."""
+        return {
+            "metric": metric,
+            "mechanism": mechanism,
+            "level": self.level,
+            "prevalence_guess": self.prevalence_guess,
+            "rows_per_person": self.rows_per_person,
+            **options,
+        }
+
+    @property
+    def rows_are_public(self) -> bool:
+        """Whether the number of rows may be shown."""
+        return self.neighbours != Neighbours.ADD_REMOVE_ONE
+
+
+def _checked_steps(rows_per_person: object, unit: str) -> int:
+    if isinstance(rows_per_person, bool) or not isinstance(rows_per_person, int) or rows_per_person < 1:
+        raise ParameterError(f"rows_per_person must be a whole number of at least 1; got {rows_per_person!r}")
+    if rows_per_person > 1 and unit != "person":
+        raise ParameterError("rows_per_person protects persons; give unit='person' with it")
+    return rows_per_person
+
+
+def checked_counts(counts: object) -> ScoreCounts:
+    """Refuse what are no counts, and counts that a release cannot take."""
+    if not isinstance(counts, ScoreCounts):
+        raise ParameterError(f"data must be ScoreCounts, got {type(counts).__name__}; see ScoreCounts.from_arrays")
+    counted_rows(counts)
+    return counts
+
+
+def public_rows(counts: ScoreCounts) -> int:
+    """The number of rows, where it is public; refuses none at all."""
+    rows = sum(counted_rows(counts))
+    if rows < 2:
+        raise DataError("there are fewer than two rows; a release needs at least two")
+    return rows
+
+
+def known_mechanism(mechanism: object, known: Sequence[str], metric: str) -> str | None:
+    """Return the mechanism asked for, None for "auto"."""
+    if mechanism == "auto":
+        return None
+    if mechanism not in known:
+        close = get_close_matches(str(mechanism), known, n=1)
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        raise ParameterError(
+            f"{metric} has no mechanism {mechanism!r}. {hint}Choose auto or one of: {', '.join(known)}"
+        )
+    return str(mechanism)

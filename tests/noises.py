@@ -1,0 +1,145 @@
+"""Sources of noise for tests, and everything that can be released.
+
+`SILENT` adds nothing, `FORBIDDEN` fails the test that draws from it, `Deaf` answers the same whatever
+it is given, and `seeded` draws the right distributions in floats from a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+from confide import PreparedRelease, ScoreCounts
+from confide.privacy.noise.reals import ExactReal, upper_bound
+from confide.privacy.queries import Noise
+from confide.releases.registry import RELEASABLE
+
+RELATIONS = ("replace-one", "add-remove-one", "label-only")
+
+
+@dataclass(frozen=True)
+class Way:
+    """A metric, how it is released, and under which relation."""
+
+    metric: str
+    mechanism: str
+    relation: str
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.mechanism} {self.relation}"
+
+    def prepare(self, counts: ScoreCounts, **terms: Any) -> PreparedRelease:
+        given: dict[str, Any] = {
+            "epsilon": 1,
+            "delta": "1e-6",
+            "mechanism": self.mechanism,
+            "neighbours": self.relation,
+            **terms,
+        }
+        return RELEASABLE[self.metric].prepare(counts, **given)
+
+
+def ways() -> Iterator[Way]:
+    """Every way to release something, but for those that have no proof."""
+    for metric, releasable in RELEASABLE.items():
+        for mechanism in releasable.mechanisms:
+            for relation in RELATIONS:
+                if (mechanism, relation) != ("rank-sum", "add-remove-one"):
+                    yield Way(metric, mechanism, relation)
+
+
+WAYS = tuple(ways())
+
+
+def _unchanged(values: Sequence[int], scale: Fraction) -> list[int]:
+    return list(values)
+
+
+def _rounded(value: Fraction, scale: object, grid: Fraction, **options: object) -> int:
+    return round(value / grid)
+
+
+SILENT = Noise(
+    discrete_laplace=_unchanged, discrete_gaussian=_unchanged, laplace=_rounded, cauchy=_rounded, student_t=_rounded
+)
+
+
+def _forbidden(*arguments: object, **options: object) -> NoReturn:
+    pytest.fail("noise was drawn")
+
+
+FORBIDDEN = Noise(
+    discrete_laplace=_forbidden,
+    discrete_gaussian=_forbidden,
+    laplace=_forbidden,
+    cauchy=_forbidden,
+    student_t=_forbidden,
+)
+
+
+@dataclass
+class Deaf:
+    """Noise that drowns everything: the answers do not depend on the values, so nothing else may either.
+
+    `heard` holds what is public about each draw: the kind of noise, how many numbers, and the scale of
+    integer noise, which must not depend on private data. `level` picks other answers.
+    """
+
+    level: int = 7
+    heard: list[tuple[object, ...]] = field(default_factory=list)
+
+    def noise(self) -> Noise:
+        return Noise(
+            discrete_laplace=self._integers("laplace"),
+            discrete_gaussian=self._integers("gaussian"),
+            laplace=self._real("laplace"),
+            cauchy=self._real("cauchy"),
+            student_t=self._real("student-t"),
+        )
+
+    def _integers(self, kind: str) -> Callable[[Sequence[int], Fraction], list[int]]:
+        def draw(values: Sequence[int], scale: Fraction) -> list[int]:
+            assert all(type(value) is int for value in values)
+            self.heard.append((kind, len(values), scale))
+            return [self.level + 3 * place for place in range(len(values))]
+
+        return draw
+
+    def _real(self, kind: str) -> Callable[..., int]:
+        def draw(value: Fraction, scale: ExactReal, grid: Fraction, **options: object) -> int:
+            self.heard.append((kind, grid, tuple(options.items())))
+            return round(Fraction(self.level, 11) / grid)
+
+        return draw
+
+
+def seeded(seed: int) -> Noise:
+    """Draw noise in floats, which is no privacy but enough for statistics that must repeat themselves."""
+    rng = np.random.default_rng(seed)
+
+    def laplace(values: Sequence[int], scale: Fraction) -> list[int]:
+        stop = -np.expm1(-1.0 / float(scale))
+        drawn = rng.geometric(stop, len(values)) - rng.geometric(stop, len(values))
+        return [value + int(noise) for value, noise in zip(values, drawn, strict=True)]
+
+    def gaussian(values: Sequence[int], scale: Fraction) -> list[int]:
+        return [value + round(rng.normal(0.0, float(scale))) for value in values]
+
+    def real(draw: Callable[..., float]) -> Callable[..., int]:
+        def on_grid(value: Fraction, scale: ExactReal, grid: Fraction, **options: Any) -> int:
+            return round((value + Fraction(float(upper_bound(scale)) * draw(**options))) / grid)
+
+        return on_grid
+
+    return Noise(
+        discrete_laplace=laplace,
+        discrete_gaussian=gaussian,
+        laplace=real(lambda: float(rng.laplace())),
+        cauchy=real(lambda: float(rng.standard_cauchy())),
+        student_t=real(lambda degrees_of_freedom: float(rng.standard_t(degrees_of_freedom))),
+    )

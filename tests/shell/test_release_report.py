@@ -1,0 +1,148 @@
+"""The page of a release, and the demonstration: they may be published, work offline, and show nothing exact."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import confide
+from confide import Ledger, ScoreCounts
+from confide.examples import HEART_ATTACK
+from confide.releases.registry import RELEASE_METRICS, prepare
+from confide.report.release import release_page
+from tests.noises import RELATIONS
+from tests.shell.commands import Answer
+from tests.shell.commands import confide as command
+from tests.shell.test_report import Elements
+
+RNG = np.random.default_rng(5)
+LABELS = (RNG.random(1237) < 0.3).astype(int)
+SCORES = np.clip(RNG.normal(0.4 + 0.2 * LABELS, 0.2), 0.0, 1.0)
+COUNTS = ScoreCounts.from_arrays(LABELS, SCORES)
+
+
+def page_of(folder: Path, relation: str, account: str = "trial") -> str:
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        receipt = ledger.release(prepare(RELEASE_METRICS, COUNTS, epsilon=2, neighbours=relation), account=account)
+    return release_page(receipt, title="Private release")
+
+
+@pytest.fixture(scope="module", params=RELATIONS)
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return page_of(tmp_path_factory.mktemp("ledger"), request.param)
+
+
+def exact_values() -> dict[str, float]:
+    matrix = confide.confusion_matrix(COUNTS, 0.5)
+    measures = {name: float(getattr(matrix, name)) for name in RELEASE_METRICS if hasattr(matrix, name)}
+    return {
+        **measures,
+        "auc": confide.auc_score(COUNTS),
+        "average_precision": confide.average_precision_score(COUNTS),
+        "brier": confide.brier_score(COUNTS),
+        "prevalence": COUNTS.prevalence,
+    }
+
+
+def test_the_page_is_well_formed_and_works_offline(page: str) -> None:
+    elements = Elements(page)
+    assert "script" not in elements.tags
+    assert "iframe" not in elements.tags
+    for name, value in elements.attributes:
+        assert not name.startswith("on"), name
+        if name in ("src", "href", "xlink:href", "action"):
+            assert str(value).startswith(("#", "data:")), value
+    assert "url(http" not in page
+    assert "@import" not in page
+
+
+def test_the_page_shows_values_guarantee_split_and_ledger(page: str) -> None:
+    text = re.sub(r"\s+", " ", " ".join(Elements(page).text))
+    for words in (
+        *RELEASE_METRICS[:4],
+        "recall",
+        "epsilon = 2",
+        "How the budget was divided",
+        "Ledger",
+        "trial",
+        "0.4",
+    ):
+        assert words in text, words
+
+
+def test_the_page_shows_nothing_exact(page: str) -> None:
+    for name, value in exact_values().items():
+        if value % 1:
+            assert f"{value:.6f}" not in page, name
+            assert repr(value) not in page, name
+
+
+def test_numbers_on_the_page_are_rounded(page: str) -> None:
+    """Long digits would be noise at best."""
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", page)
+    assert cells
+    for cell in cells:
+        for digits in re.findall(r"\d+\.(\d+)", cell):
+            assert len(digits) <= 6, cell
+
+
+def test_the_number_of_rows_is_not_shown_under_add_remove_one(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "add-remove-one")
+    assert not re.search(r"\b1,?237\b", " ".join(Elements(page).text))
+    assert "number of rows" not in page
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    account = "<b>trial</b> & <script>alert(1)</script>"
+    page = page_of(tmp_path, "replace-one", account)
+    elements = Elements(page)
+    assert "script" not in elements.tags
+    assert account in " ".join(elements.text)
+
+
+def test_a_release_and_a_page_of_it_say_the_same(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        receipt = ledger.release(prepare(["auc", "recall"], COUNTS, epsilon=1), account="trial")
+    page = release_page(receipt, title="t")
+    for release in receipt.releases:
+        assert f"{release.value:.3f}" in page
+        assert f"{release.intervals.population.lower:.3f} to {release.intervals.population.upper:.3f}" in page
+
+
+def test_the_demonstration_tells_the_whole_story_and_costs_nothing_the_second_time(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    first, second = (command("demo", "--folder", folder, folder=tmp_path) for _ in range(2))
+    for answer in (first, second):
+        assert answer.code == 0, answer.err
+        assert "refused (exit code 3)" in answer.out
+        assert str((folder / "report.html").resolve()) in answer.err
+    assert "nothing: answered before" not in first.out
+    assert "nothing: answered before" in second.out
+    assert len(released_lines(first)) >= 4
+    assert released_lines(first) == released_lines(second)
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert ledger.account("heart-attack").spent.epsilon == 2
+        assert ledger.verify().whole
+    check_story((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def released_lines(answer: Answer) -> list[str]:
+    return [line for line in answer.out.splitlines() if re.match(r" (auc|brier|recall|specificity) ", line)]
+
+
+def check_story(page: str) -> None:
+    """Published and secret parts in their order, offline, and nothing exact before the second."""
+    elements = Elements(page)
+    assert "script" not in elements.tags
+    assert not re.search(r"""(src|href)=["']http""", page)
+    text = " ".join(elements.text)
+    places = [text.index(words) for words in ("To be published", "budget is used up", "Not to be published")]
+    assert places == sorted(places)
+    published = page.split("Not to be published")[0]
+    rows = [line.split(",") for line in HEART_ATTACK.read_text(encoding="utf-8").splitlines()[1:]]
+    counts = ScoreCounts.from_arrays([int(row[0]) for row in rows], [float(row[1]) for row in rows])
+    for value in (confide.auc_score(counts), confide.brier_score(counts), counts.prevalence):
+        assert f"{value:.6f}" not in published
