@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from confide.releases.confusion import ConfusionRelease as ConfusionRelease
     from confide.releases.confusion import release_confusion as release_confusion
     from confide.releases.confusion import release_prevalence as release_prevalence
+    from confide.releases.plan import Plan as Plan
+    from confide.releases.plan import plan as plan
     from confide.releases.registry import RELEASE_METRICS as RELEASE_METRICS
     from confide.releases.registry import prepare as prepare
     from confide.releases.release import PreparedRelease as PreparedRelease
@@ -117,6 +119,7 @@ _HOME = {
     "confide.releases.average_precision": "release_average_precision",
     "confide.releases.brier": "release_brier",
     "confide.releases.confusion": "ConfusionRelease release_confusion release_prevalence",
+    "confide.releases.plan": "Plan plan",
     "confide.releases.registry": "RELEASE_METRICS prepare",
     "confide.releases.release": "PreparedRelease Release",
     "confide.report.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
