@@ -263,7 +263,7 @@ def test_weighted_rows_are_refused() -> None:
 
 def test_shapes_people_look_at() -> None:
     release = confide.release_auc(COUNTS, epsilon=1)
-    assert str(release).startswith("auc 0.") or str(release).startswith("auc 1.")
+    assert str(release).startswith(("AUC 0.", "AUC 1."))
     assert "epsilon 1, replace-one" in str(release)
     html = release._repr_html_()
     assert "<table" in html
@@ -352,5 +352,5 @@ class TestPersonsWithSeveralRows:
             prepare("auc", COUNTS, epsilon=1, unit="person", rows_per_person=rows, noise=FORBIDDEN)
 
     def test_rows_have_no_rows(self) -> None:
-        with pytest.raises(ParameterError, match="unit='person'"):
+        with pytest.raises(ParameterError, match="--unit person"):
             prepare("auc", COUNTS, epsilon=1, rows_per_person=2, noise=FORBIDDEN)

@@ -55,7 +55,7 @@ def test_json_has_the_published_schema() -> None:
         }  # fmt: skip
         assert each["epsilon"] == 0.5
         assert 0.0 <= each["lower_bound"] <= 0.5
-        assert each["verdict"] == "holds"
+        assert each["verdict"] == "not refuted"
         assert each["error"] == 1e-4
         assert 0 < each["draws"] <= 20_000
 
@@ -63,7 +63,7 @@ def test_json_has_the_published_schema() -> None:
 def test_the_table_says_what_was_tried_and_how_sure_it_is() -> None:
     answer = confide("audit", "prevalence", *FEW, "--error", "1e-3")
     assert answer.code == 0
-    for expected in ("prevalence/laplace", "add-remove-one", "holds", "at most 0.001,", "None of 3 is refuted."):
+    for expected in ("prevalence/laplace", "add-remove-one", "not refuted", "at most 0.001,", "None of 3 is refuted."):
         assert expected in answer.out, expected
     assert answer.err == ""
 

@@ -94,7 +94,7 @@ class TestWhatItPrints:
     def test_json_has_the_published_schema(self, desk: Desk) -> None:
         found = desk.document("--epsilon", 1, "--account", "trial")
         assert list(found) == [
-            "schema", "metric", "value", "intervals", "guarantee", "mechanism", "parts", "options", "ledger",
+            "schema", "metric", "value", "intervals", "guarantee", "mechanism", "parts", "options", "ledger", "data",
         ]  # fmt: skip
         assert (found["schema"], found["metric"], found["mechanism"]) == ("confide.release/1", "auc", "rank-sum")
         assert 0.0 <= found["value"] <= 1.0
@@ -130,8 +130,9 @@ class TestWhatItPrints:
         json.loads(answer.out)
         assert "--account" in answer.err
         quiet = desk.ask("-e", 1, "--account", "trial")
-        assert quiet.err == ""
-        for word in ("auc", "sample, 95 %", "population, 95 %", "epsilon = 1", "Not hidden: number of rows", "trial"):
+        assert "opened account trial" in quiet.err
+        assert desk.ask("-e", 1, "--account", "trial", "--level", 0.9).err == ""
+        for word in ("AUC", "sample, 95 %", "population, 95 %", "epsilon = 1", "Not hidden: number of rows", "trial"):
             assert word in quiet.out, word
 
     @pytest.mark.parametrize("metric", ["average_precision", "brier", "prevalence", "confusion", "f1"])
@@ -148,7 +149,12 @@ class TestWhatItPrints:
         assert found["options"]["grid"] == [0.0, 0.25, 0.5, 0.75, 1.0]
         assert found["intervals"]["sample"]["level"] == 0.9
         assert found["guarantee"]["unit"] == "person"
-        assert found["guarantee"]["public"] == ["number of rows", "scores", "grid of scores"]
+        assert found["guarantee"]["public"] == [
+            "number of rows",
+            "scores",
+            "grid of scores",
+            "that nobody has more than one row",
+        ]
         gaussian = desk.document(
             "-m", "recall", "-e", 1, "--mechanism", "gaussian", "--delta", "1e-6", "--account", "b", "-t", 0.3
         )

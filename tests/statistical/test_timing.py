@@ -8,12 +8,14 @@ the same step, which fails only if the machine stands still for half a step in a
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
 from confide.cli import output
-from confide.cli.release import STEP_SECONDS
+from confide.cli.release import STEP_SECONDS, draw
 from confide.counts import ScoreCounts
+from confide.ledger.ledger import Ledger
 from confide.releases.registry import prepare
 
 STEP = 0.1
@@ -39,13 +41,19 @@ def test_work_beyond_a_step_takes_whole_steps() -> None:
     assert min(taken) < 2.5 * STEP
 
 
-def test_a_twin_without_padding_is_told_apart() -> None:
-    def unpadded(work: float) -> float:
+def test_a_release_takes_whole_steps(tmp_path: Path) -> None:
+    """The command charges and draws within one step of padding; unpadded it takes a small part of one."""
+    (prepared,) = prepare("prevalence", ScoreCounts.from_arrays([0, 1] * 50, range(100)), epsilon=1)
+    with Ledger(tmp_path / "ledger.sqlite") as book:
+        book.release(prepared, account="a")  # loads what is to be loaded
         started = time.perf_counter()
-        time.sleep(work)
-        return time.perf_counter() - started
-
-    assert min(unpadded(0.0) for _ in range(5)) < STEP / 2
+        draw(book, [prepared], account="a")
+        padded = time.perf_counter() - started
+        started = time.perf_counter()
+        book.release(prepared, account="a")
+        bare = time.perf_counter() - started
+    assert padded >= STEP_SECONDS
+    assert bare < padded
 
 
 def test_drawing_takes_far_less_than_a_step() -> None:

@@ -63,7 +63,7 @@ class Finding:
         """The finding in a word."""
         if self.twin:
             return "caught" if self.refuted else "NOT CAUGHT"
-        return "REFUTED" if self.refuted else "holds"
+        return "REFUTED" if self.refuted else "not refuted"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

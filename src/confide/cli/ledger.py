@@ -14,6 +14,7 @@ from confide.errors import LedgerError, ParameterError
 if TYPE_CHECKING:
     from confide.ledger.account import Account
     from confide.ledger.entries import Entry
+    from confide.ledger.ledger import Ledger
     from confide.ledger.receipts import Verification
 
 SCHEMA = "confide.ledger/1"
@@ -107,7 +108,8 @@ def show(
     """Show what was spent, what is left, and by whom.
 
     Many small releases add up to less than the sum of their epsilons if a small delta is granted in
-    all: `--tight` shows how much (it needs `confide[pld]`). Caps hold for the plain sum.
+    all and the number and prices of requests were decided beforehand: `--tight` shows how much (it needs
+    `confide[pld]`). Caps hold for the plain sum.
 
     Examples:
 
@@ -120,6 +122,7 @@ def show(
     from confide.ledger.ledger import Ledger
 
     with Ledger(ledger) as book:
+        _require(book)
         accounts = book.accounts() if account is None else [book.account(account)]
         composed = {} if tight is None else {found.name: book.tight_epsilon(found.name, tight) for found in accounts}
         _show(accounts, book.shown, as_json=as_json, tight=tight, composed=composed)
@@ -166,6 +169,7 @@ def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     from confide.ledger.ledger import Ledger
 
     with Ledger(ledger) as book, output.busy("checking every entry"):
+        _require(book)
         found = book.verify()
     if as_json:
         output.print_json({"schema": SCHEMA, "ledger": book.shown, **found.to_dict()})
@@ -222,7 +226,10 @@ def _show(
         columns = ("account", "analyst", "epsilon spent", "left", "cap")
         print_table(Table(title="By analyst", head=columns, body=people), output.console())
     for name, epsilon in composed.items():
-        typer.echo(f"{name}: all charges together are at most epsilon {epsilon:.4g} if delta {tight} is granted")
+        typer.echo(
+            f"{name}: if delta {tight} is granted, and the number and prices of requests were decided beforehand, "
+            f"all charges together are at most epsilon {epsilon:.4g}"
+        )
 
 
 def _overview(account: Account) -> tuple[str, ...]:
@@ -244,7 +251,7 @@ def _people(account: Account) -> list[tuple[str, ...]]:
         limit = "none" if cap is None else shown(cap)
         lines.append((account.name, name, *(shown(amount) for amount in amounts), limit))
     if account.caps.each_analyst is not None:
-        lines.append((account.name, "each other", "", "", shown(account.caps.each_analyst)))
+        lines.append((account.name, "any other", "", "", shown(account.caps.each_analyst)))
     return lines
 
 
@@ -259,14 +266,28 @@ def _line(entry: Entry) -> tuple[str, ...]:
         entry.analyst or "",
         shown(entry.amount.epsilon) if priced else "",
         shown(entry.amount.delta) if priced else "",
-        ", ".join(f"{one['metric']} {_value(one['value'])}" for one in entry.answered),
+        _answers(entry),
     )
 
 
 def _what(entry: Entry) -> str:
     if entry.kind == "charge":
-        return f"charge: {entry.asked['request'].get('metric', 'release')}"
+        request = entry.asked["request"]
+        cut = f" at {request['threshold']:g}" if "threshold" in request else ""
+        return f"charge: {request.get('metric', 'release')}{cut}, {request.get('mechanism', '')}".removesuffix(", ")
     return f"answer to {entry.charge}" if entry.kind == "answer" else entry.kind
+
+
+def _answers(entry: Entry) -> str:
+    """The first answers: a confusion matrix has many."""
+    said = [f"{one['metric']} {_value(one['value'])}" for one in entry.answered]
+    return ", ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+
+
+def _require(book: Ledger) -> None:
+    """Refuse a place where there is no ledger: a wrong path must not look like a whole one."""
+    if not book.exists:
+        raise LedgerError(f"there is no ledger at {book.shown}; check the place, or make it with `confide ledger new`")
 
 
 def _value(value: float | None) -> str:
@@ -277,5 +298,5 @@ def _damage(found: Verification) -> str:
     broken = [check for check in found.accounts if not check.whole]
     said = [f"account {check.account!r} breaks at entry {check.broken}, which {check.problem}" for check in broken]
     if not found.complete:
-        said.append("an account was removed or added behind the ledger's back")
+        said.append("an account was removed, added or set back behind the ledger's back")
     return f"{'; '.join(said)}. Nothing is released from there: restore the ledger from a backup"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from confide.cli import output
+
+if TYPE_CHECKING:
+    from confide.releases.plan import Plan
 
 
 def plan(
@@ -85,3 +88,19 @@ def plan(
         from confide.report.plan import print_plan
 
         print_plan(planned, output.console())
+        typer.echo(f"\nTo release it so:\n  {release_command(planned, prevalence)}", err=True)
+
+
+def release_command(plan: Plan, prevalence: float | None) -> str:
+    """The command that does what was planned, with the recommended mechanism."""
+    from confide.privacy.guarantee import shown
+
+    parts = [
+        "confide release FILE --label COL --score COL",
+        f"--metric {plan.metric} --epsilon {shown(plan.epsilon).removeprefix('about ')}",
+        *([f"--delta {shown(plan.delta)}"] if plan.delta else []),
+        *([f"--neighbours {plan.neighbours.value}"] if plan.neighbours != "replace-one" else []),
+        *([f"--mechanism {plan.recommended.mechanism}"] if plan.recommended.mechanism != plan.auto else []),
+        *([f"--prevalence-guess {prevalence:g}"] if prevalence is not None else []),
+    ]
+    return " ".join(parts)

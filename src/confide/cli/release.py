@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -29,7 +29,7 @@ def release(
         ),
     ],
     label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")],
-    score: Annotated[str, typer.Option("--score", "-s", metavar="COL", help="Column of scores.")],
+    score: Annotated[list[str], typer.Option("--score", "-s", metavar="COL", help="Column of scores, one.")],
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", metavar="E", help="Privacy budget of this release, for example 1 or 1/3.")
     ],
@@ -49,9 +49,9 @@ def release(
         typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true."),
     ] = None,
     threshold: Annotated[
-        float | None,
+        list[float] | None,
         typer.Option(
-            "--threshold", "-t", metavar="T", help="For confusion measures: score >= T is positive. [default: 0.5]"
+            "--threshold", "-t", metavar="T", help="For confusion measures, one: score >= T is positive. [default: 0.5]"
         ),
     ] = None,
     grid: Annotated[
@@ -79,6 +79,7 @@ def release(
     report: Annotated[
         Path | None, typer.Option(metavar="OUT.html", help="Write a page that may be published as it is.")
     ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The page's title.")] = None,
 ) -> None:
     """Release a metric under differential privacy, with intervals, and charge the ledger.
 
@@ -102,7 +103,8 @@ def release(
     if report is not None:
         output.check_report(report, file)
         _keep_apart(report, ledger)
-    if label == score:
+    (column,), cut = _at_most_one(score, "--score"), next(iter(_at_most_one(threshold, "--threshold")), None)
+    if label == column:
         raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
     from confide.ledger.ledger import Ledger
 
@@ -111,7 +113,7 @@ def release(
         "delta": delta,
         "neighbours": neighbours,
         "mechanism": mechanism,
-        "threshold": threshold,
+        "threshold": cut,
         "grid": parse_grid(grid),
         "prevalence_guess": prevalence_guess,
         "unit": unit,
@@ -121,30 +123,60 @@ def release(
     check_terms(metrics, options)
     with output.busy("reading"):
         source = readable(file)
-        prepared = prepare_file(source, label=label, score=score, positive=positive, metrics=metrics, options=options)
+        prepared = prepare_file(source, label=label, score=column, positive=positive, metrics=metrics, options=options)
     with Ledger(ledger) as book:
         name = book.account_for(file_chunks(source)) if account is None else account
         if dry_run:
             _show_price(book.quote(prepared, account=name, analyst=analyst), prepared, as_json=as_json)
             return
         receipt = draw(book, prepared, account=name, analyst=analyst)
+    about = {"label": label, "score": column, **({} if positive is None else {"positive label": positive})}
     if report is not None:
         from confide.report.release import release_page
 
-        output.write_whole(report, release_page(receipt, title=f"Private release: {', '.join(metrics)}"))
+        output.write_whole(report, release_page(receipt, title=title or "Private release", about=about))
         typer.echo(f"report: {report}", err=True)
-    if account is None:
-        typer.echo(
-            f"account {receipt.account} is known by the file's content: a changed copy would get a budget of its own. "
-            "Name it with --account to hold versions together.",
-            err=True,
-        )
+    for remark in remarks(receipt, known_by_content=account is None):
+        typer.echo(remark, err=True)
     if as_json:
-        output.print_json(document(receipt))
+        output.print_json({**document(receipt), "data": {"label": label, "score": column, "positive": positive}})
     else:
         from confide.report.release import print_release
 
         print_release(receipt, output.console())
+
+
+T = TypeVar("T")
+
+
+def _at_most_one(given: list[T] | None, option: str) -> list[T]:
+    """Refuse an option that is repeated: silently taking the last would charge for the wrong thing."""
+    if given and len(given) > 1:
+        raise ParameterError(f"a release takes one {option}; ask for each of them by itself")
+    return given or []
+
+
+def remarks(receipt: Receipt, *, known_by_content: bool) -> Iterator[str]:
+    """What the one who pays should know."""
+    from confide.privacy.guarantee import shown
+    from confide.report.release import whole_guarantee
+
+    if receipt.opened:
+        yield (
+            f"opened account {receipt.account}: {receipt.spent.in_words()} is spent now, and "
+            f"{receipt.remaining.in_words()} left. If it should have existed, check its name and the ledger's."
+        )
+    if known_by_content:
+        yield (
+            f"account {receipt.account} is known by the file's content: a changed copy would get a budget of its own. "
+            "Name it with --account to hold versions together."
+        )
+    asked = whole_guarantee(receipt).epsilon
+    if not receipt.reused and receipt.charged.epsilon > asked:
+        yield (
+            f"epsilon {shown(asked)} counts as {shown(receipt.charged.epsilon)} in this account, whose neighbours are "
+            "of another kind."
+        )
 
 
 def _keep_apart(report: Path, ledger: str | None) -> None:

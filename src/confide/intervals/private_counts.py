@@ -78,7 +78,7 @@ def _nonnegative(tables: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlausibleCounts:
-    """Tables of counts (draw, class, cell) that are plausible for the sample, and weights for the population."""
+    """Tables of counts (draw, class, cell) that are plausible for the sample, and as many rows of the population."""
 
     sample: FloatArray
     population: FloatArray
@@ -91,7 +91,9 @@ def plausible_counts(noisy: NoisyCells) -> PlausibleCounts:
     few = tables.shape[1] * tables.shape[2] <= 4
     # Jeffreys' half a row for each cell; among many cells only for those with rows, or it would drown the data.
     prior = 0.5 if few else np.where(tables > 0.0, 0.5, 1e-3)
-    return PlausibleCounts(sample=tables, population=generator.standard_gamma(_WEIGHT * tables + prior))
+    drawn = generator.standard_gamma(_WEIGHT * tables + prior)
+    totals, rows = drawn.sum(axis=(1, 2), keepdims=True), tables.sum(axis=(1, 2), keepdims=True)
+    return PlausibleCounts(sample=tables, population=drawn / np.maximum(totals, 1e-300) * rows)
 
 
 Measure: TypeAlias = Callable[[FloatArray], FloatArray]

@@ -179,7 +179,7 @@ class Account:
         if guarantee.unit != self.unit:
             raise ParameterError(
                 f"account {self.name!r} protects each {self.unit}, but the release protects each {guarantee.unit}; "
-                f"neither follows from the other. Ask with unit {self.unit!r}, or open another account"
+                f"the two are counted apart. Ask with unit {self.unit!r}, or open another account"
             )
         here = guarantee.in_account_of(self.neighbours)
         if here is None:
@@ -195,7 +195,9 @@ class Account:
         """Return the price of each release if all of them fit together; refuse otherwise."""
         prices = tuple(self.price(guarantee) for guarantee in guarantees)
         if prices and analyst is None and self.caps.name_analysts:
-            raise ParameterError(f"account {self.name!r} has caps for analysts; name the analyst who asks")
+            raise ParameterError(
+                f"account {self.name!r} has caps for analysts; name the analyst who asks (--analyst NAME)"
+            )
         total = sum(prices, NOTHING)
         if not self.remaining(analyst).covers(total):
             raise self._refusal(total, sum((g.epsilon for g in guarantees), Fraction(0)), analyst)

@@ -1,8 +1,8 @@
 """The entries of one account, checked from the first to the last.
 
 Each entry seals the one before it, and a head seals the last one and its number, so that changing,
-exchanging, adding or removing entries shows. A register seals the names of all accounts, so that
-removing an account shows as well.
+exchanging, adding or removing entries shows. A register seals the heads of all accounts, so that
+removing an account, or putting an older state of one back, shows as well.
 
 What cannot show is an older copy of the whole ledger put back in its place: it was true once. Keep
 the ledger where those who ask cannot write.
@@ -104,21 +104,24 @@ def first_break(account: str, entries: Sequence[Entry], head: Head | None, key: 
     return None
 
 
-def register_seal(accounts: Iterable[str], key: bytes) -> str:
-    """Seal the names of all accounts."""
-    return seal(key, "register", *sorted(accounts))
+def register_seal(heads: Iterable[Head], key: bytes) -> str:
+    """Seal where all accounts end: an older end of one, put back with its own seal, does not fit it."""
+    ends = sorted((head.account, head.sequence, head.hash) for head in heads)
+    return seal(key, "register", *(part for end in ends for part in end))
 
 
-def check_register(register: str, accounts: Iterable[str], key: bytes) -> None:
-    """Refuse a ledger in which an account was removed or added behind its back."""
-    if not register_holds(register, accounts, key):
+def check_register(register: str, heads: Iterable[Head], key: bytes) -> None:
+    """Refuse a ledger in which an account was removed, added or set back behind its back."""
+    if not register_holds(register, heads, key):
         raise LedgerError(
-            "an account was removed from the ledger or added to it behind its back. Nothing is charged or released; "
-            "run `confide ledger verify`, and restore the ledger from a backup"
+            "an account was removed from the ledger, added to it or set back behind its back. Nothing is charged or "
+            "released; run `confide ledger verify`, and restore the ledger from a backup"
         )
 
 
-def register_holds(register: str, accounts: Iterable[str], key: bytes) -> bool:
-    """Whether the accounts are those that the register was sealed with."""
-    names = list(accounts)
-    return all(isinstance(name, str) for name in (register, *names)) and same_seal(register, register_seal(names, key))
+def register_holds(register: str, heads: Iterable[Head], key: bytes) -> bool:
+    """Whether the accounts end where the register was sealed."""
+    ends = list(heads)
+    texts = (register, *(text for head in ends for text in (head.account, head.hash)))
+    numbers = all(isinstance(head.sequence, int) for head in ends)
+    return numbers and all(isinstance(text, str) for text in texts) and same_seal(register, register_seal(ends, key))

@@ -73,6 +73,11 @@ class Ledger:
     ) -> None:
         self.close()
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a ledger at the place already."""
+        return self._store.exists()
+
     def close(self) -> None:
         """Let go of the database."""
         self._store.engine.dispose()
@@ -161,8 +166,9 @@ class Ledger:
         """Charge a request, draw its noise, store and return the answer.
 
         Several prepared releases are charged together: all or none. A request that was answered before
-        gets the stored answer, at no cost. Without an account's name it is the account of these data; an
-        account that is new is opened with the default caps.
+        gets the stored answer, at no cost. Without an account's name it is the account of these counts:
+        other scores of the same people are then another account, so name it. An account that is new is
+        opened with the default caps.
 
         Raises BudgetError if the request does not fit, before anything is written.
         """
@@ -175,6 +181,7 @@ class Ledger:
             name = self._account_name(account, requests, key)
             asked = _by_identity(requests, key)
             chain = transaction.chain(name, lock=True)
+            opened_now = not chain.entries
             charged = charge(chain, asked, analyst=analyst, key=key, at=_now())
             transaction.write(charged.chain, since=chain)
         after = charged.chain
@@ -192,6 +199,8 @@ class Ledger:
             spent=state.spent,
             remaining=state.remaining(analyst),
             reused=not charged.charges,
+            opened=opened_now,
+            analyst=analyst,
         )
 
     def account_for(self, chunks: Iterable[bytes]) -> str:
@@ -322,6 +331,7 @@ def _quoted(chain: Chain, asked: Mapping[str, Request], analyst: str | None, key
         remaining_after=after,
         answered=not new,
         refusal=refusal,
+        opens=not chain.entries,
     )
 
 

@@ -15,7 +15,8 @@ class Quote:
 
     An account without a name given gets its final name only when the ledger is made.
     `remaining` is what is left to the one who asks, `remaining_after` what would be left. `refusal` says
-    why the request does not fit, if it does not. `answered` says that all answers are stored already.
+    why the request does not fit, if it does not. `answered` says that all answers are stored already,
+    `opens` that the account would be new.
     """
 
     account: str
@@ -25,6 +26,7 @@ class Quote:
     remaining_after: Budget
     answered: bool
     refusal: str | None = None
+    opens: bool = False
 
     @property
     def fits(self) -> bool:
@@ -50,7 +52,8 @@ class Receipt:
     """What was released, and what it cost.
 
     `answers` holds the releases of each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged.
+    been stored before, so that nothing was charged; `opened` that the account was new. `spent` is the
+    account's, `remaining` is what is left to the one who asked.
     """
 
     account: str
@@ -59,6 +62,8 @@ class Receipt:
     spent: Budget
     remaining: Budget
     reused: bool
+    opened: bool = False
+    analyst: str | None = None
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -103,7 +108,7 @@ class AccountCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether a ledger is whole, account by account; `complete` says that no account was removed or added."""
+    """Whether a ledger is whole, account by account; `complete` says that none was removed, added or set back."""
 
     accounts: tuple[AccountCheck, ...]
     complete: bool

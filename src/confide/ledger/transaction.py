@@ -33,12 +33,12 @@ class Transaction:
     def chain(self, account: str, *, lock: bool = False) -> Chain:
         """Read the chain of an account and check it; an empty one if there is no such account.
 
-        With a lock, nobody else adds to the account, or opens it, until the transaction ends.
+        With a lock, nobody else writes to the ledger until the transaction ends.
         """
         if lock:
-            self._lock(account)
+            self._lock()
         register, heads = self._heads()
-        check_register(register, heads, self.key)
+        check_register(register, heads.values(), self.key)
         entries = self._entries(account)
         if account not in heads and not entries:
             return Chain(account=account)
@@ -47,7 +47,7 @@ class Transaction:
     def accounts(self) -> tuple[str, ...]:
         """The names of all accounts."""
         register, heads = self._heads()
-        check_register(register, heads, self.key)
+        check_register(register, heads.values(), self.key)
         return tuple(sorted(heads))
 
     def write(self, chain: Chain, *, since: Chain) -> None:
@@ -59,9 +59,9 @@ class Transaction:
         head = asdict(Head.of(last, self.key))
         if since.entries:
             self.connection.execute(update(HEADS).where(HEADS.c.account == chain.account).values(head))
-            return
-        self.connection.execute(insert(HEADS).values(head))
-        register = register_seal([*self._heads()[1]], self.key)
+        else:
+            self.connection.execute(insert(HEADS).values(head))
+        register = register_seal(self._heads()[1].values(), self.key)
         self.connection.execute(update(META).where(META.c.name == "register").values(value=register))
 
     def breaks(self) -> tuple[dict[str, tuple[int, Break | None]], bool]:
@@ -72,18 +72,11 @@ class Transaction:
         for account in sorted(named, key=str):
             entries = self._entries(account)
             found[str(account)] = len(entries), first_break(account, entries, heads.get(account), self.key)
-        return found, register_holds(register, heads, self.key)
+        return found, register_holds(register, heads.values(), self.key)
 
-    def _lock(self, account: str) -> None:
-        """Lock the end of the account's chain, or the register if the account is still to be opened.
-
-        SQLite has locked everything already, and knows no `FOR UPDATE`. In PostgreSQL the second look
-        at the head is needed: who held the register may have opened the account.
-        """
-        head = select(HEADS.c.account).where(HEADS.c.account == account).with_for_update()
-        if self.connection.execute(head).first() is None:
-            self.connection.execute(select(META.c.name).where(META.c.name == "register").with_for_update())
-            self.connection.execute(head)
+    def _lock(self) -> None:
+        """Lock the register, which every write seals anew; SQLite has locked everything already."""
+        self.connection.execute(select(META.c.name).where(META.c.name == "register").with_for_update())
 
     def _heads(self) -> tuple[str, dict[str, Head]]:
         """The register and the heads, in one statement: they belong to one moment."""

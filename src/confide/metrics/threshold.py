@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from confide.errors import ParameterError
 class ConfusionMatrix:
     """The four ways in which prediction and label combine, and the measures of Table 2.3.
 
-    A measure whose denominator is zero is NaN.
+    A measure whose denominator is zero is NaN. The four may be arrays: then every measure is one.
     """
 
     true_positives: float
@@ -117,7 +118,7 @@ class ConfusionMatrix:
         """The correlation of prediction and label."""
         called = self.true_positives + self.false_positives
         passed = self.true_negatives + self.false_negatives
-        spread = math.sqrt(called) * math.sqrt(passed) * math.sqrt(self.positives) * math.sqrt(self.negatives)
+        spread = called**0.5 * passed**0.5 * self.positives**0.5 * self.negatives**0.5
         return _ratio(self.true_positives * self.true_negatives - self.false_positives * self.false_negatives, spread)
 
     @property
@@ -186,5 +187,12 @@ def youden_threshold(counts: ScoreCounts) -> float:
     return float(points.thresholds[int(np.argmax(gain))])
 
 
-def _ratio(numerator: float, denominator: float) -> float:
-    return numerator / denominator if denominator else math.nan
+def _ratio(numerator: Any, denominator: Any) -> float:
+    """A quotient, NaN where nothing is divided by; of numbers, or of arrays of them."""
+    quotient: Any
+    if isinstance(denominator, np.ndarray):
+        quotient = np.divide(numerator, denominator, out=np.full(denominator.shape, np.nan), where=denominator != 0)
+    else:
+        quotient = numerator / denominator if denominator else math.nan
+    found: float = quotient
+    return found

@@ -15,7 +15,14 @@ from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth
 from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
-from confide.releases.smooth import SMOOTH_MECHANISMS, SmoothRelease, calibrate, shown_sizes, sizes_query
+from confide.releases.smooth import (
+    SMOOTH_MECHANISMS,
+    SmoothRelease,
+    calibrate,
+    shown_sizes,
+    sizes_query,
+    smooth_prepared,
+)
 from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("rank-sum", *SMOOTH_MECHANISMS)
@@ -83,35 +90,6 @@ def default_mechanism(terms: Terms, rows: int | None) -> str:
     bound = auc_smooth_bounds(np.array([positives]), np.array([rows - positives]), float(calibration.beta))
     by_student_t = 2.0 * math.sqrt(3.0) / math.pi * float(calibration.multiplier) * float(bound[0])
     return "student-t" if by_student_t < by_rank_sum else "rank-sum"
-
-
-def smooth_prepared(
-    metric: str, mechanism: str, counts: ScoreCounts, smooth: SmoothRelease, noise: Noise
-) -> PreparedRelease:
-    """Prepare a release by smooth sensitivity, of AUC or of average precision."""
-    calibration, terms = smooth.calibration, smooth.terms
-    guarantee = terms.guarantee(needs_delta=calibration.delta > 0)
-    options: dict[str, Any] = {"beta": float(calibration.beta)}
-    if calibration.degrees_of_freedom:
-        options["degrees_of_freedom"] = calibration.degrees_of_freedom
-
-    def draw() -> tuple[Release, ...]:
-        answer = smooth.draw(noise)
-        return (
-            Release(
-                metric=metric,
-                value=min(max(answer.value, 0.0), 1.0),
-                intervals=smooth.intervals(answer),
-                guarantee=guarantee,
-                mechanism=mechanism,
-                parts=smooth.parts(answer),
-                options=options,
-            ),
-        )
-
-    return PreparedRelease(
-        guarantee=guarantee, request=terms.request(metric, mechanism, **options), counts=counts, draw=draw
-    )
 
 
 def _by_rank_sum(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRelease:

@@ -47,7 +47,8 @@ def prepare_brier(
                 intervals=_intervals(drawn, query, rows, terms.level),
                 guarantee=guarantee,
                 mechanism=chosen,
-                parts={"rows": size},
+                parts={"rows": int(size)},
+                options={"scores_cut_to": [0.0, 1.0]},
             ),
         )
 

@@ -33,7 +33,7 @@ _SIGNED = ("matthews_correlation", "youden")
 _UNBOUNDED = (*CELLS, "positive_likelihood_ratio", "negative_likelihood_ratio")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ConfusionRelease:
     """A private confusion matrix and every measure that follows from it: all of it may be published.
 
@@ -52,6 +52,13 @@ class ConfusionRelease:
     def intervals(self) -> dict[str, PrivateIntervals]:
         """Both intervals of each measure."""
         return {release.metric: release.intervals for release in self.measures}
+
+    def __str__(self) -> str:
+        cells = ", ".join(f"{cell.replace('_', ' ')} {getattr(self.value, cell):.1f}" for cell in CELLS)
+        return f"confusion at {self.threshold:g}: {cells}"
+
+    def __repr__(self) -> str:
+        return f"<ConfusionRelease {self}>"
 
     def __getitem__(self, measure: str) -> Release:
         return next(release for release in self.measures if release.metric == _known(measure))
@@ -220,17 +227,21 @@ def _prevalence(tables: FloatArray) -> FloatArray:
 
 
 def _measured(measure: str) -> Callable[[FloatArray], FloatArray]:
-    """A measure of many confusion matrices."""
+    """A measure of many confusion matrices at once."""
 
     def measured(tables: FloatArray) -> FloatArray:
-        return np.array([getattr(_confusion(table), measure) for table in tables], dtype=np.float64)
+        found: FloatArray = getattr(_confusion(tables), measure)
+        return found
 
     return measured
 
 
-def _confusion(table: FloatArray) -> ConfusionMatrix:
-    (fn, tp), (tn, fp) = table.tolist()
-    return ConfusionMatrix(true_positives=tp, false_positives=fp, false_negatives=fn, true_negatives=tn)
+def _confusion(tables: FloatArray) -> ConfusionMatrix:
+    """Tables `[[fn, tp], [tn, fp]]`, one or many, as a confusion matrix of numbers or of arrays."""
+    cells: Any = np.moveaxis(tables, (-2, -1), (0, 1))
+    return ConfusionMatrix(
+        true_positives=cells[0, 1], false_positives=cells[1, 1], false_negatives=cells[0, 0], true_negatives=cells[1, 0]
+    )
 
 
 def confusion_intervals(plausible: PlausibleCounts, measure: str, level: float) -> PrivateIntervals:

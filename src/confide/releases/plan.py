@@ -18,7 +18,7 @@ from confide.errors import ParameterError
 from confide.privacy.neighbours import Neighbours
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.guesses import USUAL_AUC, Guess, guess, planned_measure
-from confide.releases.registry import RELEASABLE, RELEASE_METRICS
+from confide.releases.registry import RELEASABLE, RELEASE_METRICS, metric_named
 from confide.releases.simulation import Effort, Outcome, simulate
 from confide.releases.terms import Terms
 
@@ -204,6 +204,7 @@ def plan(
     >>> found.auto, round(found["rank-sum"].mean_absolute_error, 3)
     ('rank-sum', 0.007)
     """
+    metric = metric_named(metric)
     if epsilon is None and width is None:
         raise ParameterError("give epsilon, or the width that an interval should have, or both")
     _check_width(width)

@@ -43,6 +43,28 @@ RELEASABLE: Mapping[str, Releasable] = MappingProxyType(
 )
 """Metrics with a noise of their own; the measures of a confusion matrix share one."""
 
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "ap": "average_precision",
+        "auroc": "auc",
+        "brier_score": "brier",
+        "c_statistic": "auc",
+        "confusion_matrix": "confusion",
+        "f1_score": "f1",
+        "fpr": "false_positive_rate",
+        "mcc": "matthews_correlation",
+        "npv": "negative_predictive_value",
+        "positive_predictive_value": "precision",
+        "ppv": "precision",
+        "roc_auc": "auc",
+        "sensitivity": "recall",
+        "tnr": "specificity",
+        "tpr": "recall",
+        "true_positive_rate": "recall",
+    }
+)
+"""Other names that people use."""
+
 RELEASE_METRICS = (*RELEASABLE, *confusion.CONFUSION_METRICS)
 """Every name that a release can be asked for."""
 
@@ -90,8 +112,19 @@ def prepare(
     )
 
 
+def metric_named(name: object) -> str:
+    """The metric of a name, letter case and usual other names understood.
+
+    >>> metric_named("Sensitivity"), metric_named("AUROC")
+    ('recall', 'auc')
+    """
+    plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
+    return ALIASES.get(plain, plain)
+
+
 def _checked(given: object) -> list[str]:
-    metrics = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    every = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    metrics = [metric_named(name) for name in every]
     if not metrics:
         raise ParameterError(f"name at least one metric: {', '.join(RELEASE_METRICS)}")
     for name in metrics:

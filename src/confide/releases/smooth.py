@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from confide.privacy.mechanisms.smooth_sensitivity import (
     student_t,
 )
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery
-from confide.releases.release import PrivateIntervals
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 from confide.releases.terms import Terms
 
 SMOOTH_MECHANISMS = ("student-t", "published-cauchy", "published-laplace")
@@ -154,3 +154,32 @@ def shown_sizes(noisy: tuple[int, ...], rows: int | None) -> dict[str, float]:
         return {"positives": max(noisy[0], 0), "negatives": max(noisy[1], 0)}
     positives = min(max(noisy[0], 0), rows)
     return {"rows": rows, "positives": positives, "negatives": rows - positives}
+
+
+def smooth_prepared(
+    metric: str, mechanism: str, counts: ScoreCounts, smooth: SmoothRelease, noise: Noise
+) -> PreparedRelease:
+    """Prepare a release by smooth sensitivity, of AUC or of average precision."""
+    calibration, terms = smooth.calibration, smooth.terms
+    guarantee = terms.guarantee(needs_delta=calibration.delta > 0)
+    options: dict[str, Any] = {"beta": float(calibration.beta)}
+    if calibration.degrees_of_freedom:
+        options["degrees_of_freedom"] = calibration.degrees_of_freedom
+
+    def draw() -> tuple[Release, ...]:
+        answer = smooth.draw(noise)
+        return (
+            Release(
+                metric=metric,
+                value=min(max(answer.value, 0.0), 1.0),
+                intervals=smooth.intervals(answer),
+                guarantee=guarantee,
+                mechanism=mechanism,
+                parts=smooth.parts(answer),
+                options=options,
+            ),
+        )
+
+    return PreparedRelease(
+        guarantee=guarantee, request=terms.request(metric, mechanism, **options), counts=counts, draw=draw
+    )

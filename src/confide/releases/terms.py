@@ -16,6 +16,8 @@ from confide.privacy.mechanisms.class_sizes import counted_rows
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import upper_exponential
 
+_TERMS = ("epsilon", "delta", "neighbours", "unit", "rows_per_person", "level", "prevalence_guess")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
@@ -48,8 +50,13 @@ class Terms:
         rows_per_person: int = 1,
         level: float = 0.95,
         prevalence_guess: float | None = None,
+        **unknown: object,
     ) -> Terms:
         """Check every term."""
+        for name in unknown:
+            close = get_close_matches(name, _TERMS, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise ParameterError(f"there is no term {name!r}. {hint}The terms are {', '.join(_TERMS)}")
         steps = _checked_steps(rows_per_person, unit)
         whole, chance = checked_epsilon(epsilon), checked_delta(delta)
         guess = prevalence_guess
@@ -81,10 +88,18 @@ class Terms:
             public=(
                 *self.neighbours.public,
                 *public,
-                *([f"that nobody has more than {self.rows_per_person} rows"] if several else []),
+                *self._about_persons(),
             ),
             rho=None if several else rho,
         )
+
+    def _about_persons(self) -> list[str]:
+        """What is taken to be known where persons are protected."""
+        if self.unit != "person":
+            return []
+        several = self.rows_per_person > 1
+        most = f"that nobody has more than {f'{self.rows_per_person} rows' if several else 'one row'}"
+        return [most, *(["how many rows each person has"] if several and self.rows_are_public else [])]
 
     def request(self, metric: str, mechanism: str, **options: Any) -> dict[str, Any]:
         """The public parameters that an answer depends on, beside the guarantee."""
@@ -92,7 +107,6 @@ class Terms:
             "metric": metric,
             "mechanism": mechanism,
             "level": self.level,
-            "prevalence_guess": self.prevalence_guess,
             "rows_per_person": self.rows_per_person,
             **options,
         }
@@ -107,7 +121,7 @@ def _checked_steps(rows_per_person: object, unit: str) -> int:
     if isinstance(rows_per_person, bool) or not isinstance(rows_per_person, int) or rows_per_person < 1:
         raise ParameterError(f"rows_per_person must be a whole number of at least 1; got {rows_per_person!r}")
     if rows_per_person > 1 and unit != "person":
-        raise ParameterError("rows_per_person protects persons; give unit='person' with it")
+        raise ParameterError("rows per person are for protecting persons; give unit person with it (--unit person)")
     return rows_per_person
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from confide.ledger.receipts import Quote, Receipt
 from confide.privacy.accounting import total
 from confide.privacy.guarantee import Guarantee, shown
+from confide.releases.confusion import CELLS
 from confide.releases.release import PreparedRelease, Release
 from confide.report.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.tables import Table, number, span
@@ -46,15 +48,47 @@ def release_table(releases: Sequence[Release]) -> Table:
         head=("metric", "value", f"sample, {level}", f"population, {level}", "mechanism"),
         body=tuple(
             (
-                release.metric,
-                number(release.value),
-                span(release.intervals.sample),
-                span(release.intervals.population),
+                shown_name(release),
+                number(release.value, _digits(release)),
+                span(release.intervals.sample, _digits(release)),
+                span(release.intervals.population, _digits(release)),
                 release.mechanism,
             )
             for release in releases
         ),
+        note=" ".join(notes(releases)),
     )
+
+
+def shown_name(release: Release) -> str:
+    """A metric in words, with its threshold."""
+    words = release.metric.replace("_", " ")
+    words = words.upper() if words == "auc" else "Brier score" if words == "brier" else words
+    return f"{words} at {release.options['threshold']:g}" if "threshold" in release.options else words
+
+
+def notes(releases: Sequence[Release]) -> list[str]:
+    """What a reader of these numbers should know, from the numbers themselves."""
+    said = []
+    if any("threshold" in release.options for release in releases):
+        said.append("At a threshold: a score of at least so much is called positive.")
+    if any("scores_cut_to" in release.options for release in releases):
+        said.append("For the Brier score, scores are cut to [0, 1] first; it means something for probabilities only.")
+    if any(release.metric == "average_precision" for release in releases):
+        said.append("Average precision counts tied negatives as above.")
+    empty = [shown_name(release) for release in releases if says_little(release)]
+    if empty:
+        said.append(f"The interval of {', '.join(empty)} leaves nearly everything open: too few rows for this epsilon.")
+    return said
+
+
+def says_little(release: Release) -> bool:
+    """Whether an interval for a number in [0, 1] covers nearly all of it."""
+    return drawable(release) and release.intervals.sample.width >= 0.9
+
+
+def _digits(release: Release) -> int:
+    return 1 if release.metric in CELLS else 3
 
 
 def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
@@ -62,7 +96,10 @@ def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
     return Table(
         title="Budget",
         head=("metrics", "epsilon", "delta"),
-        body=tuple((", ".join(names), shown(part.epsilon), shown(part.delta)) for names, part in parts),
+        body=tuple(
+            (", ".join(name.replace("_", " ") for name in names), shown(part.epsilon), shown(part.delta))
+            for names, part in parts
+        ),
     )
 
 
@@ -71,9 +108,19 @@ def ledger_table(receipt: Receipt) -> Table:
     paid = "nothing: answered before" if receipt.reused else receipt.charged.in_words()
     return Table(
         title="Ledger",
-        head=("account", "charged", "spent", "left"),
+        head=(
+            "account",
+            "charged",
+            "spent in all",
+            "left" if receipt.analyst is None else f"left to {receipt.analyst}",
+        ),
         body=((receipt.account, paid, receipt.spent.in_words(), receipt.remaining.in_words()),),
     )
+
+
+def about_table(about: Mapping[str, str]) -> Table:
+    """What was measured."""
+    return Table(title="What was measured", head=("", "meaning"), body=tuple(about.items()))
 
 
 def split_of(receipt: Receipt) -> list[tuple[list[str], Guarantee]]:
@@ -90,7 +137,7 @@ def one_line(release: Release) -> str:
     """The value with both intervals and the price."""
     intervals = release.intervals
     return (
-        f"{release.metric} {number(release.value)} (sample {span(intervals.sample)}, "
+        f"{shown_name(release)} {number(release.value)} (sample {span(intervals.sample)}, "
         f"population {span(intervals.population)}; epsilon {shown(release.guarantee.epsilon)}, "
         f"{release.guarantee.neighbours.value})"
     )
@@ -139,13 +186,13 @@ def fragment(releases: Sequence[Release]) -> str:
     return f"<div>{html_table(release_table(releases))}<p>{escape(words)}</p></div>"
 
 
-def release_page(receipt: Receipt, *, title: str) -> str:
-    """Return the whole page."""
-    return whole_page(title, release_parts(receipt), footer=FOOTER)
+def release_page(receipt: Receipt, *, title: str, about: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the whole page; `about` says what was measured, in public words."""
+    return whole_page(title, release_parts(receipt, about), footer=FOOTER)
 
 
-def release_parts(receipt: Receipt) -> list[str]:
-    """Return what stands on the page."""
+def release_parts(receipt: Receipt, about: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return what stands on the page: nothing of the ledger, which is for the data holder."""
     releases = receipt.releases
     guarantee = whole_guarantee(receipt)
     drawn = [release for release in releases if drawable(release)]
@@ -160,8 +207,7 @@ def release_parts(receipt: Receipt) -> list[str]:
             if len(split) > 1
             else []
         ),
-        "<h2>Ledger</h2>",
-        html_table(ledger_table(receipt), caption=False),
+        *(["<h2>What was measured</h2>", html_table(about_table(about), caption=False)] if about else []),
         "<h2>How to read this</h2>",
         bullets(_READING),
         "<h2>What was assumed</h2>",
@@ -220,7 +266,7 @@ def draw_intervals(ax: Axes, releases: Sequence[Release]) -> None:
             release.value, position, "o", color="white", markeredgecolor="black", markersize=6.5, zorder=3,
             label="released value" if first else None,
         )  # fmt: skip
-    ax.set_yticks(range(len(releases)), [release.metric.replace("_", " ") for release in releases])
+    ax.set_yticks(range(len(releases)), [shown_name(release) for release in releases])
     ax.set_ylim(len(releases) - 0.4, -0.6)
     if all(drawable(release) for release in releases):
         lowest = min(0.0, *(release.intervals.population.lower for release in releases))

@@ -7,7 +7,7 @@ from html import escape
 from confide.ledger.receipts import Receipt
 from confide.report import html, release
 from confide.report.model import Evaluation
-from confide.report.page import lead, warning, whole_page
+from confide.report.page import html_table, lead, warning, whole_page
 
 _FOOTER = "The first part may be published; the second is for those who may see the data. Made with confide."
 
@@ -17,11 +17,17 @@ def story_page(evaluation: Evaluation, receipt: Receipt, refusal: str, *, title:
     return whole_page(
         title,
         [
+            warning(
+                "Internal page, because its second part holds exact numbers: do not publish it as a whole. What "
+                "`confide release --report` writes is the first part alone."
+            ),
             lead(
                 "The same model twice: as it may be published, and as those see it who may see the patients' records."
             ),
             "<h2>Part 1. To be published</h2>",
             *release.release_parts(receipt),
+            "<h2>The ledger after it</h2>",
+            html_table(release.ledger_table(receipt), caption=False),
             "<h2>What happens when the budget is used up</h2>",
             f"<p>The next request was refused, before any noise was drawn:</p><p><code>{escape(refusal)}</code></p>",
             "<h2>Part 2. Not to be published</h2>",

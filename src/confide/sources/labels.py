@@ -46,7 +46,7 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
         )
     if chosen is None:
         raise LabelError(
-            "labels are two values other than 0/1, -1/1 or false/true; "
+            "labels are not 0/1, -1/1 or false/true; "
             "say which is the positive one (--positive VALUE, or positive=... in Python)"
         )
     return chosen

@@ -194,6 +194,21 @@ def test_entries_cannot_be_moved_added_or_removed(used: Place, ledger: Ledger, w
     assert closed(ledger, "a")
 
 
+def test_an_older_state_of_one_account_cannot_be_put_back(place: Place, ledger: Ledger) -> None:
+    """Its own head was sealed once; the other accounts tell that time went on."""
+    ledger.open_account("a", epsilon=2)
+    ledger.open_account("b", epsilon=2)
+    sequence, digest, head = place.execute("SELECT sequence, hash, seal FROM confide_heads WHERE account = 'a'")[0]
+    ledger.release(ask("1"), account="a")
+    assert ledger.verify().whole
+    place.execute(
+        f"UPDATE confide_heads SET sequence = {sequence}, hash = '{digest}', seal = '{head}' WHERE account = 'a'"
+    )
+    place.execute(f"DELETE FROM confide_entries WHERE account = 'a' AND sequence > {sequence}")
+    assert found(ledger)
+    assert closed(ledger, "a")
+
+
 def test_verify_names_the_account_and_the_first_broken_entry(used: Place) -> None:
     used.execute("UPDATE confide_entries SET epsilon = '1/1000' WHERE account = 'a' AND sequence IN (2, 5)")
     with Ledger(used.url) as ledger:

@@ -6,7 +6,6 @@ A confusion matrix is the case of two cells. Proof: private_counts.proof.md.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +64,3 @@ def concentrated_counts(cells: Cells, rho: Fraction, neighbours: Neighbours) -> 
     scale = upper_sqrt((2 if neighbours == Neighbours.REPLACE_ONE else 1) / (2 * rho))
     values = tuple(int(value) for value in asked.ravel())
     return IntegerQuery(values=values, scales=(scale,) * len(values), family="gaussian")
-
-
-FamilyOfCounts = Literal["laplace", "gaussian"]
