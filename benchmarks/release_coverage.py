@@ -107,7 +107,8 @@ def measure(task: Task) -> list[Line]:
     for _ in range(task.repetitions):
         counts = draw_counts(SCORES, task.rows, task.prevalence, rng)
         exact = _exact(task, counts)
-        for name, release in zip(truths, _prepared(task, counts, noise).draw(), strict=True):
+        prepared = _prepared(task, counts, noise)
+        for name, release in zip(truths, prepared.chosen(prepared.draw()), strict=True):
             sample, population = release.intervals.sample, release.intervals.population
             known = math.isnan(release.value) or release.value in sample
             covered = exact[name] in sample, truths[name] in population
