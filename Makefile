@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help
 help:
-	@echo "make demo   evaluate two models on the bundled example and write a report"
+	@echo "make demo   evaluate the bundled example, release it privately, write a report"
 	@echo "make test   lint, types, every test, the documentation"
 	@echo "make lint   ruff and mypy only"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"
