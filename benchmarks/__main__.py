@@ -5,7 +5,20 @@ from __future__ import annotations
 import argparse
 import time
 
-from benchmarks import adult, aucpr_study, bootstrap, coverage, engines, private_ap, private_auc, ranking, startup
+from benchmarks import (
+    adult,
+    aucpr_study,
+    bootstrap,
+    coverage,
+    curve_coverage,
+    engines,
+    large_curves,
+    private_ap,
+    private_auc,
+    private_curves,
+    ranking,
+    startup,
+)
 
 ALL = {
     "ranking": ranking.run,
@@ -17,6 +30,9 @@ ALL = {
     "private-ap": private_ap.run,
     "coverage": coverage.run,
     "adult": adult.run,
+    "private-curves": private_curves.run,
+    "curve-coverage": curve_coverage.run,
+    "large-curves": large_curves.run,
 }
 
 

@@ -71,15 +71,20 @@ if TYPE_CHECKING:
     from confide.releases.auc import release_auc as release_auc
     from confide.releases.average_precision import release_average_precision as release_average_precision
     from confide.releases.brier import release_brier as release_brier
+    from confide.releases.calibrator import Calibrator as Calibrator
     from confide.releases.confusion import ConfusionRelease as ConfusionRelease
     from confide.releases.confusion import release_confusion as release_confusion
     from confide.releases.confusion import release_prevalence as release_prevalence
+    from confide.releases.curve_set import CurvesRelease as CurvesRelease
+    from confide.releases.curves import release_curves as release_curves
+    from confide.releases.operating import OperatingPoint as OperatingPoint
     from confide.releases.plan import Plan as Plan
     from confide.releases.plan import plan as plan
     from confide.releases.registry import RELEASE_METRICS as RELEASE_METRICS
     from confide.releases.registry import prepare as prepare
     from confide.releases.release import PreparedRelease as PreparedRelease
     from confide.releases.release import Release as Release
+    from confide.releases.symmetric import release_symmetric_roc as release_symmetric_roc
     from confide.report.displays import CalibrationDisplay as CalibrationDisplay
     from confide.report.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from confide.report.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
@@ -119,9 +124,14 @@ _HOME = {
     "confide.releases.average_precision": "release_average_precision",
     "confide.releases.brier": "release_brier",
     "confide.releases.confusion": "ConfusionRelease release_confusion release_prevalence",
+    "confide.releases.calibrator": "Calibrator",
+    "confide.releases.curve_set": "CurvesRelease",
+    "confide.releases.curves": "release_curves",
+    "confide.releases.operating": "OperatingPoint",
     "confide.releases.plan": "Plan plan",
     "confide.releases.registry": "RELEASE_METRICS prepare",
     "confide.releases.release": "PreparedRelease Release",
+    "confide.releases.symmetric": "release_symmetric_roc",
     "confide.report.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
     "confide.report.evaluate": "evaluate",
     "confide.report.model": "Evaluation",

@@ -43,6 +43,8 @@ class Grid:
     @classmethod
     def uniform(cls, cells: int, low: float = 0.0, high: float = 1.0) -> Grid:
         """Make cells of equal width."""
+        if not np.isfinite(high - low):
+            raise ParameterError("a grid runs between two finite numbers that are not too far apart")
         edges = low + (high - low) * np.arange(_checked(cells) + 1) / cells  # tenths are the nearest to tenths
         edges[-1] = high
         return cls(edges)
@@ -59,6 +61,38 @@ class Grid:
         return cls(np.concatenate(([0.0], inner, [1.0])))
 
     @classmethod
+    def arcsine(cls, cells: int) -> Grid:
+        """Make cells on [0, 1] of equal width in `arcsin(sqrt(score))`, narrower towards 0 and 1.
+
+        A step is worth the same number of standard errors of a share everywhere (variance-stabilising).
+        Between equal widths and equal log-odds, it suits probabilities of any kind.
+
+        >>> Grid.arcsine(4).edges.round(3)
+        array([0.   , 0.146, 0.5  , 0.854, 1.   ])
+        """
+        edges = np.sin(np.pi / 2.0 * np.arange(_checked(cells) + 1) / cells) ** 2
+        edges[-1] = 1.0
+        return cls(edges)
+
+    @classmethod
+    def named(cls, text: str) -> Grid:
+        """Read `arcsine:32`, `uniform:16`, `uniform:16:-4:4` or `logit:64`.
+
+        >>> len(Grid.named("logit:64"))
+        64
+        """
+        kind, *numbers = str(text).split(":")
+        try:
+            if kind == "uniform" and len(numbers) in (1, 3):
+                return cls.uniform(int(numbers[0]), *(float(end) for end in numbers[1:]))
+            if kind in ("logit", "arcsine") and len(numbers) == 1:
+                return cls.logit(int(numbers[0])) if kind == "logit" else cls.arcsine(int(numbers[0]))
+        except ValueError as error:
+            if isinstance(error, ParameterError):
+                raise
+        raise ParameterError(f"grid must look like arcsine:32, uniform:16, uniform:16:-4:4 or logit:64; got {text!r}")
+
+    @classmethod
     def quantiles(cls, public_scores: ArrayLike, cells: int) -> Grid:
         """Make cells of equal mass for scores that are public; never pass private scores here."""
         scores = np.asarray(public_scores, dtype=np.float64)
@@ -68,6 +102,12 @@ class Grid:
         if edges.size < 2:
             raise ParameterError("public_scores are all equal; give scores that vary, or use Grid.uniform")
         return cls(edges)
+
+    def with_edge(self, threshold: float) -> Grid:
+        """The same grid with an inner edge at a public threshold; itself where that is no inside point."""
+        if not self.edges[0] < threshold < self.edges[-1] or threshold in self.edges:
+            return self
+        return Grid(np.sort(np.append(self.edges, threshold)))
 
     @property
     def representatives(self) -> FloatArray:

@@ -13,7 +13,7 @@ import pytest
 import confide
 from confide import Grid, Ledger, ScoreCounts
 from confide.errors import ParameterError, UsageError
-from confide.releases.registry import RELEASABLE, RELEASE_METRICS, prepare
+from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, prepare
 from tests.noises import FORBIDDEN, WAYS, Way, seeded
 
 COUNTS = ScoreCounts.from_arrays([0, 1] * 50, np.linspace(0.05, 0.95, 100))
@@ -81,6 +81,7 @@ def test_the_functions_that_release_at_once_refuse_alike(wrong: dict[str, Any], 
         confide.release_brier,
         confide.release_prevalence,
         lambda counts, **terms: confide.release_confusion(counts, 0.5, **terms),
+        confide.release_curves,
     ]
     for release in calls:
         with pytest.raises(ParameterError, match=hint):
@@ -111,7 +112,7 @@ def test_a_threshold_is_a_finite_number(threshold: Any) -> None:
         prepare("recall", Untouchable(), epsilon=1, threshold=threshold, noise=FORBIDDEN)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("grid", [[0, 0.5, 1], 16, "uniform:16", np.array([0.0, 1.0])], ids=str)
+@pytest.mark.parametrize("grid", [[0, 0.5, 1], 16, "sixteen", "quantiles:16", np.array([0.0, 1.0])], ids=str)
 def test_a_grid_is_a_grid(grid: Any) -> None:
     with pytest.raises(ParameterError, match="grid"):
         prepare("average_precision", COUNTS, epsilon=1, mechanism="private-counts", grid=grid, noise=FORBIDDEN)
@@ -196,9 +197,11 @@ class TestWithALedger:
             ledger.release(prepare("auc", COUNTS, noise=FORBIDDEN, **wrong), account="a")
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_quote_draws_and_writes_nothing(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("curves", [True, False])
+    def test_a_quote_draws_and_writes_nothing(self, tmp_path: Path, curves: bool) -> None:
+        asked = [name for name in RELEASE_METRICS if curves or name not in ONLY_BY_CURVES]
         with Ledger(tmp_path / "ledger.sqlite") as ledger:
-            quote = ledger.quote(prepare(RELEASE_METRICS, COUNTS, epsilon=1, noise=FORBIDDEN), account="a")
+            quote = ledger.quote(prepare(asked, COUNTS, epsilon=1, noise=FORBIDDEN), account="a")
         assert quote.price.epsilon == 1
         assert list(tmp_path.iterdir()) == []
 
@@ -235,15 +238,52 @@ class TestWithALedger:
             {"metrics": "brier"},
             {"metrics": "recall", "threshold": 0.4},
             {"metrics": "average_precision", "mechanism": "private-counts", "grid": Grid.uniform(5)},
+            {"metrics": "roc", "grid": "uniform:5"},
+            {"metrics": "roc", "strategy": "haar"},
+            {"metrics": "roc", "mechanism": "fixed-space", "grid": "uniform:8"},
+            {"metrics": "roc", "mechanism": "symmetric-binormal"},
+            {"metrics": ["roc", "recall"]},  # the threshold becomes an edge
         ],
         ids=str,
     )
     def test_another_request_costs_again(self, tmp_path: Path, other: dict[str, Any]) -> None:
         with Ledger(tmp_path / "ledger.sqlite") as ledger:
-            for kind in ("auc", "recall", "average_precision"):
+            for kind in ("auc", "recall", "average_precision", "roc"):
                 ledger.release(prepare(kind, COUNTS, epsilon="1/10"), account="a")
             receipt = ledger.release(
                 prepare(**{"metrics": "auc", "counts": COUNTS, "epsilon": "1/10", **other}), account="a"
             )
         assert not receipt.reused
         assert receipt.charged.epsilon == (Fraction(1, 11) if "epsilon" in other else Fraction(1, 10))
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"metrics": "roc"},
+            {"metrics": ["pr", "auc", "brier"]},
+            {"metrics": "calibration", "level": 0.8},
+            {"metrics": "curves", "shape": "counts"},
+            {"metrics": "roc", "target": "recall=0.9"},
+        ],
+        ids=str,
+    )
+    def test_whatever_follows_from_the_same_counts_costs_nothing_more(
+        self, tmp_path: Path, other: dict[str, Any]
+    ) -> None:
+        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+            ledger.release(prepare("roc", COUNTS, epsilon="1/10"), account="a")
+            prepared = prepare(**{"counts": COUNTS, "epsilon": "1/10", "noise": FORBIDDEN, **other})
+            receipt = ledger.release(prepared, account="a")
+        assert receipt.reused
+        assert not receipt.charged.epsilon
+
+    def test_answers_do_not_depend_on_what_was_asked_for_before(self, tmp_path: Path) -> None:
+        """The same noisy counts, asked for in another shape at first: the usual shape must not be that one."""
+        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+            first = ledger.release(prepare("roc", COUNTS, epsilon=1, shape="counts"), account="a")
+            usual = ledger.release(prepare("roc", COUNTS, epsilon=1, noise=FORBIDDEN), account="a")
+            named = ledger.release(prepare("roc", COUNTS, epsilon=1, shape="concave", noise=FORBIDDEN), account="a")
+        assert usual.reused
+        assert named.reused
+        assert first.releases[0].options["shape"] == "counts"
+        assert usual.releases == named.releases

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
 
 from confide.counts import ScoreCounts
+from confide.grid import Grid
 from confide.privacy.accounting import epsilon_for, rho_for
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds
+from confide.privacy.mechanisms.strategies import strategy_named
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.noise.reals import ExactReal, upper_bound
+from confide.privacy.queries import Noise
+from confide.releases.counting import COUNTING_MECHANISMS, FAMILIES, PUBLISHED
+from confide.releases.curves import prepare_curves
+from confide.releases.grids import Automatic, GridSource, PrivateQuantiles, RecursiveMedians, grid_source
+from confide.releases.release import Release
 from confide.releases.smooth import calibrate, sizes_query
 from confide.releases.terms import Terms
+from tests.noises import Deaf
 
 COUNTS = ScoreCounts.from_arrays([0, 1] * 50, range(100))
 EPSILONS = ("1/10", "1", "3")
@@ -73,3 +85,144 @@ def test_a_concentrated_budget_never_exceeds_what_was_asked(epsilon: str, delta:
         loss = exact(rho) + 2 * mpmath.sqrt(exact(rho) * mpmath.log(1 / exact(Fraction(delta))))
         assert loss <= exact(Fraction(epsilon))
         assert loss <= exact(epsilon_for(rho, Fraction(delta)))
+
+
+# --- curves: a grid may be found first, and what is left of epsilon is spent on counts
+
+
+@dataclass
+class Heard:
+    """What a release of curves drew: integers, choices of edges, and the scales of noisy medians."""
+
+    deaf: Deaf = field(default_factory=Deaf)
+    medians: list[mpmath.mpf] = field(default_factory=list)
+
+    def noise(self) -> Noise:
+        def cauchy(value: Fraction, scale: ExactReal, grid: Fraction) -> int:
+            self.medians.append(exact(upper_bound(scale)))
+            return round(Fraction(1, 3) / grid)
+
+        return replace(self.deaf.noise(), cauchy=cauchy)
+
+    @property
+    def choices(self) -> list[Fraction]:
+        return [heard[2] for heard in self.deaf.heard if heard[0] == "choice"]  # type: ignore[misc]
+
+    @property
+    def integers(self) -> list[tuple[str, int, Fraction]]:
+        return [heard for heard in self.deaf.heard if heard[0] != "choice"]  # type: ignore[misc]
+
+
+def drawn(counts: ScoreCounts, **asked: Any) -> tuple[Heard, Release]:
+    heard = Heard()
+    (release,) = prepare_curves(counts, noise=heard.noise(), **asked).draw()
+    return heard, release
+
+
+def at(*scores: float) -> ScoreCounts:
+    return ScoreCounts.from_arrays([0, 1] * (len(scores) // 2), scores)
+
+
+# No score is inside (0, 1), and the median's smooth sensitivity S is 1/2 whatever beta; or four are at 1/2, all of
+# which must go before nothing lies between the ends, and S is exp(-4 beta)/2 for beta up to log 2.
+OUTSIDE, MIDDLE = at(0.0, 1.0, 1.0, 1.0), at(0.5, 0.5, 0.5, 0.5)
+
+
+def median_loss(**asked: Any) -> mpmath.mpf:
+    """What one median loses to one row: Cauchy noise of scale `m S`, with S smooth by beta, has `1/m + beta`."""
+    scales = [drawn(counts, **asked)[0].medians[0] for counts in (OUTSIDE, MIDDLE)]
+    multiplier = 2 * scales[0]
+    beta = -mpmath.log(2 * scales[1] / multiplier) / 4
+    return 1 / multiplier + beta
+
+
+def grid_loss(source: GridSource, heard: Heard, neighbours: Neighbours, **asked: Any) -> mpmath.mpf:
+    """The most that finding the grid loses: each level's nodes hold the row once, and a replaced row twice."""
+    changed = 2 if neighbours == Neighbours.REPLACE_ONE else 1
+    if neighbours == Neighbours.LABEL_ONLY or isinstance(source, Grid):
+        assert not heard.choices
+        assert not heard.medians
+        return mpmath.mpf(0)
+    if isinstance(source, Automatic):
+        return mpmath.mpf(0) if len(heard.integers) == 1 else 1 / exact(heard.integers[0][2])
+    if isinstance(source, PrivateQuantiles):
+        (rate,) = set(heard.choices)
+        return changed * source.levels * 2 * exact(rate)  # a weight and the sum of weights, each by exp(rate)
+    assert isinstance(source, RecursiveMedians)
+    return changed * source.levels * median_loss(neighbours=neighbours, **asked)
+
+
+def counts_loss(release: Release, heard: Heard, neighbours: Neighbours) -> mpmath.mpf:
+    """The most that the integers of a strategy lose: epsilon of Laplace noise, rho of Gaussian noise."""
+    cells = len(release.options["grid"]) - 1
+    changed = (2 if neighbours == Neighbours.REPLACE_ONE else 1) * strategy_named(release.options["strategy"]).levels(
+        cells
+    )
+    family, _, scale = heard.integers[-1]
+    return exact(changed / scale if family == "laplace" else changed / (2 * scale**2))
+
+
+def ways_to_count() -> Iterator[tuple[str, str]]:
+    for mechanism in COUNTING_MECHANISMS:
+        for strategy in ("auto", "tree:4", "haar") if mechanism in FAMILIES else ("auto",):
+            yield mechanism, strategy
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("grid", [Grid.uniform(7), "auto", "quantiles:8", "medians:3"], ids=str)
+@pytest.mark.parametrize(("mechanism", "strategy"), list(ways_to_count()))
+def test_a_grid_and_the_counts_on_it_share_one_epsilon(
+    mechanism: str, strategy: str, grid: Any, neighbours: Neighbours
+) -> None:
+    """To the last digit: nothing is spent twice, and nothing is left but what the papers leave."""
+    epsilon, delta = Fraction(3, 4), Fraction(1, 10**6)
+    asked = {"epsilon": epsilon, "delta": delta, "mechanism": mechanism, "strategy": strategy, "grid": grid}
+    heard, release = drawn(COUNTS, neighbours=neighbours, threshold=0.3, **asked)
+    with mpmath.workdps(40):
+        of_grid = grid_loss(grid_source(grid), heard, neighbours, **asked)
+        of_counts = counts_loss(release, heard, neighbours)
+        if mechanism == "gaussian":
+            of_counts += 2 * mpmath.sqrt(of_counts * mpmath.log(1 / exact(delta)))
+        near = mpmath.mpf(10) ** -12
+        assert of_grid + of_counts <= exact(release.guarantee.epsilon) * (1 + near)
+        share = PUBLISHED[mechanism].share(len(release.options["grid"]) - 1) if mechanism in PUBLISHED else Fraction(1)
+        left = exact(epsilon) - of_grid
+        assert of_counts >= left * exact(share) * (1 - near)
+        assert of_counts <= left * exact(share) * (1 + near)
+        assert release.guarantee.delta == (delta if mechanism == "gaussian" else 0)
+        assert (release.guarantee.rho is None) == (mechanism != "gaussian" or of_grid > 0)
+
+
+@pytest.mark.parametrize("source", ["auto", "quantiles:8", "medians:3"])
+def test_a_grid_costs_what_is_said(source: str) -> None:
+    """A twentieth for a noisy number of rows, where it is private; a fifth for quantiles; nothing of public scores."""
+    expected: tuple[int | Fraction, ...] = (Fraction(1, 5), Fraction(1, 5), 0)
+    if source == "auto":
+        expected = (0, Fraction(1, 20), 0)
+    for neighbours, share in zip(Neighbours, expected, strict=True):
+        asked: dict[str, Any] = {"epsilon": 2, "mechanism": "laplace", "grid": source}
+        heard, _ = drawn(COUNTS, neighbours=neighbours, **asked)
+        with mpmath.workdps(40):
+            found = grid_loss(grid_source(source), heard, neighbours, **asked)
+            assert abs(found - 2 * exact(Fraction(share))) < mpmath.mpf(10) ** -12
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "recursive-medians"])
+@pytest.mark.parametrize("grid", [Grid.uniform(8), "quantiles:4", "medians:2"], ids=str)
+def test_a_person_with_three_rows_gets_three_times_the_noise_on_curves(grid: Any, mechanism: str) -> None:
+    asked: dict[str, Any] = {"epsilon": 1, "mechanism": mechanism, "grid": grid}
+    one, _ = drawn(COUNTS, **asked)
+    three, release = drawn(COUNTS, unit="person", rows_per_person=3, **asked)
+    assert [(kind, many, 3 * scale) for kind, many, scale in one.integers] == three.integers
+    assert [rate / 3 for rate in one.choices] == three.choices
+    assert release.guarantee.epsilon == 1
+
+
+def test_recomputing_finds_what_is_spent_twice() -> None:
+    """Counts with all of epsilon beside a grid that had its fifth."""
+    asked: dict[str, Any] = {"epsilon": 1, "mechanism": "laplace", "strategy": "flat"}
+    neighbours = Neighbours.REPLACE_ONE
+    with_grid, _ = drawn(COUNTS, neighbours=neighbours, grid="quantiles:8", **asked)
+    alone, release = drawn(COUNTS, neighbours=neighbours, grid=Grid.uniform(8), **asked)
+    spent = grid_loss(grid_source("quantiles:8"), with_grid, neighbours) + counts_loss(release, alone, neighbours)
+    assert spent == pytest.approx(1.2)

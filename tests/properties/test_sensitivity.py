@@ -51,10 +51,11 @@ from confide.privacy.mechanisms.average_precision_sensitivity import (
     smooth_bound,
     smooth_bounds,
 )
-from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.class_sizes import class_sizes, number_of_rows
 from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.squared_error import squared_error
+from confide.privacy.mechanisms.strategies import FLAT, Haar, PerPoint, Strategy, Tree
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, as_real, exponential, lower_bound, maximum, upper_bound
 from confide.privacy.queries import IntegerQuery
@@ -141,6 +142,11 @@ def test_enumeration_refutes_wrong_sensitivities() -> None:
     assert largest_rank_sum_loss(scarce, 6, Neighbours.REPLACE_ONE) > EPSILON
     one, other = (histogram(table, Neighbours.ADD_REMOVE_ONE, 2) for table in (((0, 0.25),), ((1, 0.75),)))
     assert loss(one, other) == 2 * EPSILON
+    for strategy, levels in ((Tree(2), 2), (Haar(), 3)):  # noise for one level, though a row is in more
+        one, other = (
+            histogram(table, Neighbours.ADD_REMOVE_ONE, 4, strategy, levels * EPSILON) for table in ((), ((1, 0.75),))
+        )
+        assert loss(one, other) == levels * EPSILON
 
 
 # --- integers
@@ -163,8 +169,10 @@ def test_rank_sum_has_no_bound_under_add_remove_one() -> None:
 KINDS: list[Row] = [(label, score) for label in (0, 1) for score in (-0.5, 0.0, 0.25, 0.3, 0.5, 1.0, 2.0)]
 
 
-def histogram(table: tuple[Row, ...], neighbours: Neighbours, cells: int) -> IntegerQuery:
-    return private_counts(cells_on(counted(table), Grid.uniform(cells)), EPSILON, neighbours)
+def histogram(
+    table: tuple[Row, ...], neighbours: Neighbours, cells: int, strategy: Strategy = FLAT, epsilon: Fraction = EPSILON
+) -> IntegerQuery:
+    return private_counts(cells_on(counted(table), Grid.uniform(cells)), epsilon, neighbours, strategy)
 
 
 INTEGERS: dict[str, Callable[[tuple[Row, ...], Neighbours], IntegerQuery]] = {
@@ -174,6 +182,9 @@ INTEGERS: dict[str, Callable[[tuple[Row, ...], Neighbours], IntegerQuery]] = {
     "2 cells": lambda table, neighbours: histogram(table, neighbours, 2),
     "3 cells": lambda table, neighbours: histogram(table, neighbours, 3),
     "4 cells": lambda table, neighbours: histogram(table, neighbours, 4),
+    "tree of 5 cells": lambda table, neighbours: histogram(table, neighbours, 5, Tree(2)),
+    "wavelet of 4 cells": lambda table, neighbours: histogram(table, neighbours, 4, Haar()),
+    "points of 3 cells": lambda table, neighbours: histogram(table, neighbours, 3, PerPoint()),
 }
 
 
@@ -188,6 +199,16 @@ def test_integers_lose_exactly_epsilon(name: str, neighbours: Neighbours) -> Non
         for other in table_neighbours(table, KINDS, neighbours)
     )
     assert largest == EPSILON
+
+
+def test_the_number_of_rows_loses_exactly_epsilon() -> None:
+    losses = {
+        loss(number_of_rows(counted(table), EPSILON), number_of_rows(counted(other), EPSILON))
+        for rows in range(3)
+        for table in tables(KINDS, rows)
+        for other in table_neighbours(table, KINDS, Neighbours.ADD_REMOVE_ONE)
+    }
+    assert losses == {EPSILON}
 
 
 @every_relation

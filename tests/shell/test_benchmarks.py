@@ -1,12 +1,24 @@
-"""The benchmarks of private releases run: their tables are what the documentation's numbers rest on."""
+"""The benchmarks of private releases run, and measure what they say: the documentation's numbers rest on them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from benchmarks.curve_coverage import LAWS, Population, holds
+from benchmarks.private_curves import Curve, area_between, check_released, medians_grid, privelet_table
+
+from confide import ScoreCounts, auc_score, average_precision_score, brier_score, observed_expected_ratio
+from confide.intervals.bands import Band
+from confide.privacy.neighbours import Neighbours
+from confide.releases.curves import release_curves
+from confide.releases.shapes import whole_rows
+from tests.noises import seeded
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,6 +29,9 @@ ROOT = Path(__file__).parents[2]
         ("private-auc", "targets missed by rank-sum in"),
         ("private-ap", "student-t"),
         ("coverage", "are LOW"),
+        ("private-curves", "targets missed in"),
+        ("curve-coverage", "are LOW"),
+        ("large-curves", "release_curves"),
     ],
 )
 def test_a_quick_run_prints_its_table(name: str, said: str) -> None:
@@ -30,3 +45,92 @@ def test_a_quick_run_prints_its_table(name: str, said: str) -> None:
     )
     assert finished.returncode == 0, finished.stderr
     assert said in finished.stdout
+
+
+CORNER = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])
+DIAGONAL = np.array([0.0, 1.0]), np.array([0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("other", "area"),
+    [
+        (CORNER, 0.5),
+        (DIAGONAL, 0.0),
+        ((np.array([0.0, 0.5, 0.5, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])), 0.25),  # a step across the diagonal
+        ((np.array([0.0, 0.25, 0.75, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])), 0.125),  # a line across it
+    ],
+)
+def test_the_area_between_curves_by_hand(other: Curve, area: float) -> None:
+    assert area_between(DIAGONAL, other) == pytest.approx(area, abs=1e-15)
+    assert area_between(other, DIAGONAL) == pytest.approx(area, abs=1e-15)
+
+
+def test_the_area_between_curves_against_a_sum_over_many_places() -> None:
+    rng = np.random.default_rng(0)
+    places = (np.arange(200_000) + 0.5) / 200_000
+    for _ in range(20):
+        one, other = _random_curve(rng), _random_curve(rng)
+        heights = [np.interp(places, x, y) for x, y in (one, other)]  # no place is on a step
+        assert area_between(one, other) == pytest.approx(np.abs(heights[0] - heights[1]).mean(), abs=2e-5)
+
+
+def _random_curve(rng: np.random.Generator) -> Curve:
+    """Steps up, steps to the right and lines, in tenths that both curves may share."""
+    x, y = (np.sort(rng.integers(0, 11, 12)) / 10.0 for _ in range(2))
+    ends = np.zeros(1), np.ones(1)
+    return np.concatenate((ends[0], x, ends[1])), np.concatenate((ends[0], y, ends[1]))
+
+
+ROWS = ScoreCounts.from_arrays(np.arange(300) % 3 == 0, np.random.default_rng(0).beta(1.0, 2.0, 300))
+
+
+@pytest.mark.parametrize("options", [{}, {"grid": "quantiles:16"}, {"grid": "arcsine:64", "strategy": "tree"}])
+@pytest.mark.parametrize("neighbours", [Neighbours.ADD_REMOVE_ONE, Neighbours.REPLACE_ONE])
+def test_curves_without_bands_are_those_of_a_release(options: dict[str, Any], neighbours: Neighbours) -> None:
+    check_released(ROWS, "1", neighbours, options)
+
+
+def test_the_papers_way_for_any_grid_is_that_of_a_release() -> None:
+    noise = seeded(1)
+    grid = medians_grid(np.repeat(ROWS.scores, ROWS.positives + ROWS.negatives), 4, Fraction(1), noise)
+    counts = whole_rows(privelet_table(ROWS, grid, Fraction(4, 5), noise), grid)
+    released = release_curves(
+        ROWS,
+        epsilon=1,
+        mechanism="recursive-medians",
+        grid="medians:4",
+        neighbours="add-remove-one",
+        noise=seeded(1),
+    )
+    assert released.grid == grid
+    assert np.array_equal(released.counts.positives, counts.positives)
+    assert np.array_equal(released.counts.negatives, counts.negatives)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_population_has_the_numbers_that_many_rows_have(law: str) -> None:
+    population = Population(law=law, auc=0.9, prevalence=0.24)
+    rows = population.draw(200_000, np.random.default_rng(0))
+    found, x = population.numbers(), np.array([0.3])
+    measured = {
+        "auc": auc_score(rows),
+        "average_precision": average_precision_score(rows),
+        "brier": brier_score(rows),
+        "observed_expected": observed_expected_ratio(rows),
+        "prevalence": rows.prevalence,
+    }
+    assert found == pytest.approx(measured, abs=0.01)  # at least five standard errors
+    above = rows.scores >= x[0]
+    recall, alarm = (column[above].sum() / column.sum() for column in (rows.positives, rows.negatives))
+    assert [float(rate[0]) for rate in population.rates(x)] == pytest.approx([recall, alarm], abs=0.01)
+    places, heights = population.curve()
+    assert np.trapezoid(heights, places) == pytest.approx(0.9, abs=1e-3)
+
+
+def test_a_band_is_looked_at_between_vertices_too() -> None:
+    x = np.array([0.0, 0.5, 1.0])
+    roomy = Band(x, np.zeros(3), np.ones(3), 0.95)
+    dented = Band(x, np.array([0.0, 0.6, 0.9]), np.ones(3), 0.95)  # the diagonal is below it at 0.5 alone
+    assert holds(roomy, *DIAGONAL, lines=True)
+    assert holds(dented, *DIAGONAL, lines=False)
+    assert not holds(dented, *DIAGONAL, lines=True)

@@ -65,7 +65,7 @@ class Desk:
 
     def hear(self, noise: Noise) -> None:
         """Let releases draw from another noise than the system's."""
-        for name in ("discrete_laplace", "discrete_gaussian", "laplace", "cauchy", "student_t"):
+        for name in ("discrete_laplace", "discrete_gaussian", "laplace", "cauchy", "student_t", "exponential_choice"):
             self.undo.append((name, getattr(SYSTEM_NOISE, name)))
             object.__setattr__(SYSTEM_NOISE, name, getattr(noise, name))
 

@@ -1,8 +1,8 @@
 """The audit refutes what is broken and does not refute what holds.
 
-False alarms: a bound is too high with a probability of at most its `error` (exact, by Clopper and Pearson). The 35
+False alarms: a bound is too high with a probability of at most its `error` (exact, by Clopper and Pearson). The 69
 mechanisms are audited at 1e-7 each without a seed, so this file raises a false alarm with a probability below
-4e-6. Power: the floors below lie five standard deviations under the mean of the bounds measured in repeated runs,
+7e-6. Power: the floors below lie five standard deviations under the mean of the bounds measured in repeated runs,
 and every broken twin is caught with a margin of that size.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
@@ -37,6 +36,9 @@ FLOORS = {
     "brier/laplace": 0.5,
     "prevalence/laplace": 0.8,
     "confusion/laplace": 0.7,
+    "curves/laplace-flat": 0.45,
+    "curves/laplace-haar": 0.25,
+    "curves/laplace-automatic": 0.1,
 }
 
 
@@ -153,21 +155,24 @@ def test_the_lowest_bit() -> None:
 # --- the mechanisms and their twins
 
 
+def draws_for(target: Subject) -> int:
+    """Curves come in many ways that share most of their code, and get fewer."""
+    if target.name.startswith("curves/"):
+        return 80_000 if target.steps or target.name in FLOORS else 40_000
+    return 240_000 if target.name in FLOORS else 80_000
+
+
 @pytest.mark.parametrize("target", targets(Fraction(1)), ids=lambda target: f"{target.name}-{target.neighbours}")
 def test_every_mechanism_holds_and_the_audit_is_not_blind(target: Subject) -> None:
-    found = audit(target, draws=240_000 if target.name in FLOORS else 80_000, error=ERROR)
+    found = audit(target, draws=draws_for(target), error=ERROR)
     assert found.verdict == "not refuted"
     assert found.lower_bound >= FLOORS.get(target.name, 0.0)
 
 
-@cache
-def found_twins(epsilon: Fraction) -> dict[str, float]:
-    return {twin.name: audit(twin, draws=160_000).lower_bound for twin in twins(epsilon)}
-
-
-@pytest.mark.parametrize("name", [twin.name for twin in twins(Fraction(1))])
-def test_every_broken_twin_is_caught(name: str) -> None:
-    assert found_twins(Fraction(1))[name] > 1.0
+@pytest.mark.parametrize("twin", twins(Fraction(1)), ids=lambda twin: twin.name)
+def test_every_broken_twin_is_caught(twin: Subject) -> None:
+    many = not twin.name.startswith("curves/") or twin.name.endswith("-medians")
+    assert audit(twin, draws=160_000 if many else 100_000).lower_bound > 1.0
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(5)])

@@ -6,21 +6,26 @@ import importlib
 import inspect
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
-from confide.audit.subject import Query, Subject
-from confide.audit.targets import DELTA, GRID, THRESHOLD, targets
+from confide.audit.subject import DELTA, Query, Subject
+from confide.audit.targets import GRID, THRESHOLD, targets
 from confide.audit.twins import twins
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
+from confide.grid import Grid
 from confide.privacy import mechanisms
+from confide.privacy.accounting import rho_for
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, as_real, lower_bound, upper_bound
 from confide.privacy.queries import IntegerQuery, Noise
+from confide.releases.counting import FAMILIES, PUBLISHED
+from confide.releases.grids import Automatic, PrivateQuantiles, RecursiveMedians, grid_source
 from confide.releases.registry import RELEASABLE
 
 EPSILON = Fraction(3, 4)
@@ -31,13 +36,14 @@ every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{
 
 
 def proven_functions() -> set[Callable[..., Any]]:
-    """Every public function under `privacy/mechanisms` that says which noise is added to what."""
+    """Every public function under `privacy/mechanisms` that says which noise is added to what, or draws it itself."""
     found: set[Callable[..., Any]] = set()
     for module in pkgutil.iter_modules(mechanisms.__path__, f"{mechanisms.__name__}."):
         loaded = importlib.import_module(module.name)
         for name, function in inspect.getmembers(loaded, inspect.isfunction):
             own = function.__module__ == module.name and not name.startswith("_")
-            if own and function.__annotations__.get("return") in MADE_OF_NOISE:
+            types = function.__annotations__
+            if own and (types.get("return") in MADE_OF_NOISE or types.get("noise") == "Noise"):
                 found.add(function)
     return found
 
@@ -48,7 +54,7 @@ def test_every_mechanism_is_audited() -> None:
 
 def test_every_release_is_audited_under_every_relation_that_it_supports() -> None:
     audited = {(target.release, target.neighbours) for target in TARGETS}
-    assert len(audited) == len(TARGETS)
+    assert len({(target.name, target.neighbours) for target in TARGETS}) == len(TARGETS)
     for metric, releasable in RELEASABLE.items():
         for mechanism in releasable.mechanisms:
             for neighbours in Neighbours:
@@ -60,11 +66,38 @@ def test_every_release_is_audited_under_every_relation_that_it_supports() -> Non
                 assert (((metric, mechanism), neighbours) in audited) is supported, (metric, mechanism, neighbours)
 
 
+def test_every_strategy_and_every_way_to_find_a_grid_is_audited() -> None:
+    """One release of curves can be asked for in many ways: each kind of noise has each strategy."""
+    options = [
+        (target.release, target.neighbours, target.options.get("strategy"))
+        for target in TARGETS
+        if isinstance(target.options.get("grid"), Grid)
+    ]
+    for mechanism in FAMILIES:
+        for strategy in ("flat", "tree:2", "haar"):
+            for neighbours in Neighbours:
+                assert (("curves", mechanism), neighbours, strategy) in options
+    found = {(type(grid_source(target.options.get("grid"))), target.neighbours) for target in TARGETS if target.steps}
+    private = (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE)
+    assert found == {
+        (Automatic, Neighbours.ADD_REMOVE_ONE),
+        *((source, neighbours) for source in (PrivateQuantiles, RecursiveMedians) for neighbours in private),
+    }
+
+
 def prepared(
-    metric: str, mechanism: str, neighbours: Neighbours, counts: ScoreCounts, noise: Noise | None = None
+    metric: str,
+    mechanism: str,
+    neighbours: Neighbours,
+    counts: ScoreCounts,
+    noise: Noise | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Any:
-    options = {"grid": GRID} if (metric, mechanism) == ("average_precision", "private-counts") else {}
-    threshold = {"threshold": THRESHOLD, "measures": ("accuracy",)} if metric == "confusion" else {}
+    given = dict(options or {})
+    if (metric, mechanism) == ("average_precision", "private-counts"):
+        given["grid"] = GRID
+    if metric == "confusion":
+        given |= {"threshold": THRESHOLD, "measures": ("accuracy",)}
     drawn = {} if noise is None else {"noise": noise}
     return RELEASABLE[metric].prepare(
         counts,
@@ -72,8 +105,7 @@ def prepared(
         delta=DELTA if mechanism in ("gaussian", "published-laplace") else 0,
         mechanism=mechanism,
         neighbours=neighbours,
-        **options,
-        **threshold,
+        **given,
         **drawn,
     )
 
@@ -98,12 +130,17 @@ def recording(calls: list[Call]) -> Noise:
 
         return add
 
+    def choose(costs: Sequence[int], rate: Fraction) -> int:
+        calls.append(("choice", tuple(Fraction(int(cost)) for cost in costs), rate))
+        return int(np.argmin(costs))
+
     return Noise(
         discrete_laplace=integers("laplace"),
         discrete_gaussian=integers("gaussian"),
         laplace=reals("laplace"),
         cauchy=reals("cauchy"),
         student_t=reals("student-t"),
+        exponential_choice=choose,
     )
 
 
@@ -124,17 +161,25 @@ def asked(queries: Sequence[Query]) -> list[Call]:
     return calls
 
 
+def drawn(target: Subject, counts: ScoreCounts) -> list[Call]:
+    if target.queries is not None:
+        return asked(target.queries(counts))
+    calls: list[Call] = []
+    assert target.steps is not None
+    target.steps.sample(counts, 1, recording(calls))
+    return calls
+
+
 @every_target
 def test_the_audit_draws_what_the_release_draws(target: Subject) -> None:
     assert target.release is not None
-    assert target.queries is not None
     for counts in target.pairs[0]:
         if not counts.total_positives + counts.total_negatives:
             continue
         calls: list[Call] = []
-        release = prepared(*target.release, target.neighbours, counts, recording(calls))
+        release = prepared(*target.release, target.neighbours, counts, recording(calls), target.options)
         release.draw()
-        assert calls == asked(target.queries(counts))
+        assert calls == drawn(target, counts)
         assert release.guarantee.epsilon == target.epsilon
         assert release.guarantee.delta == target.delta
 
@@ -167,15 +212,49 @@ def test_pairs_are_neighbours(subject: Subject) -> None:
 
 @every_target
 def test_integers_with_laplace_noise_are_strained_to_their_epsilon(target: Subject) -> None:
-    """Every pair attains the sensitivity exactly, so that a bound near the claim can be expected."""
+    """Every pair attains the sensitivity exactly, so that a bound near the claim can be expected.
+
+    The papers' curves spend a part of epsilon alone.
+    """
     from confide.audit.exhaustive import loss
 
-    assert target.queries is not None
-    for first, second in target.pairs:
+    assert (target.spent < 1) == (target.release is not None and target.release[1] in PUBLISHED and not target.steps)
+    for first, second in target.pairs if target.queries else ():
+        assert target.queries is not None
         ours, theirs = target.queries(first), target.queries(second)
         if target.delta or not all(isinstance(query, IntegerQuery) for query in (*ours, *theirs)):
             continue
-        assert sum(map(loss, ours, theirs)) == target.epsilon  # type: ignore[arg-type]
+        assert sum(map(loss, ours, theirs)) == target.epsilon * target.spent  # type: ignore[arg-type]
+
+
+@every_target
+def test_integers_with_gaussian_noise_are_strained_to_their_rho(target: Subject) -> None:
+    from confide.audit.exhaustive import concentrated_loss
+
+    rho = rho_for(target.epsilon, DELTA)
+    for first, second in target.pairs if target.release and target.release[1] == "gaussian" else ():
+        assert target.queries is not None
+        (ours,), (theirs,) = target.queries(first), target.queries(second)
+        assert isinstance(ours, IntegerQuery)
+        assert isinstance(theirs, IntegerQuery)
+        assert rho * (1 - Fraction(1, 2**50)) < concentrated_loss(ours, theirs) <= rho
+
+
+@pytest.mark.parametrize("target", [target for target in TARGETS if target.steps], ids=lambda target: target.name)
+def test_a_release_in_steps_shows_the_grid_and_the_integers(target: Subject) -> None:
+    assert target.steps is not None
+    for counts in target.pairs[0]:
+        calls: list[Call] = []
+        (shown,) = target.steps.sample(counts, 1, recording(calls))
+        cells = int(shown[0])
+        integers = [float(value) for family, (value, *_), _ in calls[-2 * cells :]]
+        edges, first, second = np.split(shown[1:], np.cumsum([target.steps.edges, target.steps.integers]))
+        assert (np.diff(edges[: cells - 1]) > 0).all()
+        assert not edges[cells - 1 :].any()
+        if cells <= target.steps.integers:
+            assert [*first[:cells], *second[:cells]] == integers
+            assert not first[cells:].any()
+            assert not second[cells:].any()
 
 
 def test_every_twin_says_what_is_wrong() -> None:

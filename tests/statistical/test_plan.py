@@ -29,8 +29,8 @@ from confide.metrics.threshold import confusion_matrix
 from confide.privacy.mechanisms.average_precision_sensitivity import pessimistic_average_precision
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.guesses import guess
-from confide.releases.plan import EPSILONS, MechanismPlan, Plan, plan
-from confide.releases.registry import RELEASE_METRICS, prepare
+from confide.releases.plan import EPSILONS, PLANNED, MechanismPlan, Plan, plan
+from confide.releases.registry import ONLY_BY_CURVES, prepare
 from confide.releases.release import Release
 
 ROWS, PREVALENCE, THRESHOLD = 1_000, 0.2, 0.2
@@ -215,7 +215,13 @@ def test_more_epsilon_and_more_rows_never_widen(metric: str) -> None:
                 assert getattr(entry, which) <= 1.01 * getattr(few[entry.mechanism], which)
 
 
-@pytest.mark.parametrize("metric", RELEASE_METRICS)
+@pytest.mark.parametrize("metric", ONLY_BY_CURVES)
+def test_a_curve_has_no_plan(metric: str) -> None:
+    with pytest.raises(ParameterError, match="plan auc"):
+        plan(metric, rows=400, epsilon=1)
+
+
+@pytest.mark.parametrize("metric", PLANNED)
 def test_every_metric_has_a_plan(metric: str) -> None:
     found = plan(metric, rows=400, epsilon=1, delta=1e-6, curve=False)
     assert found.auto in {entry.mechanism for entry in found.mechanisms}
@@ -263,7 +269,7 @@ def test_a_guess_of_prevalence_is_given_to_the_release() -> None:
     assert with_it.mean_absolute_error < 0.9 * without.mean_absolute_error
 
 
-@pytest.mark.parametrize("metric", [name for name in RELEASE_METRICS if name not in ("prevalence", "confusion")])
+@pytest.mark.parametrize("metric", [name for name in PLANNED if name not in ("prevalence", "confusion")])
 def test_the_stand_in_has_the_guessed_value(metric: str) -> None:
     usual = guess(metric, 10_000, 0.3)
     again = guess(metric, 10_000, 0.3, usual.value)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ConfideError
+from confide.grid import Grid
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.queries import IntegerQuery, RealQuery
+from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery
 
 Query: TypeAlias = IntegerQuery | RealQuery
 Queries: TypeAlias = Callable[[ScoreCounts], tuple[Query, ...]]
@@ -23,9 +24,39 @@ Sampler: TypeAlias = Callable[[ScoreCounts, int], FloatArray]
 """Releases a dataset many times: an output in each row, NaN where there was no answer."""
 
 Pair: TypeAlias = tuple[ScoreCounts, ScoreCounts]
+Rows: TypeAlias = list[tuple[int, float]]
 
 REAL_COST = 10
-"""A real number takes as long to draw as this many integers, about."""
+"""A real number, or an edge of a private grid, takes as long to draw as this many integers, about."""
+
+DELTA = Fraction(1, 10**6)
+"""The delta of what is not pure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """A release in two steps: a grid is found, then integers are asked for on it; both are shown.
+
+    An output is the number of cells, the inner edges from the lowest, and for each class its noisy integers: `edges`
+    and `integers` (of each class) say how many are looked at, and there are zeros behind where a grid has fewer.
+    """
+
+    find: Callable[[ScoreCounts, Noise], Grid]
+    ask: Callable[[ScoreCounts, Grid], IntegerQuery]
+    edges: int
+    integers: int
+
+    def sample(self, counts: ScoreCounts, times: int, noise: Noise = SYSTEM_NOISE) -> FloatArray:
+        """Release a dataset many times."""
+        grids = [self.find(counts, noise) for _ in range(times)]
+        asked = {grid: self.ask(counts, grid) for grid in dict.fromkeys(grids)}
+        drawn = _drawn_together([asked[grid] for grid in grids], noise)
+        return np.array([self._shown(grid, integers) for grid, integers in zip(grids, drawn, strict=True)])
+
+    def _shown(self, grid: Grid, drawn: Sequence[int]) -> FloatArray:
+        classes = np.array(drawn, dtype=np.float64).reshape(2, -1)
+        columns = [_padded(grid.edges[1:-1], self.edges), *(_padded(each, self.integers) for each in classes)]
+        return np.concatenate(([float(len(grid))], *columns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +65,8 @@ class Subject:
 
     `cost` is the time of one release in units of one integer's. `proven` holds the functions under
     `confide.privacy.mechanisms` that it draws from, `release` the metric and mechanism of the
-    release that shows the same. `wrong` says what is broken in a twin.
+    release that shows the same, and `options` those that it is asked for with. `queries` or `steps` say what
+    is drawn, `spent` how much of epsilon the pairs can lose. `wrong` says what is broken in a twin.
     """
 
     name: str
@@ -47,7 +79,37 @@ class Subject:
     proven: tuple[Callable[..., Any], ...] = ()
     release: tuple[str, str] | None = None
     queries: Queries | None = None
+    steps: Steps | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    spent: Fraction = Fraction(1)
     wrong: str = ""
+
+
+def asking(
+    name: str,
+    neighbours: Neighbours,
+    epsilon: Fraction,
+    delta: Fraction,
+    pairs: tuple[Pair, ...],
+    queries: Queries,
+    proven: tuple[Callable[..., Any], ...] = (),
+    release: tuple[str, str] | None = None,
+    **given: Any,
+) -> Subject:
+    """A subject that draws the queries of a release."""
+    return Subject(
+        name=name,
+        neighbours=neighbours,
+        epsilon=epsilon,
+        delta=delta,
+        pairs=pairs,
+        sample=drawing(queries),
+        cost=cost_of(queries, pairs[0][0]),
+        proven=proven,
+        release=release,
+        queries=queries,
+        **given,
+    )
 
 
 def drawing(queries: Queries) -> Sampler:
@@ -76,6 +138,35 @@ def counted(rows: Iterable[tuple[int, float]]) -> ScoreCounts:
     return ScoreCounts(np.array(scores), np.array(positives, dtype=np.int64), np.array(negatives, dtype=np.int64))
 
 
+def differing(common: Rows, ours: Rows, theirs: Rows) -> Pair:
+    """Two datasets that have most rows in common."""
+    return counted(common + ours), counted(common + theirs)
+
+
 def _columns(query: Query, times: int) -> FloatArray:
     drawn = np.array(query.draw_many(times), dtype=np.float64)
     return drawn.reshape(times, -1)
+
+
+def _drawn_together(queries: Sequence[IntegerQuery], noise: Noise) -> list[list[int]]:
+    """Draw many queries, those with one scale in one go: asking for noise takes longer than drawing it."""
+    drawn: list[list[int]] = [[] for _ in queries]
+    kinds: dict[tuple[str, Fraction], list[int]] = {}
+    for place, query in enumerate(queries):
+        kinds.setdefault((query.family, query.scales[0]), []).append(place)
+    for places in kinds.values():
+        alike = [queries[place] for place in places]
+        together = IntegerQuery(
+            values=tuple(value for query in alike for value in query.values),
+            scales=tuple(scale for query in alike for scale in query.scales),
+            family=alike[0].family,
+        )
+        answers = iter(together.draw(noise))
+        for place, query in zip(places, alike, strict=True):
+            drawn[place] = [next(answers) for _ in query.values]
+    return drawn
+
+
+def _padded(values: FloatArray, width: int) -> FloatArray:
+    """The first so many values, with zeros behind where there are fewer."""
+    return np.concatenate((values[:width], np.zeros(max(width - values.size, 0))))

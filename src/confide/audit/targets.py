@@ -3,7 +3,7 @@
 What is drawn is what a release shows: the rank sum's two integers, or the value on its grid beside the noisy
 class sizes, against the epsilon of the whole release. Pairs attain the sensitivity, or nearly so; where noise is
 scaled to a smooth bound no pair attains everything at once, and the published calibrations add more than is needed,
-so the bounds found there stay far below the claim.
+so the bounds found there stay far below the claim. Curves are in `curve_targets`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from confide.audit.subject import Pair, Queries, Query, Subject, cost_of, counted, drawing
+from confide.audit.curve_targets import curve_targets
+from confide.audit.subject import DELTA, Pair, Queries, Query, Subject, asking, counted, differing
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.privacy.accounting import rho_for
@@ -24,12 +25,10 @@ from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, published_laplace, student_t
 from confide.privacy.mechanisms.squared_error import squared_error
 from confide.privacy.neighbours import Neighbours
+from confide.releases.auc import default_mechanism
 from confide.releases.average_precision import average_precision_bounds
 from confide.releases.smooth import calibrate, sizes_query
-from confide.releases.terms import Terms
-
-DELTA = Fraction(1, 10**6)
-"""The delta of what is not pure."""
+from confide.releases.terms import Terms, public_rows
 
 GRID = Grid.uniform(2)
 THRESHOLD = 0.5
@@ -55,6 +54,8 @@ def targets(epsilon: Fraction) -> tuple[Subject, ...]:
         *_integers(epsilon, "prevalence/laplace", ("prevalence", "laplace"), class_sizes, _CLASS_SIZES),
         *_integers(epsilon, "confusion/laplace", ("confusion", "laplace"), *_MATRIX),
         *_gaussian(epsilon),
+        *curve_targets(epsilon),
+        *_symmetric(epsilon),
     )
 
 
@@ -70,11 +71,6 @@ def bottom_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
 
 def _others(label: int, rows: int) -> list[tuple[int, float]]:
     return [(label, k / rows) for k in range(1, rows)]
-
-
-def _pair(common: list[tuple[int, float]], ours: list[tuple[int, float]], theirs: list[tuple[int, float]]) -> Pair:
-    """Two datasets that have most rows in common."""
-    return counted(common + ours), counted(common + theirs)
 
 
 # The only positive moves from the top to the bottom, so that 2W changes by 2(N - 1); or the row on top changes its
@@ -108,15 +104,15 @@ _SMOOTH_AP: dict[Neighbours, tuple[Pair, ...]] = {
 
 _FEW = [(1, 0.25), (1, 0.75), (0, 0.25), (0, 0.75)]
 _CELLS: dict[Neighbours, tuple[Pair, ...]] = {
-    Neighbours.REPLACE_ONE: (_pair(_FEW, [(1, 0.75)], [(0, 0.25)]),),
-    Neighbours.ADD_REMOVE_ONE: (_pair(_FEW, [(1, 0.75)], []),),
-    Neighbours.LABEL_ONLY: (_pair(_FEW, [(1, 0.75)], [(0, 0.75)]),),
+    Neighbours.REPLACE_ONE: (differing(_FEW, [(1, 0.75)], [(0, 0.25)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_FEW, [(1, 0.75)], []),),
+    Neighbours.LABEL_ONLY: (differing(_FEW, [(1, 0.75)], [(0, 0.75)]),),
 }
 _CLASS_SIZES = _CELLS
 _SQUARED_ERROR: dict[Neighbours, tuple[Pair, ...]] = {
-    Neighbours.REPLACE_ONE: (_pair(_FEW, [(1, 0.0)], [(1, 1.0)]),),
-    Neighbours.ADD_REMOVE_ONE: (_pair(_FEW, [(1, 0.0)], []),),
-    Neighbours.LABEL_ONLY: (_pair(_FEW, [(1, 0.0)], [(0, 0.0)]),),
+    Neighbours.REPLACE_ONE: (differing(_FEW, [(1, 0.0)], [(1, 1.0)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_FEW, [(1, 0.0)], []),),
+    Neighbours.LABEL_ONLY: (differing(_FEW, [(1, 0.0)], [(0, 0.0)]),),
 }
 
 
@@ -146,7 +142,7 @@ def _integers(
         def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
             return (ask(counts, epsilon, neighbours),)
 
-        yield subject(name, neighbours, epsilon, Fraction(0), strained, queries, (proven or ask,), release)
+        yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, (proven or ask,), release)
 
 
 def _gaussian(epsilon: Fraction) -> Iterator[Subject]:
@@ -156,7 +152,7 @@ def _gaussian(epsilon: Fraction) -> Iterator[Subject]:
         def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
             return (concentrated_counts(cells_above(counts, THRESHOLD), rho, neighbours),)
 
-        yield subject(
+        yield asking(
             "confusion/gaussian",
             neighbours,
             epsilon,
@@ -176,7 +172,7 @@ def _smooth(epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair, 
         for neighbours, strained in pairs.items():
             terms = Terms.checked(epsilon=epsilon, delta=delta, neighbours=neighbours)
             queries = smooth_queries(metric, mechanism, terms)
-            yield subject(
+            yield asking(
                 f"{metric}/{mechanism}",
                 neighbours,
                 epsilon,
@@ -186,6 +182,27 @@ def _smooth(epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair, 
                 (ask, calibration, class_sizes),
                 (metric, mechanism),
             )
+
+
+def _symmetric(epsilon: Fraction) -> Iterator[Subject]:
+    """A ROC curve drawn from a private AUC alone."""
+    name, release = "curves/symmetric-binormal", ("curves", "symmetric-binormal")
+    for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
+        terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
+        proven = (rank_sum,) if terms.rows_are_public else (smooth_auc, student_t, class_sizes)
+        yield asking(name, neighbours, epsilon, Fraction(0), strained, _area_queries(terms), proven, release)
+
+
+def _area_queries(terms: Terms) -> Queries:
+    """What a release of AUC asks where nobody chose a mechanism."""
+
+    def queries(counts: ScoreCounts) -> tuple[Query, ...]:
+        chosen = default_mechanism(terms, public_rows(counts) if terms.rows_are_public else None)
+        if chosen == "rank-sum":
+            return (rank_sum(counts, terms.epsilon, terms.neighbours),)
+        return smooth_queries("auc", chosen, terms)(counts)
+
+    return queries
 
 
 def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries:
@@ -203,30 +220,3 @@ def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries:
         return value, sizes_query(counts, terms)
 
     return queries
-
-
-def subject(
-    name: str,
-    neighbours: Neighbours,
-    epsilon: Fraction,
-    delta: Fraction,
-    pairs: tuple[Pair, ...],
-    queries: Queries,
-    proven: tuple[Callable[..., Any], ...] = (),
-    release: tuple[str, str] | None = None,
-    wrong: str = "",
-) -> Subject:
-    """A subject that draws the queries of a release."""
-    return Subject(
-        name=name,
-        neighbours=neighbours,
-        epsilon=epsilon,
-        delta=delta,
-        pairs=pairs,
-        sample=drawing(queries),
-        cost=cost_of(queries, pairs[0][0]),
-        proven=proven,
-        release=release,
-        queries=queries,
-        wrong=wrong,
-    )

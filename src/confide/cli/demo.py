@@ -13,7 +13,7 @@ from confide.errors import BudgetError, ConfideError, UsageError
 
 _ACCOUNT = "heart-attack"
 _CAP = 3
-_METRICS = ("auc", "brier", "recall", "specificity")
+_METRICS = ("roc", "pr", "calibration", "brier", "recall", "specificity")
 _THRESHOLD = 0.2
 
 

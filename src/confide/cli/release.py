@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from confide.cli import output
+from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words
 from confide.errors import ParameterError, UsageError
 
 if TYPE_CHECKING:
-    from confide.grid import Grid
     from confide.ledger.ledger import Ledger
     from confide.ledger.receipts import Quote, Receipt
     from confide.privacy.guarantee import Guarantee
@@ -36,7 +36,10 @@ def release(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", "-m", metavar="NAME", help="What to release; repeatable, or several with commas. [default: auc]"
+            "--metric",
+            "-m",
+            metavar="NAME",
+            help="What to release; repeatable, or several with commas. [default: auc]",
         ),
     ] = None,
     delta: Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one, far below 1 / rows.")] = "0",
@@ -56,8 +59,28 @@ def release(
     ] = None,
     grid: Annotated[
         str | None,
-        typer.Option(metavar="KIND:CELLS", help="For private-counts: uniform:16, uniform:16:-4:4 or logit:16."),
+        typer.Option(
+            metavar="KIND:CELLS",
+            help=f"Cells of scores, for curves and private-counts: {GRIDS}. The last two are found for a fifth of "
+            "epsilon. [default: cells on 0 to 1, for probabilities]",
+        ),
     ] = None,
+    strategy: Annotated[
+        str, typer.Option(metavar="NAME", help="How cells of curves are counted: flat, tree, tree:8, haar or auto.")
+    ] = "auto",
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Of curves: concave (default), isotonic, counts, binormal or roc-glm; costs nothing."
+        ),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MEASURE=P", help="Choose a threshold from the curves: recall=0.9 or specificity=0.9."),
+    ] = None,
+    safe: Annotated[
+        bool, typer.Option("--safe", help="With --target: even the lower end of its interval is to reach it.")
+    ] = False,
     prevalence_guess: Annotated[
         float | None, typer.Option(metavar="P", help="A public guess of the positives' share; steers the noise.")
     ] = None,
@@ -80,6 +103,12 @@ def release(
         Path | None, typer.Option(metavar="OUT.html", help="Write a page that may be published as it is.")
     ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The page's title.")] = None,
+    reveal: Annotated[
+        bool,
+        typer.Option(
+            "--reveal", help="Draw exact curves on the report too: it is then NOT private and not to be published."
+        ),
+    ] = False,
 ) -> None:
     """Release a metric under differential privacy, with intervals, and charge the ledger.
 
@@ -89,6 +118,11 @@ def release(
     Metrics: auc, average_precision, brier, prevalence, confusion (all that follows from the matrix at
     --threshold), or single ones of it: accuracy, recall, specificity, precision, f1, ...
 
+    Curves, with bands: roc, pr, calibration (curves for all three) and counts, the table that they are drawn
+    from; --target chooses a threshold on them. With a curve or a target everything asked for, observed_expected too,
+    follows from one table of noisy counts: asking again with another --level, --shape, --target or curve costs
+    nothing, with another --grid, --strategy or --threshold it costs again.
+
     Examples:
 
         confide release scores.csv --label died --score risk --epsilon 1 --dry-run
@@ -96,6 +130,10 @@ def release(
         confide release scores.csv -l died -s risk -e 1 --account trial-7 --report auc.html
 
         confide release scores.csv -l died -s risk -e 2 -m auc,average_precision,recall -t 0.2 --json
+
+        confide release scores.csv -l died -s risk -e 1 -m roc,pr,calibration --grid logit:64 --report curves.html
+
+        confide release scores.csv -l died -s risk -e 1 -m curves,auc --target recall=0.9 --safe --json
 
         confide release test.csv -l won -s submission -e 0.1 --neighbours label-only --analyst team-4
     """
@@ -114,13 +152,18 @@ def release(
         "neighbours": neighbours,
         "mechanism": mechanism,
         "threshold": cut,
-        "grid": parse_grid(grid),
+        "grid": asked_grid(grid),
+        "strategy": strategy,
+        "shape": shape,
+        "target": asked_target(_at_most_one(target, "--target"), safe=safe),
         "prevalence_guess": prevalence_guess,
         "unit": unit,
         "rows_per_person": rows_per_person,
         "level": level,
     }
-    check_terms(metrics, options)
+    trial = check_terms(metrics, options)
+    if reveal:
+        check_reveal(trial, report)
     with output.busy("reading"):
         source = readable(file)
         prepared = prepare_file(source, label=label, score=column, positive=positive, metrics=metrics, options=options)
@@ -130,12 +173,18 @@ def release(
             _show_price(book.quote(prepared, account=name, analyst=analyst), prepared, as_json=as_json)
             return
         receipt = draw(book, prepared, account=name, analyst=analyst)
-    about = {"label": label, "score": column, **({} if positive is None else {"positive label": positive})}
     if report is not None:
         from confide.report.release import release_page
 
-        output.write_whole(report, release_page(receipt, title=title or "Private release", about=about))
+        about = {"label": label, "score": column, **({} if positive is None else {"positive label": positive})}
+        if _has_grid(receipt):
+            about["grid"] = grid_in_words(grid)
+        named = title or ("Private release beside exact curves" if reveal else "Private release")
+        revealed = prepared[0].counts if reveal else None
+        output.write_whole(report, release_page(receipt, title=named, about=about, revealed=revealed))
         typer.echo(f"report: {report}", err=True)
+        if reveal:
+            typer.echo(f"warning: {report} shows exact curves: it is not private and not to be published", err=True)
     for remark in remarks(receipt, known_by_content=account is None):
         typer.echo(remark, err=True)
     if as_json:
@@ -144,6 +193,11 @@ def release(
         from confide.report.release import print_release
 
         print_release(receipt, output.console())
+
+
+def _has_grid(receipt: Receipt) -> bool:
+    """Whether anything was counted on a grid."""
+    return any({"grid", "cells"} & set(release.options) for release in receipt.releases)
 
 
 T = TypeVar("T")
@@ -190,12 +244,12 @@ def _keep_apart(report: Path, ledger: str | None) -> None:
             raise UsageError(f"{report} is the ledger or its key; choose another name for the report")
 
 
-def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> None:
+def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> tuple[PreparedRelease, ...]:
     """Refuse wrong parameters before the file is read: prepare the request for a made-up dataset."""
     from confide.counts import ScoreCounts
     from confide.releases.registry import prepare
 
-    prepare(metrics, ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]), **options)
+    return prepare(metrics, ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]), **options)
 
 
 def readable(file: str) -> Path:
@@ -263,24 +317,6 @@ def split(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, An
     return [
         {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
     ]
-
-
-def parse_grid(text: str | None) -> Grid | None:
-    """Read `uniform:16`, `uniform:16:-4:4` or `logit:16`."""
-    if text is None:
-        return None
-    from confide.grid import Grid
-
-    kind, *numbers = text.split(":")
-    try:
-        if kind == "uniform" and len(numbers) in (1, 3):
-            return Grid.uniform(int(numbers[0]), *(float(end) for end in numbers[1:]))
-        if kind == "logit" and len(numbers) == 1:
-            return Grid.logit(int(numbers[0]))
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-    raise ParameterError(f"grid must look like uniform:16, uniform:16:-4:4 or logit:16; got {text!r}")
 
 
 def _show_price(quote: Quote, prepared: Sequence[PreparedRelease], *, as_json: bool) -> None:

@@ -17,8 +17,16 @@ from confide.counts import FloatArray
 from confide.intervals.interval import Interval, check_level
 
 DRAWS = 4_000
+FEWEST_DRAWS = 1_000
+MOST_NUMBERS = 2_000_000
+"""Fewer draws are made where each has many numbers, but no fewer than the fewest."""
+
 _SEED = 0  # the same release must give the same interval
 _WEIGHT = 0.95  # of a row: quantiles from discrete counts cover a little less than they say
+
+
+def _as_they_are(integers: FloatArray) -> FloatArray:
+    return integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,8 @@ class NoisyCells:
 
     `scale` is that of discrete Laplace noise, or the deviation of Gaussian noise. `rows` is the sum
     of all counts where it is public, `cell_rows` that of each cell where scores are public; then
-    only the positives have noise.
+    only the positives have noise. Noise was added to `integers` numbers of each class, of which
+    `reconstruct`, a linear function, made the counts; to the counts themselves unless that is said.
     """
 
     cells: FloatArray
@@ -35,34 +44,59 @@ class NoisyCells:
     gaussian: bool = False
     rows: int | None = None
     cell_rows: FloatArray | None = None
+    integers: int = 0
+    reconstruct: Callable[[FloatArray], FloatArray] = _as_they_are
 
     def adjusted(self) -> FloatArray:
         """The best guess: counts that agree with what is public, none below 0."""
+        found: FloatArray = self._possible(self.cells[None])[0]
+        return found
+
+    def agreed(self) -> FloatArray:
+        """Counts of both classes that agree with what is public, which may be negative: as noisy as they were drawn."""
         found: FloatArray = self._agreeing(self.cells[None])[0]
         return found
 
     def plausible(self, generator: np.random.Generator) -> FloatArray:
         """Many plausible tables of counts."""
-        shape = (DRAWS, *self.cells.shape)
+        return self._possible(self.cells - self._noise(generator))
+
+    def noise(self, generator: np.random.Generator) -> FloatArray:
+        """Many draws of the noise in the agreed counts of both classes; its law does not depend on the data."""
+        drawn = self._noise(generator)
+        if self.cell_rows is not None:
+            return np.concatenate((drawn, -drawn), axis=1)
+        return drawn if self.rows is None else drawn - drawn.mean(axis=(1, 2), keepdims=True)
+
+    def _noise(self, generator: np.random.Generator) -> FloatArray:
+        integers = self.integers or self.cells.shape[1]
+        draws = int(np.clip(MOST_NUMBERS // (integers * self.cells.shape[0]), FEWEST_DRAWS, DRAWS))
+        shape = (draws, self.cells.shape[0], integers)
         if self.gaussian:
-            noise = np.rint(generator.normal(0.0, self.scale, shape))
+            drawn = np.rint(generator.normal(0.0, self.scale, shape))
         else:
             stop = -np.expm1(-1.0 / self.scale)
-            noise = (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
-        return self._agreeing(self.cells - noise)
+            drawn = (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
+        return self.reconstruct(drawn)
+
+    def _possible(self, tables: FloatArray) -> FloatArray:
+        agreed = self._agreeing(tables)
+        if self.cell_rows is None:
+            return nonnegative(agreed)
+        return np.clip(agreed, 0.0, self.cell_rows)
 
     def _agreeing(self, tables: FloatArray) -> FloatArray:
         if self.cell_rows is not None:
-            positives = np.clip(tables[:, :1], 0.0, self.cell_rows)
-            return np.concatenate((positives, self.cell_rows - positives), axis=1)
-        if self.rows is not None:
-            # The counts must add up to the rows: what is missing is shared among all cells alike.
-            missing = self.rows - tables.sum(axis=(1, 2), keepdims=True)
-            tables = tables + missing / self.cells.size
-        return _nonnegative(tables)
+            return np.concatenate((tables[:, :1], self.cell_rows - tables[:, :1]), axis=1)
+        if self.rows is None:
+            return tables
+        # The counts must add up to the rows: what is missing is shared among all cells alike.
+        missing = self.rows - tables.sum(axis=(1, 2), keepdims=True)
+        shared: FloatArray = tables + missing / self.cells.size
+        return shared
 
 
-def _nonnegative(tables: FloatArray) -> FloatArray:
+def nonnegative(tables: FloatArray) -> FloatArray:
     """The nearest counts that are not negative and leave each class's total as it is, if that is not negative.
 
     Cutting at 0 alone would add rows wherever there are few. The nearest point subtracts the same

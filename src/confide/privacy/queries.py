@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from confide.privacy.noise import heavy_tailed, integers
+from confide.privacy.noise import choice, heavy_tailed, integers
 
 if TYPE_CHECKING:
     from confide.privacy.noise.reals import ExactReal
@@ -31,6 +31,7 @@ class Noise:
     laplace: Callable[..., int] = heavy_tailed.laplace_on_grid
     cauchy: Callable[..., int] = heavy_tailed.cauchy_on_grid
     student_t: Callable[..., int] = heavy_tailed.student_t_on_grid
+    exponential_choice: Callable[..., int] = choice.exponential_choice
 
 
 SYSTEM_NOISE = Noise()

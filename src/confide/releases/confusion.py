@@ -116,7 +116,7 @@ def prepare_confusion(
     request, and costs nothing more.
     """
     terms = Terms.checked(**given)
-    cut = _checked_threshold(threshold)
+    cut = checked_threshold(threshold)
     for measure in measures:
         _known(measure)
     chosen = known_mechanism(mechanism, MECHANISMS, "a confusion matrix") or "laplace"
@@ -130,26 +130,34 @@ def prepare_confusion(
         else concentrated_counts(cells, rho, terms.neighbours)
     )
     guarantee = terms.guarantee(needs_delta=rho is not None, public=("threshold",), rho=rho)
-    options = {"threshold": cut}
 
     def draw() -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
-        matrix, plausible = _confusion(noisy.adjusted()), plausible_counts(noisy)
-        return tuple(
-            Release(
-                metric=measure,
-                value=_within(float(getattr(matrix, measure)), measure),
-                intervals=confusion_intervals(plausible, measure, terms.level),
-                guarantee=guarantee,
-                mechanism=chosen,
-                parts={cell: float(getattr(matrix, cell)) for cell in CELLS},
-                options=options,
-            )
-            for measure in dict.fromkeys((*measures, *CONFUSION_METRICS))
-        )
+        drawn = confusion_releases(noisy, guarantee, chosen, cut, terms.level)
+        return tuple(drawn[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
 
-    request = terms.request("confusion", chosen, **options)
+    request = terms.request("confusion", chosen, threshold=cut)
     return PreparedRelease(guarantee=guarantee, request=request, counts=counts, draw=draw, asked=tuple(measures))
+
+
+def confusion_releases(
+    noisy: NoisyCells, guarantee: Guarantee, mechanism: str, threshold: float, level: float
+) -> dict[str, Release]:
+    """Every measure of noisy counts `[[fn, tp], [tn, fp]]`, by name."""
+    matrix, plausible = _confusion(noisy.adjusted()), plausible_counts(noisy)
+    parts = {cell: float(getattr(matrix, cell)) for cell in CELLS}
+    return {
+        measure: Release(
+            metric=measure,
+            value=_within(float(getattr(matrix, measure)), measure),
+            intervals=confusion_intervals(plausible, measure, level),
+            guarantee=guarantee,
+            mechanism=mechanism,
+            parts=parts,
+            options={"threshold": threshold},
+        )
+        for measure in CONFUSION_METRICS
+    }
 
 
 def release_prevalence(counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", **terms: Any) -> Release:
@@ -193,7 +201,8 @@ def prepare_prevalence(
     return PreparedRelease(guarantee=guarantee, request=terms.request("prevalence", chosen), counts=counts, draw=draw)
 
 
-def _checked_threshold(threshold: object) -> float:
+def checked_threshold(threshold: object) -> float:
+    """Refuse a threshold that is no finite number."""
     try:
         if isinstance(threshold, int | float) and not isinstance(threshold, bool) and math.isfinite(threshold):
             return float(threshold)

@@ -18,13 +18,16 @@ from confide.errors import ParameterError
 from confide.privacy.neighbours import Neighbours
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.guesses import USUAL_AUC, Guess, guess, planned_measure
-from confide.releases.registry import RELEASABLE, RELEASE_METRICS, metric_named
+from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
 from confide.releases.simulation import Effort, Outcome, simulate
 from confide.releases.terms import Terms
 
 SCHEMA = "confide.plan/1"
 
 USUAL_PREVALENCE = 0.2
+
+PLANNED = tuple(name for name in RELEASE_METRICS if name not in ONLY_BY_CURVES)
+"""Numbers that can be planned; a curve has no single width."""
 
 EPSILONS = tuple(Fraction(f"{10 ** (step / 3 - 2):.2g}") for step in range(10))
 """Where widths are looked at: from 0.01 to 10, beyond which little is protected."""
@@ -242,10 +245,15 @@ def plan(
 
 
 def _checked_metric(metric: str) -> str:
-    if metric not in RELEASE_METRICS:
-        close = get_close_matches(str(metric), RELEASE_METRICS, n=1)
+    if metric in ONLY_BY_CURVES:
+        raise ParameterError(
+            f"{metric!r} cannot be planned, as a curve has no single width; plan auc or average_precision, "
+            "or try release_curves on public data of the same size"
+        )
+    if metric not in PLANNED:
+        close = get_close_matches(str(metric), PLANNED, n=1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
-        raise ParameterError(f"unknown metric {metric!r}. {hint}These can be released: {', '.join(RELEASE_METRICS)}")
+        raise ParameterError(f"unknown metric {metric!r}. {hint}These can be planned: {', '.join(PLANNED)}")
     return metric
 
 

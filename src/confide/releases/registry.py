@@ -13,7 +13,9 @@ from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.privacy.accounting import split_evenly
 from confide.privacy.guarantee import checked_delta, checked_epsilon
-from confide.releases import auc, average_precision, brier, confusion
+from confide.releases import auc, average_precision, brier, confusion, curves
+from confide.releases.curve_set import CURVES
+from confide.releases.operating import Target
 from confide.releases.release import PreparedRelease
 
 
@@ -39,9 +41,17 @@ RELEASABLE: Mapping[str, Releasable] = MappingProxyType(
         "confusion": Releasable(
             mechanisms=confusion.MECHANISMS, prepare=confusion.prepare_confusion, options=("threshold",)
         ),
+        "curves": Releasable(
+            mechanisms=curves.MECHANISMS,
+            prepare=curves.prepare_curves,
+            options=("grid", "strategy", "shape", "threshold", "target"),
+        ),
     }
 )
-"""Metrics with a noise of their own; the measures of a confusion matrix share one."""
+"""Metrics with a noise of their own; the measures of a confusion matrix share one, and so do curves and all numbers."""
+
+ONLY_BY_CURVES = ("curves", *CURVES, "observed_expected")
+"""What needs a table of noisy counts; it then answers everything else that was asked for as well."""
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -52,6 +62,12 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "confusion_matrix": "confusion",
         "f1_score": "f1",
         "fpr": "false_positive_rate",
+        "calibration_curve": "calibration",
+        "o:e": "observed_expected",
+        "observed_expected_ratio": "observed_expected",
+        "precision_recall": "pr",
+        "precision_recall_curve": "pr",
+        "roc_curve": "roc",
         "mcc": "matthews_correlation",
         "npv": "negative_predictive_value",
         "positive_predictive_value": "precision",
@@ -65,7 +81,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """Other names that people use."""
 
-RELEASE_METRICS = (*RELEASABLE, *confusion.CONFUSION_METRICS)
+RELEASE_METRICS = (*RELEASABLE, *ONLY_BY_CURVES[1:], *confusion.CONFUSION_METRICS)
 """Every name that a release can be asked for."""
 
 
@@ -76,19 +92,30 @@ def prepare(
     epsilon: object,
     mechanism: str = "auto",
     threshold: float | None = None,
-    grid: Grid | None = None,
+    grid: Grid | str | None = None,
+    strategy: str = "auto",
+    shape: str | None = None,
+    target: Target | str | None = None,
     **terms: Any,
 ) -> tuple[PreparedRelease, ...]:
     """Check a request for one or more metrics; epsilon (and delta) are divided evenly among the noises they need.
 
     All measures of the confusion matrix at the threshold (0.5 unless given) share one noise and one part of the budget;
-    "confusion" stands for all of them.
+    "confusion" stands for all of them. With a curve among the metrics ("curves" stands for roc, pr and calibration)
+    all of them follow from the curve's noise, undivided; `target`, such as "recall=0.9", chooses a "threshold".
 
     >>> counts = ScoreCounts.from_arrays([0, 1] * 50, range(100))
     >>> [float(part.guarantee.epsilon) for part in prepare(["auc", "recall", "precision"], counts, epsilon=1)]
     [0.5, 0.5]
     """
     asked = _checked(metrics)
+    wanted = None if target is None else target if isinstance(target, Target) else Target.parse(target)
+    if wanted is not None or set(asked) & set(ONLY_BY_CURVES):
+        how = {"epsilon": epsilon, "mechanism": mechanism, "grid": grid, "strategy": strategy, "shape": shape, **terms}
+        return (_by_curves(asked, counts, threshold=threshold, target=wanted, **how),)
+    if strategy != "auto" or shape is not None:
+        raise ParameterError("strategy and shape are for curves; ask for roc, pr or calibration, or leave them out")
+    grid = Grid.named(grid) if isinstance(grid, str) else grid
     measures = [name for name in asked if name in confusion.CONFUSION_METRICS]
     kinds = [name for name in asked if name in RELEASABLE and name != "confusion"]
     if measures or "confusion" in asked:
@@ -110,6 +137,23 @@ def prepare(
         RELEASABLE[kind].prepare(counts, epsilon=share, mechanism=mechanism, **given.get(kind, {}), **terms)
         for kind, share in zip(kinds, shares, strict=True)
     )
+
+
+def _by_curves(
+    asked: Sequence[str], counts: ScoreCounts, *, threshold: float | None, target: Target | None, **given: Any
+) -> PreparedRelease:
+    """One table of noisy counts for everything that was asked for."""
+    names: list[str] = []
+    for name in asked:
+        stands_for = {"curves": CURVES[:3], "confusion": confusion.CONFUSION_METRICS}.get(name, (name,))
+        names += [one for one in stands_for if one not in names]
+    if target is not None:
+        names.append("threshold")
+    of_matrix = any(name in confusion.CONFUSION_METRICS for name in names)
+    if threshold is not None and not of_matrix:
+        raise ParameterError("a threshold is for the measures of a confusion matrix; ask for one, or leave it out")
+    cut = 0.5 if of_matrix and threshold is None else threshold
+    return curves.prepare_curves(counts, threshold=cut, target=target, metrics=names, **given)
 
 
 def metric_named(name: object) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from confide.counts import ScoreCounts
+from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCHEMA = "confide.release/1"
+
+Numbers: TypeAlias = Sequence[float] | FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +46,57 @@ class PrivateIntervals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedCurve:
+    """A curve made from numbers with noise: `points` by the names of their coordinates, and bands around them.
+
+    A band (named "sample" or "population") has the same first coordinate, `lower` and `upper`; at its
+    level the whole curve lies within. All sequences of a mapping have one length.
+    """
+
+    points: Mapping[str, tuple[float, ...]]
+    bands: Mapping[str, Mapping[str, tuple[float, ...]]]
+
+    @classmethod
+    def of(
+        cls, points: Mapping[str, Numbers], bands: Mapping[str, Mapping[str, Numbers]] | None = None
+    ) -> ReleasedCurve:
+        """A curve from arrays or lists."""
+        every = {name: _sequences(band) for name, band in (bands or {}).items()}
+        return cls(points=_sequences(points), bands=MappingProxyType(every))
+
+    def __reduce__(self) -> tuple[Callable[..., ReleasedCurve], tuple[Any, ...]]:
+        return ReleasedCurve.from_dict, (self.to_dict(),)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.points.items()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; a threshold without end is None."""
+        return {
+            "points": {name: [_plain(value) for value in values] for name, values in self.points.items()},
+            "bands": {name: {key: list(ends) for key, ends in band.items()} for name, band in self.bands.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ReleasedCurve:
+        """Rebuild a curve from `to_dict`; only a threshold can be without end."""
+        points = {
+            name: [math.inf if value is None else value for value in values] for name, values in plain["points"].items()
+        }
+        return cls.of(points, plain["bands"])
+
+
+def _sequences(given: Mapping[str, Numbers]) -> Mapping[str, tuple[float, ...]]:
+    return MappingProxyType({name: tuple(float(value) for value in values) for name, values in given.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """A number with noise: everything in it may be published.
 
     `parts` holds what else was released with it (the private number of positives, the private
-    confusion matrix); `options` the public parameters of the mechanism.
+    confusion matrix); `options` the public parameters of the mechanism. Where the number is the
+    summary of a curve, such as the area under it, `curve` has the points and bands.
     """
 
     metric: str
@@ -56,8 +104,9 @@ class Release:
     intervals: PrivateIntervals
     guarantee: Guarantee
     mechanism: str
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    curve: ReleasedCurve | None = None
 
     def __post_init__(self) -> None:
         for name in ("parts", "options"):
@@ -80,6 +129,7 @@ class Release:
             "mechanism": self.mechanism,
             "parts": dict(self.parts),
             "options": dict(self.options),
+            **({} if self.curve is None else {"curve": self.curve.to_dict()}),
         }
 
     def __str__(self) -> str:
@@ -111,6 +161,7 @@ class Release:
             mechanism=plain["mechanism"],
             parts=dict(plain["parts"]),
             options=dict(plain["options"]),
+            curve=ReleasedCurve.from_dict(plain["curve"]) if "curve" in plain else None,
         )
 
 
@@ -136,7 +187,8 @@ class PreparedRelease:
     `request` holds every public parameter that the answer depends on, as plain data; together with
     the counts it says whether two requests are the same. `draw` draws the noise: call it once, after
     the price was paid. It may return several releases that follow from the same noise; those named in
-    `asked` are wanted, and come first.
+    `asked` are wanted, and come first. With `derive`, what is drawn is noisy counts, and whatever is
+    wanted follows from them: other wishes are then the same request.
     """
 
     guarantee: Guarantee
@@ -144,10 +196,14 @@ class PreparedRelease:
     counts: ScoreCounts = field(repr=False)
     draw: Callable[[], tuple[Release, ...]] = field(repr=False)
     asked: tuple[str, ...] = ()
+    derive: Callable[[Release], tuple[Release, ...]] | None = field(default=None, repr=False)
 
     def chosen(self, releases: Iterable[Release]) -> tuple[Release, ...]:
         """Those that were asked for, in that order; all, if nothing was said."""
+        every = tuple(releases)
+        if self.derive is not None:
+            every = self.derive(every[0])
         if not self.asked:
-            return tuple(releases)
-        found = {release.metric: release for release in releases}
+            return every
+        found = {release.metric: release for release in every}
         return tuple(found[metric] for metric in self.asked)

@@ -1,8 +1,7 @@
-"""Releases for people: tables, a picture, a page that may be published as it is."""
+"""Releases for people: on a terminal, as a picture, on a page that may be published as it is."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
@@ -10,21 +9,53 @@ from typing import TYPE_CHECKING
 
 from confide.ledger.receipts import Quote, Receipt
 from confide.privacy.accounting import total
-from confide.privacy.guarantee import Guarantee, shown
-from confide.releases.confusion import CELLS
+from confide.privacy.guarantee import Guarantee
 from confide.releases.release import PreparedRelease, Release
+from confide.report.curve_words import achieved_table, is_curve
 from confide.report.page import bullets, figure, figures, html_table, lead, whole_page
-from confide.report.tables import Table, number, span
+from confide.report.release_tables import (
+    about_table,
+    drawable,
+    ledger_table,
+    one_line,
+    release_table,
+    shown_name,
+    split_table,
+)
+from confide.report.tables import Table
+
+__all__ = [
+    "fragment",
+    "ledger_table",
+    "one_line",
+    "picture",
+    "print_quote",
+    "print_release",
+    "release_page",
+    "release_parts",
+    "split_of",
+    "whole_guarantee",
+]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.console import Console
 
+    from confide.counts import ScoreCounts
+
 FOOTER = (
     "Everything on this page may be published: it was computed from numbers with noise and from public facts alone. "
     "Made with confide."
 )
+
+REVEALED = (
+    "NOT PRIVATE: this page shows exact curves beside the private ones. It is for those who may see the rows; "
+    "publishing it can give labels away."
+)
+REVEALED_FOOTER = "Not to be published: curves marked exact come from the rows themselves. Made with confide."
+
+_RED = "border-color: #b00020; background: #fdecee; color: #b00020; font-weight: 600"
 
 _CAPTION = (
     "Released values (dots) with two intervals: thick, for the value that an exact evaluation of these rows would "
@@ -39,88 +70,10 @@ _READING = (
     "Neither interval was made with anything that was not released.",
 )
 
-
-def release_table(releases: Sequence[Release]) -> Table:
-    """One line for each released number."""
-    level = f"{100 * releases[0].intervals.sample.level:g} %"
-    return Table(
-        title="Private release",
-        head=("metric", "value", f"sample, {level}", f"population, {level}", "mechanism"),
-        body=tuple(
-            (
-                shown_name(release),
-                number(release.value, _digits(release)),
-                span(release.intervals.sample, _digits(release)),
-                span(release.intervals.population, _digits(release)),
-                release.mechanism,
-            )
-            for release in releases
-        ),
-        note=" ".join(notes(releases)),
-    )
-
-
-def shown_name(release: Release) -> str:
-    """A metric in words, with its threshold."""
-    words = release.metric.replace("_", " ")
-    words = words.upper() if words == "auc" else "Brier score" if words == "brier" else words
-    return f"{words} at {release.options['threshold']:g}" if "threshold" in release.options else words
-
-
-def notes(releases: Sequence[Release]) -> list[str]:
-    """What a reader of these numbers should know, from the numbers themselves."""
-    said = []
-    if any("threshold" in release.options for release in releases):
-        said.append("At a threshold: a score of at least so much is called positive.")
-    if any("scores_cut_to" in release.options for release in releases):
-        said.append("For the Brier score, scores are cut to [0, 1] first; it means something for probabilities only.")
-    if any(release.metric == "average_precision" for release in releases):
-        said.append("Average precision counts tied negatives as above.")
-    empty = [shown_name(release) for release in releases if says_little(release)]
-    if empty:
-        said.append(f"The interval of {', '.join(empty)} leaves nearly everything open: too few rows for this epsilon.")
-    return said
-
-
-def says_little(release: Release) -> bool:
-    """Whether an interval for a number in [0, 1] covers nearly all of it."""
-    return drawable(release) and release.intervals.sample.width >= 0.9
-
-
-def _digits(release: Release) -> int:
-    return 1 if release.metric in CELLS else 3
-
-
-def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
-    """How the budget is divided among noises; metrics on one line share one."""
-    return Table(
-        title="Budget",
-        head=("metrics", "epsilon", "delta"),
-        body=tuple(
-            (", ".join(name.replace("_", " ") for name in names), shown(part.epsilon), shown(part.delta))
-            for names, part in parts
-        ),
-    )
-
-
-def ledger_table(receipt: Receipt) -> Table:
-    """What was paid and what is left."""
-    paid = "nothing: answered before" if receipt.reused else receipt.charged.in_words()
-    return Table(
-        title="Ledger",
-        head=(
-            "account",
-            "charged",
-            "spent in all",
-            "left" if receipt.analyst is None else f"left to {receipt.analyst}",
-        ),
-        body=((receipt.account, paid, receipt.spent.in_words(), receipt.remaining.in_words()),),
-    )
-
-
-def about_table(about: Mapping[str, str]) -> Table:
-    """What was measured."""
-    return Table(title="What was measured", head=("", "meaning"), body=tuple(about.items()))
+_READING_CURVES = (
+    "Curve: drawn from counts with noise in the cells of a grid; dots are the grid's thresholds. The band of these "
+    "rows holds the exact curve, the population's band that of the population, each as a whole at its level.",
+)
 
 
 def split_of(receipt: Receipt) -> list[tuple[list[str], Guarantee]]:
@@ -133,22 +86,15 @@ def whole_guarantee(receipt: Receipt) -> Guarantee:
     return total(guarantee for _, guarantee in split_of(receipt))
 
 
-def one_line(release: Release) -> str:
-    """The value with both intervals and the price."""
-    intervals = release.intervals
-    return (
-        f"{shown_name(release)} {number(release.value)} (sample {span(intervals.sample)}, "
-        f"population {span(intervals.population)}; epsilon {shown(release.guarantee.epsilon)}, "
-        f"{release.guarantee.neighbours.value})"
-    )
-
-
 def print_release(receipt: Receipt, console: Console) -> None:
     """Print a release: the numbers, the guarantee in words, the ledger."""
     from confide.report.text import print_table
 
     releases = receipt.releases
     print_table(release_table(releases), console)
+    achieved = achieved_table(releases)
+    if achieved is not None:
+        print_table(achieved, console)
     split = split_of(receipt)
     if len(split) > 1:
         print_table(split_table(split), console)
@@ -181,27 +127,47 @@ def _names(prepared: PreparedRelease) -> list[str]:
 
 
 def fragment(releases: Sequence[Release]) -> str:
-    """The table and the guarantee, as a notebook shows them."""
+    """The table and the guarantee, and the curves if there are any, as a notebook shows them."""
+    if any(is_curve(release) for release in releases):
+        from confide.report.curves import fragment as with_curves
+
+        return with_curves(releases)
     words = " ".join(dict.fromkeys(release.guarantee.in_words() for release in releases))
     return f"<div>{html_table(release_table(releases))}<p>{escape(words)}</p></div>"
 
 
-def release_page(receipt: Receipt, *, title: str, about: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the whole page; `about` says what was measured, in public words."""
-    return whole_page(title, release_parts(receipt, about), footer=FOOTER)
+def release_page(
+    receipt: Receipt,
+    *,
+    title: str,
+    about: Mapping[str, str] = MappingProxyType({}),
+    revealed: ScoreCounts | None = None,
+) -> str:
+    """Return the whole page; `about` says what was measured, in public words.
+
+    With `revealed`, the rows themselves, exact curves are drawn over the private ones: the page is then not
+    to be published, and says so.
+    """
+    parts = release_parts(receipt, about, revealed=revealed)
+    if revealed is None:
+        return whole_page(title, parts, footer=FOOTER)
+    return whole_page(title, [f'<p class="warning" style="{_RED}">{REVEALED}</p>', *parts], footer=REVEALED_FOOTER)
 
 
-def release_parts(receipt: Receipt, about: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+def release_parts(
+    receipt: Receipt, about: Mapping[str, str] = MappingProxyType({}), *, revealed: ScoreCounts | None = None
+) -> list[str]:
     """Return what stands on the page: nothing of the ledger, which is for the data holder."""
     releases = receipt.releases
     guarantee = whole_guarantee(receipt)
-    drawn = [release for release in releases if drawable(release)]
     split = split_of(receipt)
     return [
         lead(guarantee.in_words()),
+        *_curves(releases, revealed),
         "<h2>Released numbers</h2>",
         html_table(release_table(releases), caption=False),
-        *([figures([figure(_svg(drawn), "intervals", _CAPTION)])] if drawn else []),
+        *_achieved(releases),
+        *_intervals(releases),
         *(
             ["<h2>How the budget was divided</h2>", html_table(split_table(split), caption=False)]
             if len(split) > 1
@@ -209,10 +175,28 @@ def release_parts(receipt: Receipt, about: Mapping[str, str] = MappingProxyType(
         ),
         *(["<h2>What was measured</h2>", html_table(about_table(about), caption=False)] if about else []),
         "<h2>How to read this</h2>",
-        bullets(_READING),
+        bullets((*(_READING_CURVES if any(map(is_curve, releases)) else ()), *_READING)),
         "<h2>What was assumed</h2>",
         bullets(assumptions(guarantee)),
     ]
+
+
+def _curves(releases: Sequence[Release], revealed: ScoreCounts | None) -> list[str]:
+    if not any(is_curve(release) for release in releases):
+        return []
+    from confide.report.curves import curve_figures
+
+    return ["<h2>Released curves</h2>", curve_figures(releases, revealed)]
+
+
+def _achieved(releases: Sequence[Release]) -> list[str]:
+    achieved = achieved_table(releases)
+    return [] if achieved is None else [html_table(achieved)]
+
+
+def _intervals(releases: Sequence[Release]) -> list[str]:
+    drawn = [release for release in releases if drawable(release)]
+    return [figures([figure(_svg(drawn), "intervals", _CAPTION)])] if drawn else []
 
 
 def assumptions(guarantee: Guarantee) -> list[str]:
@@ -229,14 +213,12 @@ def assumptions(guarantee: Guarantee) -> list[str]:
     ]
 
 
-def drawable(release: Release) -> bool:
-    """Whether a number lies in [0, 1] (or [-1, 1]) and so fits one picture."""
-    ends = (release.intervals.population.lower, release.intervals.population.upper)
-    return not math.isnan(release.value) and release.intervals.sample.upper <= 1.0 and -1.0 <= ends[0] <= ends[1] <= 1.0
-
-
 def picture(releases: Sequence[Release]) -> Figure:
-    """Draw all numbers that lie between -1 and 1; if there are none, whatever there is."""
+    """Draw the curves, if there are any, else all numbers that lie between -1 and 1, else whatever there is."""
+    if any(is_curve(release) for release in releases):
+        from confide.report.curves import picture as of_curves
+
+        return of_curves(releases)
     import matplotlib.pyplot as plt
 
     from confide.report.plots import house_style

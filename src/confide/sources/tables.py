@@ -88,6 +88,17 @@ def table_rows(
         return _stream(checked, scores, weight is not None, group)
 
 
+def table_column(table: Any, column: str) -> FloatArray:
+    """Bring one column of numbers into memory; rows without a value are left out."""
+    with _discreet(table):
+        held = as_table(table)
+        ColumnError.require([column], list(held.columns))
+        if not held[column].type().is_numeric():
+            raise ScoreError(f"column {column!r} does not hold numbers; name a column of scores")
+        found = held.select(column).to_pyarrow().column(column).drop_null().to_numpy()
+    return np.asarray(found, dtype=np.float64)
+
+
 @contextmanager
 def _discreet(source: Any) -> Iterator[None]:
     """Turn an engine's error into ours: engines quote the values that they stumble over."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.privacy.mechanisms.class_sizes import counted_rows
+from confide.privacy.mechanisms.strategies import FLAT, Strategy
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import IntegerQuery
 
@@ -39,28 +40,35 @@ def cells_on(counts: ScoreCounts, grid: Grid) -> Cells:
     return cells
 
 
-def private_counts(cells: Cells, epsilon: Fraction, neighbours: Neighbours) -> IntegerQuery:
-    """Ask for every count with discrete Laplace noise.
+def private_counts(cells: Cells, epsilon: Fraction, neighbours: Neighbours, strategy: Strategy = FLAT) -> IntegerQuery:
+    """Ask for every integer of a strategy, by default every count, with discrete Laplace noise.
 
-    Replace-one takes one row out of a count and puts it into another: scale `2/epsilon`.
-    Add-remove-one touches one count: `1/epsilon`. Under label-only the scores are public, so only
-    the positives of each cell are asked for, of which one changes by 1: `1/epsilon`.
+    A row moves one integer of each level by 1. Replace-one takes one row out and puts another in: scale
+    `2 levels/epsilon`. Add-remove-one: `levels/epsilon`. Under label-only the scores are public, so only
+    the positives are asked for, which gain or lose one row: `levels/epsilon`.
     """
-    asked = cells[0] if neighbours == Neighbours.LABEL_ONLY else cells
-    scale = (2 if neighbours == Neighbours.REPLACE_ONE else 1) / epsilon
-    values = tuple(int(value) for value in asked.ravel())
+    scale = _rows_changed(neighbours) * strategy.levels(cells.shape[1]) / epsilon
+    values = _asked(cells, neighbours, strategy)
     return IntegerQuery(values=values, scales=(scale,) * len(values))
 
 
-def concentrated_counts(cells: Cells, rho: Fraction, neighbours: Neighbours) -> IntegerQuery:
-    """Ask for every count with discrete Gaussian noise, for the concentrated guarantee rho.
+def concentrated_counts(cells: Cells, rho: Fraction, neighbours: Neighbours, strategy: Strategy = FLAT) -> IntegerQuery:
+    """Ask for every integer of a strategy with discrete Gaussian noise, for the concentrated guarantee rho.
 
-    The squared differences add up to 2 under replace-one and to 1 otherwise:
+    The squared differences add up to at most `2 levels` under replace-one and to `levels` otherwise:
     `rho = differences / (2 scale^2)`, and the scale is rounded up to a fraction.
     """
     from confide.privacy.noise.reals import upper_sqrt
 
-    asked = cells[0] if neighbours == Neighbours.LABEL_ONLY else cells
-    scale = upper_sqrt((2 if neighbours == Neighbours.REPLACE_ONE else 1) / (2 * rho))
-    values = tuple(int(value) for value in asked.ravel())
+    scale = upper_sqrt(_rows_changed(neighbours) * strategy.levels(cells.shape[1]) / (2 * rho))
+    values = _asked(cells, neighbours, strategy)
     return IntegerQuery(values=values, scales=(scale,) * len(values), family="gaussian")
+
+
+def _rows_changed(neighbours: Neighbours) -> int:
+    return 2 if neighbours == Neighbours.REPLACE_ONE else 1
+
+
+def _asked(cells: Cells, neighbours: Neighbours, strategy: Strategy) -> tuple[int, ...]:
+    classes = cells[:1] if neighbours == Neighbours.LABEL_ONLY else cells
+    return tuple(strategy.measure(classes).ravel().tolist())

@@ -1,0 +1,105 @@
+"""Recalibrating a model from private counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import isotonic_regression, minimize
+
+from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.privacy.guarantee import Guarantee
+
+METHODS = ("isotonic", "logistic")
+SCHEMA = "confide.calibrator/1"
+
+_INSIDE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Calibrator:
+    """A rising function from scores to probabilities, by lines between points: everything in it may be published.
+
+    `calibrator(scores)` gives the probabilities; below the first point and above the last it is constant.
+    """
+
+    scores: FloatArray
+    probabilities: FloatArray
+    method: str
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        for name in ("scores", "probabilities"):
+            object.__setattr__(self, name, read_only(np.asarray(getattr(self, name), dtype=np.float64)))
+
+    def __call__(self, scores: ArrayLike) -> FloatArray:
+        """Probabilities for scores."""
+        given = np.asarray(scores, dtype=np.float64)
+        if not np.isfinite(given).all():
+            raise ParameterError("scores must be finite; remove or replace NaN and infinite scores first")
+        found: FloatArray = np.interp(given, self.scores, self.probabilities)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "schema": SCHEMA,
+            "method": self.method,
+            "scores": self.scores.tolist(),
+            "probabilities": self.probabilities.tolist(),
+            "guarantee": self.guarantee.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> Calibrator:
+        """Rebuild it; the guarantee is given, as plain data does not hold exact fractions."""
+        return cls(
+            scores=np.array(plain["scores"]),
+            probabilities=np.array(plain["probabilities"]),
+            method=plain["method"],
+            guarantee=guarantee,
+        )
+
+
+def fit_calibrator(counts: ScoreCounts, grid: Grid, guarantee: Guarantee, method: str = "isotonic") -> Calibrator:
+    """Fit a calibrator to counts on a grid."""
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    fit = _isotonic if method == "isotonic" else _logistic
+    scores, probabilities = fit(counts, grid)
+    return Calibrator(scores=scores, probabilities=probabilities, method=method, guarantee=guarantee)
+
+
+def _isotonic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """The share of positives in each cell that has rows, made to rise with the score."""
+    rows = (counts.positives + counts.negatives).astype(np.float64)
+    return counts.scores, isotonic_regression(counts.positives / rows, weights=rows).x
+
+
+def _logistic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """Log-odds as a line in those of the score, for probabilities, or in the score itself; the slope is not below 0."""
+    rows = (counts.positives + counts.negatives).astype(np.float64)
+
+    def feature(scores: FloatArray) -> FloatArray:
+        if not counts.probabilities:
+            return scores
+        inside = np.clip(scores, _INSIDE, 1.0 - _INSIDE)
+        odds: FloatArray = np.log(inside / (1.0 - inside))
+        return odds
+
+    x = feature(counts.scores)
+    centre, spread = np.average(x, weights=rows), max(float(np.std(x)), 1e-9)
+
+    def loss(line: FloatArray) -> float:
+        linear = line[0] + line[1] * (x - centre) / spread
+        return float(np.dot(rows, np.logaddexp(0.0, linear)) - np.dot(counts.positives, linear)) / float(rows.sum())
+
+    start = np.array([np.log(counts.prevalence / (1.0 - counts.prevalence)), 1.0])
+    line = minimize(loss, start, method="L-BFGS-B", bounds=[(-20.0, 20.0), (0.0, 50.0)]).x
+    at = np.union1d(grid.edges, grid.representatives)
+    return at, 1.0 / (1.0 + np.exp(-(line[0] + line[1] * (feature(at) - centre) / spread)))

@@ -1,0 +1,185 @@
+"""How noisy counts for curves are made: a grid, a strategy, a kind of noise; the papers' ways among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.intervals.private_counts import NoisyCells
+from confide.privacy.accounting import rho_for
+from confide.privacy.mechanisms.private_counts import cells_on, concentrated_counts, private_counts
+from confide.privacy.mechanisms.strategies import (
+    FLAT,
+    MOST_CELLS,
+    Strategy,
+    best_strategy,
+    predicted_error,
+    strategy_named,
+)
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.queries import IntegerQuery, Noise
+from confide.releases.grids import Automatic, GridSource, RecursiveMedians, find_grid, grid_share, grid_source
+from confide.releases.shapes import checked_shape
+from confide.releases.terms import Terms, known_mechanism
+
+FAMILIES = ("laplace", "gaussian")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A way of the papers: its grid, strategy and shape, and how it divides what is left of epsilon."""
+
+    grid: str
+    strategy: str
+    shape: str = "isotonic"
+    halved: bool = False
+    per_point: bool = False
+
+    def share(self, cells: int) -> Fraction:
+        """Half for each class where the papers divide it; one of `2K + 1` counts at each of K points."""
+        if self.per_point:
+            return Fraction(cells, 2 * cells + 1)
+        return Fraction(1, 2) if self.halved else Fraction(1)
+
+
+PUBLISHED: Mapping[str, Published] = MappingProxyType(
+    {
+        "laplace-per-point": Published(grid="uniform:10", strategy="per-point", per_point=True),
+        "fixed-space": Published(grid="uniform:512", strategy="haar", halved=True),
+        "recursive-medians": Published(grid="medians:10", strategy="haar", halved=True),
+    }
+)
+"""Stoddard, Chen & Machanavajjhala (2014), section 4.2, with Algorithm 4's scale corrected."""
+
+COUNTING_MECHANISMS = (*FAMILIES, *PUBLISHED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """Everything public that decides how counts are made."""
+
+    mechanism: str
+    grid: GridSource
+    strategy: str
+    shape: str
+    epsilon: Fraction
+    rho: Fraction | None
+    neighbours: Neighbours
+
+    @classmethod
+    def checked(
+        cls,
+        terms: Terms,
+        *,
+        mechanism: object = "auto",
+        grid: object = None,
+        strategy: str = "auto",
+        shape: object = None,
+    ) -> Counting:
+        """Check how counts are asked for."""
+        asked = known_mechanism(mechanism, COUNTING_MECHANISMS, "a curve")
+        published = PUBLISHED.get(asked or "")
+        if published is not None and strategy not in ("auto", published.strategy):
+            raise ParameterError(f"mechanism {asked!r} has the strategy {published.strategy!r}; leave strategy out")
+        if strategy != "auto":
+            strategy = strategy_named(strategy).name
+        source = grid_source(published.grid if published is not None and grid is None else grid)
+        if isinstance(source, Grid) and len(source) > MOST_CELLS:
+            raise ParameterError(f"a grid has at most {MOST_CELLS:,} cells; give a coarser one")
+        left = terms.epsilon * (1 - grid_share(source, terms.neighbours))
+        chosen = asked or ("gaussian" if terms.delta and _gaussian_is_better(source, left, terms) else "laplace")
+        return cls(
+            mechanism=chosen,
+            grid=source,
+            strategy=published.strategy if published is not None else strategy,
+            shape=checked_shape(shape or ("concave" if published is None else published.shape)),
+            epsilon=terms.epsilon,
+            rho=rho_for(left, terms.delta) if chosen == "gaussian" else None,
+            neighbours=terms.neighbours,
+        )
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is taken to be known: the grid, unless it was found privately."""
+        return ("grid of scores",) if isinstance(self.grid, Grid) else ()
+
+    @property
+    def left(self) -> Fraction:
+        """What is left of epsilon after the grid was found."""
+        return self.epsilon * (1 - grid_share(self.grid, self.neighbours))
+
+    def find_grid(self, counts: ScoreCounts, noise: Noise) -> Grid:
+        """The grid, which costs its share."""
+        return find_grid(self.grid, counts, self.epsilon, self.neighbours, noise)
+
+    def ask(self, counts: ScoreCounts, grid: Grid) -> IntegerQuery:
+        """The integers of the strategy, with their noise."""
+        cells, strategy = cells_on(counts, grid), self.chosen_strategy(len(grid))
+        if self.rho is not None:
+            return concentrated_counts(cells, self.rho, self.neighbours, strategy)
+        published = PUBLISHED.get(self.mechanism)
+        share = Fraction(1) if published is None else published.share(len(grid))
+        return private_counts(cells, self.left * share, self.neighbours, strategy)
+
+    def chosen_strategy(self, cells: int) -> Strategy:
+        """The strategy asked for, or the one with the least predicted error."""
+        if self.strategy != "auto":
+            return strategy_named(self.strategy)
+        return best_strategy(cells, gaussian=self.rho is not None)
+
+    def request(self, threshold: float | None) -> dict[str, Any]:
+        """What the noisy counts depend on, as plain data; a threshold matters as an edge of the grid."""
+        source = self.grid
+        if isinstance(source, Grid):
+            edges = (source if threshold is None else source.with_edge(threshold)).edges
+            return {"grid": [float(edge) for edge in edges], "strategy": self.strategy}
+        if isinstance(source, Automatic):
+            grid: Any = "auto"
+        elif isinstance(source, RecursiveMedians):
+            grid = f"medians:{source.levels}"
+        else:
+            grid = {"quantiles": source.cells, "among": [float(edge) for edge in source.candidates.edges]}
+        return {"grid": grid, "strategy": self.strategy, "threshold": threshold}
+
+
+def _gaussian_is_better(source: GridSource, epsilon: Fraction, terms: Terms) -> bool:
+    """Whether Gaussian noise promises less error than Laplace noise for a grid of this size (32 cells if unknown)."""
+    cells = len(source) if isinstance(source, Grid) else getattr(source, "cells", 32)
+    changed = 2.0 if terms.neighbours == Neighbours.REPLACE_ONE else 1.0
+    pure = predicted_error(best_strategy(cells), cells) * 2.0 * (changed / float(epsilon)) ** 2
+    strategy = best_strategy(cells, gaussian=True)
+    try:
+        rho = rho_for(epsilon, terms.delta)
+    except ParameterError:
+        return False
+    return predicted_error(strategy, cells, gaussian=True) * changed / (2.0 * float(rho)) < pure
+
+
+def rebuilt_cells(
+    integers: FloatArray,
+    *,
+    cells: int,
+    strategy: Strategy,
+    scale: float,
+    gaussian: bool,
+    rows: int | None,
+    cell_rows: FloatArray | None,
+) -> NoisyCells:
+    """Noisy counts from the integers of a strategy, one class after the other (under label-only one alone)."""
+    classes = integers.reshape(2 if cell_rows is None else 1, -1)
+    plain = NoisyCells(
+        cells=strategy.reconstruct(classes, cells),
+        scale=scale,
+        gaussian=gaussian,
+        rows=rows if cell_rows is None else None,
+        cell_rows=cell_rows,
+    )
+    if strategy == FLAT:
+        return plain
+    return replace(plain, integers=classes.shape[1], reconstruct=lambda drawn: strategy.reconstruct(drawn, cells))

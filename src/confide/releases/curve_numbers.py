@@ -1,0 +1,253 @@
+"""Numbers from noisy counts on a grid, each with two intervals, and the bins of a calibration curve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import FloatArray
+from confide.curves.reliability import ReliabilityBins
+from confide.grid import Grid
+from confide.intervals.interval import Interval
+from confide.intervals.private import binormal_spread
+from confide.intervals.private_counts import NoisyCells
+from confide.intervals.private_curves import Errors, ratio_intervals
+from confide.releases.average_precision import (
+    highest_average_precision,
+    lowest_average_precision,
+    middle_average_precision,
+)
+from confide.releases.release import PrivateIntervals
+from confide.releases.shapes import rising
+
+RISEN_DRAWS = 500
+"""How many plausible tables average precision is computed of: each takes time of its own."""
+
+MOST_BINS = 10
+"""Into how many bins of about equally many rows cells are put together for a calibration curve, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveNumbers:
+    """Values by name, and their intervals."""
+
+    values: Mapping[str, float]
+    intervals: Mapping[str, PrivateIntervals]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationBins:
+    """Bins, the ends of the share of positives in each for the sample and the population, and the bins' edges."""
+
+    bins: ReliabilityBins
+    ends: tuple[FloatArray, FloatArray]
+    edges: FloatArray
+
+
+def curve_numbers(
+    *,
+    agreed: FloatArray,
+    noise: FloatArray,
+    sampling: FloatArray,
+    table: FloatArray,
+    grid: Grid,
+    level: float,
+    generator: np.random.Generator,
+) -> CurveNumbers:
+    """Every number with its intervals.
+
+    Tables that are plausible are the noisy counts less draws of the noise, negative ones included:
+    cutting them at 0 would move every table the same way. (Average precision needs counts that are possible:
+    there the sums from the top are made to rise.) For the population sampling errors are taken off
+    too; that of AUC comes from its own formula, as few positives make it skewed.
+    """
+    plausible = agreed - noise
+    tables = {"sample": plausible, "population": plausible - sampling}
+    best = table[None]
+    low, high = np.clip(grid.edges[:-1], 0.0, 1.0), np.clip(grid.edges[1:], 0.0, 1.0)
+    middle = np.clip(grid.representatives, 0.0, 1.0)
+    values = {
+        "auc": min(float(_auc(best)[0]), 1.0),  # floats may pass it by a hair
+        "average_precision": float(middle_average_precision(best)[0]),
+        "brier": min(float(_brier(best, 1.0 - middle, middle)[0]), 1.0),
+        "observed_expected": float(_observed_expected(best, middle)[0]),
+        "prevalence": min(float(_prevalence(best)[0]), 1.0),
+        "rows": float(table.sum()),
+    }
+    drawn = {
+        "brier": {
+            name: (_brier(each, 1.0 - high, low), _brier(each, 1.0 - low, high)) for name, each in tables.items()
+        },
+        "observed_expected": {
+            name: (_observed_expected(each, high), _observed_expected(each, low)) for name, each in tables.items()
+        },
+        "rows": {name: (plausible.sum(axis=(1, 2)),) * 2 for name in tables},
+        "auc": _auc_draws(agreed, plausible, table, generator),
+        "average_precision": {name: _average_precisions(each[:RISEN_DRAWS]) for name, each in tables.items()},
+    }
+    possible = {"observed_expected": np.inf, "rows": np.inf}
+    intervals = {name: _intervals(ends, values[name], possible.get(name, 1.0), level) for name, ends in drawn.items()}
+    intervals["prevalence"] = _prevalence_intervals(agreed, noise, sampling, table, level)
+    return CurveNumbers(values=values, intervals=intervals)
+
+
+def _prevalence_intervals(
+    agreed: FloatArray, noise: FloatArray, sampling: FloatArray, table: FloatArray, level: float
+) -> PrivateIntervals:
+    """The positives' share as a ratio of noisy numbers: without noise it would be Wilson's interval."""
+
+    def sizes(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return counts[..., 0, :].sum(axis=-1)[..., None], counts.sum(axis=(-2, -1))[..., None]
+
+    guess, rows = _prevalence(table[None]), table.sum()
+    found = [
+        ratio_intervals(
+            *sizes(agreed),
+            Errors(*sizes(noise)),
+            guess,
+            level,
+            highest=np.ones(1),
+            sampling=more,
+            linear=rows,
+            square=rows,
+        )
+        for more in (None, Errors(*sizes(sampling)))
+    ]
+    names = ("noise alone, ratio", "noise and sampling, ratio")
+    sample, population = (
+        Interval(lower=float(ends[0, 0]), upper=float(ends[1, 0]), level=level, method=name)
+        for ends, name in zip(found, names, strict=True)
+    )
+    return PrivateIntervals.nested(sample, population)
+
+
+def rows_intervals(noisy: NoisyCells, level: float) -> PrivateIntervals:
+    """Where the number of rows lies; a population has none, so both intervals are the same."""
+    drawn = (noisy.agreed() - noisy.noise(np.random.default_rng(0))).sum(axis=(1, 2))
+    value = max(float(noisy.agreed().sum()), 0.0)
+    return _intervals({"sample": (drawn, drawn), "population": (drawn, drawn)}, value, np.inf, level)
+
+
+def calibration_bins(
+    *, agreed: FloatArray, noise: FloatArray, sampling: FloatArray, table: FloatArray, grid: Grid, level: float
+) -> CalibrationBins:
+    """The share of positives in up to ten bins, with ends that hold for all bins at once.
+
+    Cells are put together until a bin has a tenth of the rows. Where in its bin a score lies is not
+    known: the mean score is that of the cells' middles.
+    """
+    starts = _bin_starts(table)
+
+    def binned(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        sums = np.add.reduceat(counts, starts, axis=-1)
+        return sums[..., 0, :], sums.sum(axis=-2)
+
+    (positives, rows), (top, bottom) = binned(table), binned(agreed)
+    guess = positives / rows
+    errors, drawn = Errors(*binned(noise)), Errors(*binned(sampling))
+    ends = [
+        ratio_intervals(
+            top, bottom, errors, guess, level, highest=np.ones(guess.size), sampling=more, linear=rows, square=rows
+        )
+        for more in (None, drawn)
+    ]
+    mean = np.add.reduceat(table.sum(axis=0) * grid.representatives, starts) / rows
+    edges = np.append(grid.edges[starts], grid.edges[-1])
+    nested = np.stack((np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])))
+    return CalibrationBins(bins=ReliabilityBins(rows, mean, guess), ends=(ends[0], nested), edges=edges)
+
+
+def _bin_starts(table: FloatArray) -> NDArray[np.int64]:
+    """The first cell of each bin: bins have a tenth of all rows at least, and each has some."""
+    rows = table.sum(axis=0)
+    enough = rows.sum() / MOST_BINS
+    starts, held = [0], 0.0
+    for cell, here in enumerate(rows):
+        if held >= enough:
+            starts.append(cell)
+            held = 0.0
+        held += here
+    if len(starts) > 1 and held < enough / 2.0:
+        starts.pop()
+    return np.array(starts, dtype=np.int64)
+
+
+def _auc_draws(
+    agreed: FloatArray, plausible: FloatArray, table: FloatArray, generator: np.random.Generator
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Plausible AUCs of the sample and the population; the order within a cell is anybody's guess."""
+    tied = max(_tied(table), _tied(agreed)) / 2.0
+    sample = _auc(plausible)
+    sizes = np.maximum(plausible.sum(axis=2), 1.0)
+    inside = np.clip(np.nan_to_num(sample, nan=0.5), 1e-6, 1.0 - 1e-6)
+    deviation = binormal_spread(inside, sizes[:, 0], sizes[:, 1]) / (inside * (1.0 - inside))
+    logit = np.log(inside / (1.0 - inside)) + deviation * generator.standard_normal(inside.size)
+    population = 1.0 / (1.0 + np.exp(-np.clip(logit, -700.0, 700.0)))
+    unknown = np.isnan(sample)
+    population = np.where(unknown, np.nan, population)
+    return {"sample": (sample - tied, sample + tied), "population": (population - tied, population + tied)}
+
+
+def _average_precisions(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The lowest and the highest average precision of each table: the order within a cell is anybody's guess."""
+    possible = np.array([rising(table) for table in tables])
+    return lowest_average_precision(possible), highest_average_precision(possible)
+
+
+def _auc(tables: FloatArray) -> FloatArray:
+    """AUC of many tables, ties in a cell counting half; NaN where a class has no rows."""
+    positives, negatives = tables[:, 0], tables[:, 1]
+    below = np.cumsum(negatives, axis=1) - negatives / 2.0
+    pairs = positives.sum(axis=1) * negatives.sum(axis=1)
+    known = (positives.sum(axis=1) > 0.0) & (negatives.sum(axis=1) > 0.0)
+    wins = (positives * below).sum(axis=1)
+    return _ratio(wins, pairs, known)
+
+
+def _tied(table: FloatArray) -> float:
+    """The share of pairs within one cell."""
+    pairs = float(table[0].sum() * table[1].sum())
+    return min(max(float((table[0] * table[1]).sum()) / pairs, 0.0), 1.0) if pairs > 0.0 else 1.0
+
+
+def _brier(tables: FloatArray, missed: FloatArray, alarmed: FloatArray) -> FloatArray:
+    """The mean squared error, with the error of a positive and of a negative in each cell given."""
+    total = tables.sum(axis=(1, 2))
+    squares = tables[:, 0] @ missed**2 + tables[:, 1] @ alarmed**2
+    return _ratio(squares, total, total > 0.0)
+
+
+def _observed_expected(tables: FloatArray, scores: FloatArray) -> FloatArray:
+    expected = tables.sum(axis=1) @ scores
+    positives = tables[:, 0].sum(axis=1)
+    return _ratio(positives, expected, expected > 0.0)
+
+
+def _prevalence(tables: FloatArray) -> FloatArray:
+    total = tables.sum(axis=(1, 2))
+    return _ratio(tables[:, 0].sum(axis=1), total, total > 0.0)
+
+
+def _ratio(top: FloatArray, bottom: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
+    """Ratios, NaN where they are not known."""
+    with np.errstate(over="ignore"):  # scores that are all next to 0
+        found: FloatArray = np.divide(top, bottom, out=np.full(top.size, np.nan), where=known)
+    return found
+
+
+def _intervals(
+    drawn: Mapping[str, tuple[FloatArray, FloatArray]], value: float, most: float, level: float
+) -> PrivateIntervals:
+    """Quantiles of what is plausible; a number that does not exist could be any; the value is always inside."""
+    tail = (1.0 - level) / 2.0
+    names = {"sample": "noise alone, plausible counts", "population": "noise and sampling, plausible counts"}
+    found = {}
+    for name, (low, high) in drawn.items():
+        bottom, top = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), most, high)
+        lower = float(np.clip(np.quantile(bottom, tail, method="lower"), 0.0, most))
+        upper = float(np.clip(np.quantile(top, 1.0 - tail, method="higher"), 0.0, most))
+        found[name] = Interval(lower=min(lower, value), upper=max(upper, value), level=level, method=names[name])
+    return PrivateIntervals.nested(found["sample"], found["population"])

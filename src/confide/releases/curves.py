@@ -1,0 +1,179 @@
+"""Whole curves that may be published: one table of noisy counts answers ROC, PR, every threshold and calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.releases.confusion import CONFUSION_METRICS, checked_threshold
+from confide.releases.counting import COUNTING_MECHANISMS, Counting
+from confide.releases.curve_numbers import rows_intervals
+from confide.releases.curve_set import CURVE_METRICS, CurvesRelease, curves_of, noisy_counts
+from confide.releases.grids import check_threshold
+from confide.releases.operating import Target
+from confide.releases.release import PreparedRelease, Release
+from confide.releases.symmetric import SYMMETRIC, prepare_symmetric
+from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+
+MECHANISMS = (*COUNTING_MECHANISMS, SYMMETRIC)
+
+CURVE_ANSWERS = (*CURVE_METRICS, *CONFUSION_METRICS)
+"""What one table of noisy counts answers; a chosen threshold as well, where a target is given."""
+
+
+def release_curves(
+    counts: ScoreCounts,
+    *,
+    epsilon: object,
+    grid: Grid | str | None = None,
+    strategy: str = "auto",
+    mechanism: str = "auto",
+    shape: str | None = None,
+    threshold: float | None = None,
+    **terms: Any,
+) -> CurvesRelease:
+    """Release positives and negatives on a grid, once, and all that follows from them.
+
+    Parameters
+    ----------
+    grid
+        Public cells: a `Grid`, or "arcsine:32", "uniform:32", "uniform:32:-4:4", "logit:64"; or "quantiles:16",
+        which finds cells with equally many rows for a fifth of epsilon. By default cells on [0, 1], as
+        many as the number of rows and epsilon make worthwhile, for scores that are probabilities.
+    strategy
+        "flat", "tree" (or "tree:8"), "haar", or "auto": the one with the least predicted error for so many cells.
+    mechanism
+        "laplace" (pure epsilon) or "gaussian" (with `delta`); or a way of the papers, for comparison:
+        "laplace-per-point", "fixed-space", "recursive-medians".
+    shape
+        "concave" (a proper ROC curve, the default), "isotonic", "counts" (only none below 0), "binormal"
+        or "roc-glm". It costs nothing.
+    threshold
+        Becomes an edge of the grid, so that the confusion matrix there is not between two cells.
+
+    Other terms as for `release_auc`. Nothing is charged to any ledger: `confide.Ledger` does that.
+
+    >>> counts = ScoreCounts.from_arrays([0, 1] * 500, np.linspace(0, 1, 1000))
+    >>> curves = release_curves(counts, epsilon=1, grid="uniform:16", neighbours="add-remove-one")
+    >>> curves.strategy, len(curves.grid), curves.roc.true_positive_rate[-1].item()
+    ('flat', 16, 1.0)
+    """
+    if mechanism == SYMMETRIC:
+        raise ParameterError(f"{SYMMETRIC} draws one curve from a private AUC; use release_symmetric_roc")
+    chosen = Terms.checked(epsilon=epsilon, **{name: value for name, value in terms.items() if name != "noise"})
+    prepared = prepare_curves(
+        counts,
+        epsilon=epsilon,
+        grid=grid,
+        strategy=strategy,
+        mechanism=mechanism,
+        shape=shape,
+        threshold=threshold,
+        **terms,
+    )
+    (raw,) = prepared.draw()
+    return curves_of(raw, level=chosen.level, shape=shape)
+
+
+def prepare_curves(
+    counts: ScoreCounts,
+    *,
+    mechanism: str = "auto",
+    grid: Grid | str | None = None,
+    strategy: str = "auto",
+    shape: str | None = None,
+    threshold: float | None = None,
+    target: Target | None = None,
+    metrics: Sequence[str] | None = None,
+    noise: Noise = SYSTEM_NOISE,
+    **given: Any,
+) -> PreparedRelease:
+    """Check a request for curves and say its price.
+
+    What is drawn, and stored, is the table of noisy integers. Curves, other shapes, levels, targets and
+    measures at edges all follow from it: asking for them is the same request, and costs nothing more.
+    """
+    terms = Terms.checked(**given)
+    if known_mechanism(mechanism, MECHANISMS, "a curve") == SYMMETRIC:
+        _only_roc(metrics or ("roc",), grid=grid, strategy=strategy, shape=shape, threshold=threshold, target=target)
+        return prepare_symmetric(counts, terms, noise)
+    cut = None if threshold is None else checked_threshold(threshold)
+    counting = Counting.checked(terms, mechanism=mechanism, grid=grid, strategy=strategy, shape=shape)
+    if cut is not None:
+        check_threshold(cut, counting.grid, terms.neighbours)
+    checked_counts(counts)
+    rows = public_rows(counts) if terms.rows_are_public else None
+    guarantee = terms.guarantee(
+        needs_delta=counting.rho is not None,
+        public=counting.public,
+        rho=counting.rho if counting.left == counting.epsilon else None,
+    )
+    options = counting.request(cut)
+
+    def draw() -> tuple[Release, ...]:
+        found = counting.find_grid(counts, noise)
+        edges = found if cut is None else found.with_edge(cut)
+        query = counting.ask(counts, edges)
+        drawn = query.draw(noise)
+        public: dict[str, Any] = {
+            "grid": [float(edge) for edge in edges.edges],
+            "strategy": counting.chosen_strategy(len(edges)).name,
+            "shape": counting.shape,
+            "noise": query.family,
+            "scale": float(query.scales[0]),
+            "rows": rows,
+            "cell_rows": cell_rows(counts, edges) if terms.neighbours == Neighbours.LABEL_ONLY else None,
+        }
+        noisy = noisy_counts(drawn, public)
+        return (
+            Release(
+                metric="counts",
+                value=max(float(noisy.agreed().sum()), 0.0),
+                intervals=rows_intervals(noisy, terms.level),
+                guarantee=guarantee,
+                mechanism=counting.mechanism,
+                parts={"noisy_integers": list(drawn)},
+                options=public,
+            ),
+        )
+
+    def derive(raw: Release) -> tuple[Release, ...]:
+        return curves_of(raw, level=terms.level, shape=counting.shape).releases(threshold=cut, target=target)
+
+    request = {
+        name: value for name, value in terms.request("curves", counting.mechanism, **options).items() if name != "level"
+    }
+    return PreparedRelease(
+        guarantee=guarantee,
+        request=request,
+        counts=counts,
+        draw=draw,
+        asked=tuple(CURVE_METRICS if metrics is None else metrics),
+        derive=derive,
+    )
+
+
+def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:
+    """The rows of each cell, where scores are public."""
+    rows = np.zeros(len(grid), dtype=np.int64)
+    np.add.at(rows, grid.cells(counts.scores), counts.positives + counts.negatives)
+    found: list[int] = rows.tolist()
+    return found
+
+
+def _only_roc(metrics: Sequence[str], **given: Any) -> None:
+    """Refuse what a curve drawn from one number cannot answer."""
+    others = [name for name in metrics if name != "roc"]
+    said = [name for name, value in given.items() if value not in (None, "auto")]
+    if others or said:
+        raise ParameterError(
+            f"{SYMMETRIC} draws the ROC curve from a private AUC and nothing else; "
+            f"leave out {', '.join([*others, *said])}, or use mechanism auto"
+        )

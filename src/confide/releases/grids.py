@@ -1,0 +1,186 @@
+"""Where the cells of private counts come from: a public grid, a private number of rows, or private quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.privacy.mechanisms.class_sizes import number_of_rows
+from confide.privacy.mechanisms.private_counts import cells_on
+from confide.privacy.mechanisms.recursive_medians import exponential_medians, smooth_medians
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.queries import Noise
+
+CANDIDATES = 1024
+"""How many cells the public grid has among whose edges private quantiles are chosen."""
+
+_CANDIDATES = Grid.arcsine(CANDIDATES)
+
+FEWEST, MOST = 22, 1024
+"""How many cells a grid has at least and at most where nobody asked for a number."""
+
+ROWS_SHARE = Fraction(1, 20)
+QUANTILES_SHARE = Fraction(1, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """As many cells as the number of rows and epsilon make worthwhile, for scores that are probabilities.
+
+    Where the number of rows is private, a twentieth of epsilon is spent on a noisy one. Where scores are
+    public, cells have equally many rows.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateQuantiles:
+    """Cells with about equally many rows, found by the exponential mechanism among the edges of a public grid.
+
+    The number of cells is a power of two. A fifth of epsilon is spent on them; nothing where scores are public.
+    """
+
+    cells: int
+    candidates: Grid = _CANDIDATES
+
+    def __post_init__(self) -> None:
+        if self.cells < 2 or self.cells & (self.cells - 1) or self.cells > CANDIDATES:
+            raise ParameterError(f"private quantiles make 2, 4, 8, ... up to {CANDIDATES} cells; got {self.cells}")
+
+    @property
+    def levels(self) -> int:
+        """How often ranges are halved."""
+        return self.cells.bit_length() - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveMedians:
+    """Thresholds by noisy medians of [0, 1], halved `levels` times (Stoddard et al. 2014), for a fifth of epsilon."""
+
+    levels: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.levels <= 11:
+            raise ParameterError(f"recursive medians take 1 to 11 levels; got {self.levels}")
+
+
+GridSource: TypeAlias = Grid | Automatic | PrivateQuantiles | RecursiveMedians
+
+
+def grid_source(given: object) -> GridSource:
+    """Read a grid, or how to find one: `arcsine:32`, ..., `quantiles:16`, `quantiles:16:-4:4` or `medians:10`.
+
+    >>> grid_source("quantiles:16").cells
+    16
+    """
+    if given is None or given == "auto":
+        return Automatic()
+    if isinstance(given, Grid | Automatic | PrivateQuantiles | RecursiveMedians):
+        return given
+    if not isinstance(given, str):
+        raise ParameterError(f"grid must be a Grid or its name, for example 'arcsine:32'; got {type(given).__name__}")
+    kind, _, rest = given.partition(":")
+    try:
+        if kind == "medians":
+            return RecursiveMedians(int(rest))
+        if kind == "quantiles":
+            cells, *ends = rest.split(":")
+            low, high = (float(end) for end in ends or ("0", "1"))
+            return PrivateQuantiles(int(cells), Grid.uniform(CANDIDATES, low, high) if ends else _CANDIDATES)
+    except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"grid must look like quantiles:16, quantiles:16:-4:4 or medians:10; got {given!r}"
+        ) from None
+    return Grid.named(given)
+
+
+def grid_share(source: GridSource, neighbours: Neighbours) -> Fraction:
+    """The share of epsilon that finding the grid costs."""
+    if isinstance(source, Grid) or neighbours == Neighbours.LABEL_ONLY:
+        return Fraction(0)
+    if isinstance(source, Automatic):
+        return ROWS_SHARE if neighbours == Neighbours.ADD_REMOVE_ONE else Fraction(0)
+    return QUANTILES_SHARE
+
+
+def check_threshold(threshold: float, source: GridSource, neighbours: Neighbours) -> None:
+    """Refuse a threshold that no edge can be put at; where scores are public the grid follows them."""
+    if neighbours == Neighbours.LABEL_ONLY and not isinstance(source, Grid):
+        return
+    if isinstance(source, Grid | PrivateQuantiles):
+        edges = (source if isinstance(source, Grid) else source.candidates).edges
+        low, high = float(edges[0]), float(edges[-1])
+    else:
+        low, high = 0.0, 1.0
+    if not low < threshold < high:
+        raise ParameterError(
+            f"the threshold must lie inside the grid, between {low:g} and {high:g}; got {threshold:g}: "
+            "give another, or a grid that reaches further"
+        )
+
+
+def find_grid(source: GridSource, counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours, noise: Noise) -> Grid:
+    """The grid; `epsilon` is that of the whole release, of which `grid_share` is spent here."""
+    if isinstance(source, Grid):
+        return source
+    spent = epsilon * grid_share(source, neighbours)
+    if neighbours == Neighbours.LABEL_ONLY:
+        return _public_quantiles(source, counts, epsilon)
+    if isinstance(source, Automatic):
+        rows = number_of_rows(counts, spent).draw(noise)[0] if spent else _rows(counts)
+        return Grid.arcsine(worthwhile_cells(rows, epsilon - spent, neighbours))
+    if isinstance(source, PrivateQuantiles):
+        return _private_quantiles(source, counts, spent, neighbours, noise)
+    scores = np.repeat(counts.scores, counts.positives + counts.negatives)
+    thresholds = smooth_medians(scores, levels=source.levels, epsilon=spent, neighbours=neighbours, noise=noise)
+    return Grid(np.array([0.0, *thresholds, 1.0]))
+
+
+def worthwhile_cells(rows: int, epsilon: Fraction, neighbours: Neighbours) -> int:
+    """How many cells balance the error of lines between points, `1/K^2`, with noise, `sqrt(K) / (epsilon N)`.
+
+    Half as many again: it costs curves little, and leaves the order within cells less open.
+
+    >>> worthwhile_cells(2_000, Fraction(1), Neighbours.ADD_REMOVE_ONE)
+    34
+    """
+    halved = 2 if neighbours == Neighbours.REPLACE_ONE else 1
+    found = round(float(1.5 * (1.2 * float(epsilon) / halved * max(rows, 1)) ** 0.4))
+    return min(max(found, FEWEST), MOST)
+
+
+def _rows(counts: ScoreCounts) -> int:
+    return int(counts.total_positives + counts.total_negatives)
+
+
+def _public_quantiles(source: GridSource, counts: ScoreCounts, epsilon: Fraction) -> Grid:
+    """Cells with equally many rows, where scores are public."""
+    if isinstance(source, PrivateQuantiles):
+        cells = source.cells
+    elif isinstance(source, RecursiveMedians):
+        cells = 2**source.levels
+    else:
+        cells = worthwhile_cells(_rows(counts), epsilon, Neighbours.LABEL_ONLY)
+    scores = np.repeat(counts.scores, counts.positives + counts.negatives)
+    if len(counts) < 2:
+        return Grid(np.array([scores[0], np.nextafter(scores[0], np.inf)]))
+    edges = Grid.quantiles(scores, min(cells, scores.size)).edges
+    return Grid(np.append(edges[:-1], np.nextafter(edges[-1], np.inf)))  # so that the highest score can be a threshold
+
+
+def _private_quantiles(
+    source: PrivateQuantiles, counts: ScoreCounts, spent: Fraction, neighbours: Neighbours, noise: Noise
+) -> Grid:
+    cells = cells_on(counts, source.candidates).sum(axis=0)
+    thresholds = exponential_medians(
+        cells, source.candidates, levels=source.levels, epsilon=spent, neighbours=neighbours, noise=noise
+    )
+    ends = source.candidates.edges[[0, -1]]
+    return Grid(np.array([ends[0], *thresholds, ends[1]]))

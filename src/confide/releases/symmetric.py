@@ -1,0 +1,84 @@
+"""The ROC curve of two normal distributions with equal spread, drawn from a private AUC alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.releases.auc import prepare_auc
+from confide.releases.release import PreparedRelease, Release, ReleasedCurve
+from confide.releases.terms import Terms
+
+SYMMETRIC = "symmetric-binormal"
+POINTS = 201
+
+
+def release_symmetric_roc(counts: ScoreCounts, *, epsilon: object, **terms: Any) -> Release:
+    """Release AUC, and draw the ROC curve `TPR = Phi(a + Phi^-1(FPR))` with `a = sqrt(2) Phi^-1(AUC)`.
+
+    One number decides the curve, so it has the least noise of all; but its shape is an assumption, and its
+    bands, the curves of the AUC intervals' ends, hold only as far as that is true. Terms as for `release_auc`.
+    """
+    chosen = {name: value for name, value in terms.items() if name != "noise"}
+    noise = terms.get("noise", SYSTEM_NOISE)
+    return prepare_symmetric(counts, Terms.checked(epsilon=epsilon, **chosen), noise).draw()[0]
+
+
+def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRelease:
+    """Check the request and say its price: that of the AUC."""
+    area = prepare_auc(
+        counts,
+        noise=noise,
+        epsilon=terms.promised[0],
+        delta=terms.promised[1],
+        neighbours=terms.neighbours,
+        unit=terms.unit,
+        rows_per_person=terms.rows_per_person,
+        level=terms.level,
+        prevalence_guess=terms.prevalence_guess,
+    )
+
+    def draw() -> tuple[Release, ...]:
+        (drawn,) = area.draw()
+        return (_roc(drawn),)
+
+    request = {**area.request, "metric": "roc", "mechanism": SYMMETRIC, "area": area.request["mechanism"]}
+    return PreparedRelease(guarantee=area.guarantee, request=request, counts=counts, draw=draw, asked=("roc",))
+
+
+def symmetric_recall(area: float, alarm: FloatArray) -> FloatArray:
+    """True-positive rates at false-positive rates of the symmetric binormal curve with an area.
+
+    >>> symmetric_recall(0.76, np.array([0.5])).round(3)  # a = 1, nearly: Phi(1)
+    array([0.841])
+    """
+    inside = min(max(area, 1e-9), 1.0 - 1e-9)
+    recall: FloatArray = ndtr(np.sqrt(2.0) * ndtri(inside) + ndtri(alarm))
+    return recall
+
+
+def _roc(area: Release) -> Release:
+    alarm = np.sin(np.pi / 2.0 * np.linspace(0.0, 1.0, POINTS)) ** 2
+    bands = {
+        name: {
+            "false_positive_rate": alarm,
+            "lower": symmetric_recall(interval.lower, alarm),
+            "upper": symmetric_recall(interval.upper, alarm),
+        }
+        for name, interval in (("sample", area.intervals.sample), ("population", area.intervals.population))
+    }
+    points = {"false_positive_rate": alarm, "true_positive_rate": symmetric_recall(area.value, alarm)}
+    return Release(
+        metric="roc",
+        value=area.value,
+        intervals=area.intervals,
+        guarantee=area.guarantee,
+        mechanism=SYMMETRIC,
+        parts=area.parts,
+        options={"area": area.mechanism, "assumed": "normal scores with equal spread in both classes"},
+        curve=ReleasedCurve.of(points=points, bands=bands),
+    )
