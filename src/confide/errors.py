@@ -23,7 +23,7 @@ or any other value read from the data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 
@@ -42,6 +42,16 @@ class UsageError(ConfideError, ValueError):
 
 class ParameterError(UsageError):
     """A parameter breaks its rule."""
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """A question that names what was perhaps meant, to be put into a message; empty if nothing is near.
+
+    >>> did_you_mean("recal", ["recall", "precision"])
+    "Did you mean 'recall'? "
+    """
+    close = get_close_matches(str(name), list(known), n=1)
+    return f"Did you mean {close[0]!r}? " if close else ""
 
 
 class ColumnError(UsageError):

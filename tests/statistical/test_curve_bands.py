@@ -25,6 +25,7 @@ from tests.noises import RELATIONS, seeded
 ERROR = 1e-4
 SEPARATION = 1.5
 THRESHOLD = 0.35
+PREVALENCE = 0.3
 
 
 def fewest(times: int, coverage: float) -> int:
@@ -155,9 +156,25 @@ def holds_calibration(curves: CurvesRelease, counts: ScoreCounts) -> bool:
     return bool(((share >= low[some] - 1e-9) & (share <= high[some] + 1e-9)).all())
 
 
+def holds_population_roc(curves: CurvesRelease, counts: ScoreCounts) -> bool:
+    x = np.linspace(0.0, 1.0, 501)
+    return band_holds(curves.bands["roc"].population, x, norm.cdf(SEPARATION + norm.ppf(x)))
+
+
+def holds_population_pr(curves: CurvesRelease, counts: ScoreCounts) -> bool:
+    alarm = np.linspace(0.0, 1.0, 501)[1:]
+    recall = norm.cdf(SEPARATION + norm.ppf(alarm))
+    precision = PREVALENCE * recall / (PREVALENCE * recall + (1.0 - PREVALENCE) * alarm)
+    return band_holds(curves.bands["pr"].population, recall, precision)
+
+
 HELD: dict[str, Callable[[CurvesRelease, ScoreCounts], bool]] = {
     "roc band": holds_roc,
     "pr band": holds_pr,
+    "population's roc band": holds_population_roc,
+    "population's pr band": holds_population_pr,
+    "population's auc": lambda curves, _: norm.cdf(SEPARATION / 2**0.5) in curves.intervals["auc"].population,
+    "population's prevalence": lambda curves, _: PREVALENCE in curves.intervals["prevalence"].population,
     "auc": holds_number("auc", confide.auc_score),
     "average precision": holds_number("average_precision", confide.average_precision_score),
     "brier": holds_number("brier", confide.brier_score),
@@ -176,7 +193,7 @@ def test_whole_curves_and_numbers_are_held(relation: str, rows: int, epsilon: fl
     times, rng = 80, np.random.default_rng(5)
     held = dict.fromkeys(HELD, 0)
     for draw in range(times):
-        counts = drawn_rows(rng, rows, 0.3)
+        counts = drawn_rows(rng, rows, PREVALENCE)
         curves = release_curves(
             counts, epsilon=epsilon, neighbours=relation, level=0.9, threshold=THRESHOLD, noise=seeded(draw)
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,7 @@ from confide.audit.events import choose_event
 from confide.audit.subject import Pair, Subject
 from confide.audit.targets import targets
 from confide.audit.twins import twins
-from confide.errors import ParameterError
+from confide.errors import ParameterError, did_you_mean
 from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.neighbours import Neighbours
 
@@ -92,8 +91,7 @@ def subjects(names: Sequence[str] = (), *, epsilon: object = 1, broken: bool = F
     known = sorted({name for subject in every for name in _names(subject)})
     for name in names:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
+            hint = did_you_mean(name, known)
             raise ParameterError(f"no mechanism {name!r}. {hint}These can be audited: {', '.join(known)}")
     chosen = tuple(subject for subject in every if not names or set(names) & _names(subject))
     return (*chosen, *twins(claimed)) if broken else chosen

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from confide.counts import ScoreCounts
 from confide.curves.reliability import check_probabilities
-from confide.errors import ParameterError
+from confide.errors import ParameterError, did_you_mean
 from confide.metrics import calibration, precision_recall, ranking
 from confide.metrics.threshold import MEASURES, confusion_matrix, youden_threshold
 
@@ -192,9 +191,7 @@ def get_metric(name: str) -> Metric:
     """Look a metric up by name."""
     if name in METRICS:
         return METRICS[name]
-    close = get_close_matches(name, METRICS, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "confide.metric_names() lists them"
-    raise ParameterError(f"no metric is called {name!r}; {hint}")
+    raise ParameterError(f"no metric is called {name!r}. {did_you_mean(name, METRICS)}confide.metric_names() lists all")
 
 
 def metric_names() -> tuple[str, ...]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, Literal
 
-from confide.errors import ParameterError
+from confide.errors import ParameterError, did_you_mean
 from confide.privacy.neighbours import Neighbours
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.guesses import USUAL_AUC, Guess, guess, planned_measure
@@ -251,8 +250,7 @@ def _checked_metric(metric: str) -> str:
             "or try release_curves on public data of the same size"
         )
     if metric not in PLANNED:
-        close = get_close_matches(str(metric), PLANNED, n=1)
-        hint = f"Did you mean {close[0]!r}? " if close else ""
+        hint = did_you_mean(metric, PLANNED)
         raise ParameterError(f"unknown metric {metric!r}. {hint}These can be planned: {', '.join(PLANNED)}")
     return metric
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 from confide.counts import ScoreCounts
-from confide.errors import ParameterError
+from confide.errors import ParameterError, did_you_mean
 from confide.grid import Grid
 from confide.privacy.accounting import split_evenly
 from confide.privacy.guarantee import checked_delta, checked_epsilon
@@ -173,7 +172,6 @@ def _checked(given: object) -> list[str]:
         raise ParameterError(f"name at least one metric: {', '.join(RELEASE_METRICS)}")
     for name in metrics:
         if name not in RELEASE_METRICS:
-            close = get_close_matches(str(name), RELEASE_METRICS, n=1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
+            hint = did_you_mean(name, RELEASE_METRICS)
             raise ParameterError(f"unknown metric {name!r}. {hint}These can be released: {', '.join(RELEASE_METRICS)}")
     return list(dict.fromkeys(metrics))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
 from confide.counts import ScoreCounts
-from confide.errors import DataError, ParameterError
+from confide.errors import DataError, ParameterError, did_you_mean
 from confide.intervals.interval import check_level
 from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon
 from confide.privacy.mechanisms.class_sizes import counted_rows
@@ -54,8 +53,7 @@ class Terms:
     ) -> Terms:
         """Check every term."""
         for name in unknown:
-            close = get_close_matches(name, _TERMS, n=1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
+            hint = did_you_mean(name, _TERMS)
             raise ParameterError(f"there is no term {name!r}. {hint}The terms are {', '.join(_TERMS)}")
         steps = _checked_steps(rows_per_person, unit)
         whole, chance = checked_epsilon(epsilon), checked_delta(delta)
@@ -146,8 +144,7 @@ def known_mechanism(mechanism: object, known: Sequence[str], metric: str) -> str
     if mechanism == "auto":
         return None
     if mechanism not in known:
-        close = get_close_matches(str(mechanism), known, n=1)
-        hint = f"Did you mean {close[0]!r}? " if close else ""
+        hint = did_you_mean(mechanism, known)
         raise ParameterError(
             f"{metric} has no mechanism {mechanism!r}. {hint}Choose auto or one of: {', '.join(known)}"
         )
