@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -235,6 +236,41 @@ def test_bad_requests_are_refused_before_noise_is_drawn(wrong: dict[str, Any], s
 
     with pytest.raises(ParameterError, match=says):
         release_curves(COUNTS, **{"epsilon": 1, "noise": FORBIDDEN, **wrong})
+
+
+def test_the_default_follows_what_is_public_alone() -> None:
+    sizes = {}
+    for rows in (100, 2_000, 50_000):
+        counts = drawn_rows(rows)
+        sizes[rows] = {
+            relation: len(release_curves(counts, epsilon=1, neighbours=relation, noise=SILENT).grid)
+            for relation in RELATIONS
+        }
+    assert sizes[100] == dict.fromkeys(RELATIONS, 12)
+    assert sizes[2_000]["replace-one"] == 26
+    assert sizes[2_000]["add-remove-one"] == sizes[2_000]["label-only"] - 1 == 33  # a twentieth goes to the rows
+    assert sizes[50_000]["add-remove-one"] == 120
+
+
+@pytest.mark.parametrize(
+    ("options", "strategy"),
+    [
+        ({"grid": "uniform:32"}, "flat"),
+        ({"grid": "uniform:64"}, "tree:8"),
+        ({"grid": "uniform:64", "mechanism": "gaussian", "delta": "1e-6"}, "haar"),
+        ({"grid": "uniform:64", "strategy": "tree"}, "tree:16"),
+    ],
+    ids=str,
+)
+def test_the_strategy_is_the_one_that_promises_least_error(options: dict[str, Any], strategy: str) -> None:
+    assert released(**options).strategy == strategy
+
+
+@pytest.mark.parametrize(("delta", "mechanism"), [("0", "laplace"), ("1e-6", "laplace"), ("0.1", "gaussian")])
+def test_gaussian_noise_is_taken_where_it_promises_less_error(delta: str, mechanism: str) -> None:
+    curves = released(grid="uniform:1024", delta=delta, epsilon="0.1")
+    assert curves.mechanism == mechanism
+    assert curves.guarantee.delta == (0 if mechanism == "laplace" else Fraction("0.1"))
 
 
 def test_text_forms_show_the_guarantee() -> None:

@@ -22,8 +22,11 @@ CANDIDATES = 1024
 
 _CANDIDATES = Grid.arcsine(CANDIDATES)
 
-FEWEST, MOST = 22, 1024
-"""How many cells a grid has at least and at most where nobody asked for a number."""
+FEWEST, FEW, MOST = 12, 22, 1024
+"""How many cells a grid has where nobody asked for a number: the fewest where noise drowns all detail."""
+
+DROWNED = 250.0
+"""Epsilon times the number of rows below which it does."""
 
 ROWS_SHARE = Fraction(1, 20)
 QUANTILES_SHARE = Fraction(1, 5)
@@ -151,9 +154,10 @@ def worthwhile_cells(rows: int, epsilon: Fraction, neighbours: Neighbours) -> in
     >>> worthwhile_cells(2_000, Fraction(1), Neighbours.ADD_REMOVE_ONE)
     34
     """
-    halved = 2 if neighbours == Neighbours.REPLACE_ONE else 1
-    found = round(float(1.5 * (1.2 * float(epsilon) / halved * max(rows, 1)) ** 0.4))
-    return min(max(found, FEWEST), MOST)
+    weight = float(epsilon) * max(rows, 1) / (2 if neighbours == Neighbours.REPLACE_ONE else 1)
+    if weight < DROWNED:
+        return FEWEST
+    return int(min(max(round(1.5 * (1.2 * weight) ** 0.4), FEW), MOST))
 
 
 def _rows(counts: ScoreCounts) -> int:
