@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from confide.releases.confusion import release_confusion as release_confusion
     from confide.releases.confusion import release_prevalence as release_prevalence
     from confide.releases.curve_set import CurvesRelease as CurvesRelease
+    from confide.releases.curve_set import curves_of as curves_of
     from confide.releases.curves import release_curves as release_curves
     from confide.releases.operating import OperatingPoint as OperatingPoint
     from confide.releases.plan import Plan as Plan
@@ -125,7 +126,7 @@ _HOME = {
     "confide.releases.brier": "release_brier",
     "confide.releases.confusion": "ConfusionRelease release_confusion release_prevalence",
     "confide.releases.calibrator": "Calibrator",
-    "confide.releases.curve_set": "CurvesRelease",
+    "confide.releases.curve_set": "CurvesRelease curves_of",
     "confide.releases.curves": "release_curves",
     "confide.releases.operating": "OperatingPoint",
     "confide.releases.plan": "Plan plan",

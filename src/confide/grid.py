@@ -76,7 +76,7 @@ class Grid:
 
     @classmethod
     def named(cls, text: str) -> Grid:
-        """Read `arcsine:32`, `uniform:16`, `uniform:16:-4:4` or `logit:64`.
+        """Read `arcsine:32`, `uniform:16`, `uniform:16:-4:4`, `logit:64` or `edges:0,0.1,0.3,1`.
 
         >>> len(Grid.named("logit:64"))
         64
@@ -85,12 +85,16 @@ class Grid:
         try:
             if kind == "uniform" and len(numbers) in (1, 3):
                 return cls.uniform(int(numbers[0]), *(float(end) for end in numbers[1:]))
+            if kind == "edges" and len(numbers) == 1:
+                return cls(np.array([float(edge) for edge in numbers[0].split(",")]))
             if kind in ("logit", "arcsine") and len(numbers) == 1:
                 return cls.logit(int(numbers[0])) if kind == "logit" else cls.arcsine(int(numbers[0]))
         except ValueError as error:
             if isinstance(error, ParameterError):
                 raise
-        raise ParameterError(f"grid must look like arcsine:32, uniform:16, uniform:16:-4:4 or logit:64; got {text!r}")
+        raise ParameterError(
+            f"grid must look like arcsine:32, uniform:16, uniform:16:-4:4, logit:64 or edges:0,0.1,0.3,1; got {text!r}"
+        )
 
     @classmethod
     def quantiles(cls, public_scores: ArrayLike, cells: int) -> Grid:

@@ -273,6 +273,59 @@ def test_gaussian_noise_is_taken_where_it_promises_less_error(delta: str, mechan
     assert curves.guarantee.delta == (0 if mechanism == "laplace" else Fraction("0.1"))
 
 
+def test_a_curve_that_is_not_proper_is_not_drawn_so() -> None:
+    """Scores that rank the wrong way: concave is refused by the counts, and taken only where it is asked for."""
+    swapped = COUNTS.swapped()
+    exact = confide.auc_score(swapped)
+    assert exact < 0.3
+    curves = release_curves(swapped, epsilon=5, noise=seeded(2))
+    assert curves.shape == "isotonic"
+    assert curves.auc == pytest.approx(exact, abs=0.05)
+    asked = release_curves(swapped, epsilon=5, noise=seeded(2), shape="concave")
+    assert asked.auc == pytest.approx(0.5)
+    assert released(noise=seeded(2)).shape == "concave"
+
+
+def test_scores_that_are_no_probabilities_have_no_brier_score() -> None:
+    counts = ScoreCounts(COUNTS.scores * 8.0 - 4.0, COUNTS.positives, COUNTS.negatives)
+    curves = release_curves(counts, epsilon=5, grid="uniform:16:-4:4", noise=seeded(2))
+    assert np.isnan(curves.brier)
+    assert np.isnan(curves.observed_expected)
+    assert curves["calibration"].to_dict()["value"] is None
+    assert curves.auc == pytest.approx(confide.auc_score(counts), abs=0.05)
+
+
+def test_more_epsilon_does_not_widen_the_population_s_bands() -> None:
+    """Not even with more cells, most of them next to empty."""
+    counts = drawn_rows(4_000)
+    widths = []
+    for epsilon in (2, 20):
+        band = release_curves(counts, epsilon=epsilon, noise=seeded(4)).bands["roc"].population
+        widths.append(float(np.trapezoid(band.upper - band.lower, band.x)))
+    assert widths[1] < 1.02 * widths[0]
+
+
+def test_curves_come_back_from_what_a_ledger_paid_for(tmp_path: Any) -> None:
+    from confide.releases.registry import prepare
+
+    with confide.Ledger(tmp_path / "ledger.sqlite") as ledger:
+        receipt = ledger.release(prepare(["roc", "counts", "calibration"], COUNTS, epsilon=1), account="a")
+    roc, table, calibration = receipt.releases
+    curves = confide.curves_of(table)
+    assert curves["roc"] == roc
+    points = calibration.parts["recalibration"]
+    for method in ("isotonic", "logistic"):
+        np.testing.assert_allclose(curves.calibrator(method)(points["score"]), points[method])
+    with pytest.raises(ParameterError, match="'counts'"):
+        confide.curves_of(roc)
+
+
+@pytest.mark.parametrize("grid", ["uniform:2048", "medians:11"])
+def test_a_grid_of_the_largest_size_is_answered_with_a_threshold_too(grid: str) -> None:
+    raw = prepare_curves(COUNTS, epsilon=1, grid=grid, threshold=0.3777, noise=seeded(1)).draw()[0]
+    assert len(raw.options["grid"]) - 1 == 2049
+
+
 def test_text_forms_show_the_guarantee() -> None:
     curves = released()
     assert "epsilon = 1" in str(curves)

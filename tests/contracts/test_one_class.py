@@ -13,6 +13,7 @@ import pytest
 
 from confide import Release, ScoreCounts
 from confide.errors import LabelError, OneClassError, ParameterError
+from confide.releases.curves import prepare_curves
 from tests.contracts.readers import QUIET
 from tests.noises import WAYS, Deaf, Way
 
@@ -45,7 +46,11 @@ OTHER_SIZES = {
     "one row": counted([1], [0.3]),
     "many rows": counted([0, 1, 1] * 200, np.linspace(-1.0, 2.0, 600)),
     "no rows": ScoreCounts.empty(),
+    "very many rows": ScoreCounts(np.array([0.1, 0.6]), np.array([2_000, 7_000]), np.array([9_000, 2_000])),
 }
+
+
+UNKNOWN = ("calibration", "observed_expected", "brier")
 
 
 def measures(way: Way) -> dict[str, Any]:
@@ -77,14 +82,14 @@ def test_any_data_get_an_answer_of_the_same_shape(way: Way) -> None:
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way.metric == "curves"], ids=str)
 def test_everything_that_follows_has_the_same_shape_for_any_data(way: Way) -> None:
-    """Curves and numbers from noisy counts. Where public scores are all 0, so is the expected number of positives."""
+    """Curves and numbers from noisy counts. Public scores that are all 0, or no probabilities, may show."""
     shapes = set()
     for name, counts in {**SHAPES, "two rows": OTHER_SIZES["two rows"]}.items():
         releases = way.released(counts, epsilon=2)
         shapes.add(repr([shape_of(release) for release in releases]))
         unknown = {release.metric for release in releases if not math.isfinite(release.value)}
-        nothing_expected = way.relation == "label-only" and name == "one score, one class"
-        assert unknown <= ({"calibration", "observed_expected"} if nothing_expected else set()), name
+        public = {"one score, one class": set(UNKNOWN[:2]), "scores outside of 0 to 1": set(UNKNOWN)}
+        assert unknown <= (public.get(name, set()) if way.relation == "label-only" else set()), name
     assert len(shapes) == 1
 
 
@@ -190,3 +195,16 @@ def test_three_labels_are_an_error(source: str, tmp_path: Path) -> None:
 def test_an_exact_evaluation_still_needs_both_classes(source: str, tmp_path: Path) -> None:
     with pytest.raises(OneClassError):
         read(source, [0, 0, 0], None, tmp_path, one_class=False)
+
+
+@pytest.mark.parametrize("grid", ["quantiles:4", "quantiles:4:-1:2", "medians:2"])
+def test_a_grid_that_is_found_privately_depends_on_the_noise_alone(grid: str) -> None:
+    """Neither empty cells nor the range of scores nor a threshold between them may show."""
+    seen = set()
+    for counts in (*SHAPES.values(), *OTHER_SIZES.values()):
+        prepared = prepare_curves(
+            counts, epsilon=1, neighbours="add-remove-one", grid=grid, threshold=0.37, noise=Deaf().noise()
+        )
+        drawn = prepared.draw()
+        seen.add(repr([release.to_dict() for release in (*drawn, *prepared.chosen(drawn))]))
+    assert len(seen) == 1

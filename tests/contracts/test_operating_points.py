@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,11 @@ def test_without_noise_it_is_the_best_edge_of_the_grid(measure: str, value: floa
     curves = released(noise=SILENT)
     target: dict[str, Any] = {measure: value}
     point = curves.threshold_for(**target)
-    reaching = [edge for edge in curves.grid.edges if getattr(confide.confusion_matrix(COUNTS, edge), measure) >= value]
+    reaching = [
+        edge
+        for edge in (-np.inf, *curves.grid.edges[1:-1], np.inf)
+        if getattr(confide.confusion_matrix(COUNTS, edge), measure) >= value
+    ]
     assert point.threshold == (max(reaching) if measure == "recall" else min(reaching))
     exact = confide.confusion_matrix(COUNTS, point.threshold)
     assert point.recall == pytest.approx(exact.recall)
@@ -51,7 +56,7 @@ def test_the_chosen_threshold_reaches_the_target_and_the_safe_one_surely(
     curves = released(neighbours=relation)
     point, safe = (curves.threshold_for(safe=wish, **{measure: value}) for wish in (False, True))
     assert getattr(point, measure) >= value
-    assert getattr(safe, f"{measure}_intervals").sample.lower >= value or safe.threshold in curves.grid.edges[[0, -1]]
+    assert getattr(safe, f"{measure}_intervals").sample.lower >= value
     assert (safe.threshold <= point.threshold) == (measure == "recall") or safe.threshold == point.threshold
     for each in (point, safe):
         assert each.guarantee == curves.guarantee
@@ -75,8 +80,23 @@ def test_safe_thresholds_really_reach_the_target() -> None:
 
 def test_a_target_that_nothing_reaches_ends_at_the_end_of_the_grid() -> None:
     curves = release_curves(COUNTS, epsilon="0.001", grid="uniform:4", noise=seeded(1))
-    assert curves.threshold_for(recall=0.99, safe=True).threshold == 0.0
-    assert curves.threshold_for(specificity=0.99, safe=True).threshold == 1.0
+    everybody = curves.threshold_for(recall=0.99, safe=True)
+    nobody = curves.threshold_for(specificity=0.99, safe=True)
+    assert (everybody.threshold, everybody.recall, everybody.specificity) == (-np.inf, 1.0, 0.0)
+    assert (nobody.threshold, nobody.recall, nobody.specificity) == (np.inf, 0.0, 1.0)
+    assert json.loads(json.dumps(nobody.release(curves).to_dict()))["value"] is None
+
+
+@pytest.mark.parametrize("scores", [(0.2, 1.0), (-3.0, 0.4), (0.3, 7.0)], ids=str)
+def test_scores_at_and_beyond_the_ends_of_the_grid_are_never_misjudged(scores: tuple[float, float]) -> None:
+    """What is said of a threshold is true of `score >= threshold`, wherever scores lie."""
+    counts = ScoreCounts(np.array(scores), np.array([100, 400]), np.array([400, 100]))
+    curves = release_curves(counts, epsilon=1, grid="uniform:10", noise=SILENT)
+    for measure, value in TARGETS:
+        target: dict[str, Any] = {measure: value}
+        point = curves.threshold_for(**target)
+        matrix = confide.confusion_matrix(counts, point.threshold)
+        assert (point.recall, point.specificity) == pytest.approx((matrix.recall, matrix.specificity))
 
 
 @pytest.mark.parametrize(

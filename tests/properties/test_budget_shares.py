@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 
 from confide.counts import ScoreCounts
@@ -226,3 +228,18 @@ def test_recomputing_finds_what_is_spent_twice() -> None:
     alone, release = drawn(COUNTS, neighbours=neighbours, grid=Grid.uniform(8), **asked)
     spent = grid_loss(grid_source("quantiles:8"), with_grid, neighbours) + counts_loss(release, alone, neighbours)
     assert spent == pytest.approx(1.2)
+
+
+def test_a_person_with_several_rows_gets_gaussian_noise_for_a_divided_delta() -> None:
+    """Three rows make a person: epsilon/3, and delta divided by `3 exp(2 epsilon / 3)`."""
+    counts = ScoreCounts.from_arrays([0, 1] * 50, np.linspace(0.0, 1.0, 100))
+    deaf = Deaf()
+    prepare_curves(
+        counts, epsilon=3, delta="1e-6", mechanism="gaussian", grid="uniform:4", strategy="flat", unit="person",
+        rows_per_person=3, noise=deaf.noise(),
+    ).draw()  # fmt: skip
+    ((_, _, scale),) = deaf.heard
+    delta = 1e-6 / (3.0 * math.exp(2.0))
+    logarithm = math.log(1.0 / delta)
+    rho = (math.sqrt(logarithm + 1.0) - math.sqrt(logarithm)) ** 2
+    assert float(scale) == pytest.approx(math.sqrt(2.0 / (2.0 * rho)), rel=1e-6)  # type: ignore[arg-type]

@@ -230,8 +230,10 @@ def test_isotonic_calibrator_against_sklearn() -> None:
     labels = rng.random(500) < scores**2
     counts = ScoreCounts.from_arrays(labels, scores)
     calibrator = fit_calibrator(counts, Grid.uniform(20), GUARANTEE)
-    fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
+    rows = counts.positives + counts.negatives + 1.0  # half a row of each class more
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(counts.scores, (counts.positives + 0.5) / rows, rows)
     np.testing.assert_allclose(calibrator(counts.scores), fitted.predict(counts.scores), atol=1e-9)
+    assert 0.0 < calibrator([0.0])[0] < calibrator([1.0])[0] < 1.0
     assert calibrator([-3.0])[0] == calibrator(counts.scores[:1])[0]
 
 

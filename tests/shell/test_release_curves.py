@@ -44,12 +44,11 @@ class TestWhatItPrints:
             "PR curve, average precision",
             "calibration, observed : expected",
             "rows",
-            "threshold for recall of at least 0.9",
+            "threshold for an estimated recall of 0.9",
             "At the chosen threshold",
             "mixed evenly within a cell",
             "leave the order within a cell open",
             "outside the grid count in its end cells",
-            "default grid takes scores to be probabilities",
             "drawn proper (concave)",
             "Bands hold for the whole curve at once",
         ):
@@ -82,7 +81,20 @@ class TestWhatItPrints:
         )
         assert safe["value"] < plain["value"]
         assert safe["parts"]["recall_intervals"]["sample"]["lower"] >= 0.8
-        assert "at least 0.8, safe" in desk.ask(*asked, "--safe", file="many.csv").out
+        assert "of 0.8, safe" in desk.ask(*asked, "--safe", file="many.csv").out
+
+    def test_a_public_file_makes_a_grid_but_the_private_one_does_not(self, desk: Desk) -> None:
+        desk.write("public.csv", np.array([0, 1] * 50), np.linspace(0.1, 0.9, 100))
+        public = desk.folder / "public.csv"
+        _, table = desk.document(*ASKED, "-m", "roc,counts", "--grid", f"public:{public}:risk:4")["releases"]
+        np.testing.assert_allclose(table["options"]["grid"], np.linspace(0.1, 0.9, 5))
+        spent = desk.document(*ASKED)["ledger"]["spent"]
+        desk.write("copy.csv")
+        for private in ("rows.csv", "copy.csv"):
+            answer = desk.ask(*ASKED, "-m", "roc", "--grid", f"public:{desk.folder / private}:risk:4")
+            assert answer.code == 2
+            assert "private rows" in answer.err
+        assert desk.document(*ASKED)["ledger"]["spent"] == spent
 
     def test_a_target_alone_adds_a_threshold_to_the_auc(self, desk: Desk) -> None:
         assert list(releases(desk.document(*ASKED, "--target", "specificity=0.9"))) == ["auc", "threshold"]
@@ -163,7 +175,7 @@ WRONG = [
     (("-m", "roc", "--grid", "uniform:0"), "at least 1"),
     (("-m", "roc", "--grid", "uniform:4:1:0"), "ascending"),
     (("-m", "roc", "--grid", "uniform:99999"), "at most"),
-    (("-m", "roc", "--grid", "edges:0,x,1"), "numbers between commas"),
+    (("-m", "roc", "--grid", "edges:0,x,1"), "edges:0,0.1,0.3,1"),
     (("-m", "roc", "--grid", "edges:0.5"), "two or more"),
     (("-m", "roc", "--grid", "edges:0,1,0.5"), "ascending"),
     (("-m", "roc", "--grid", "edges:0,nan,1"), "finite"),

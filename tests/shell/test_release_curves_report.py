@@ -101,7 +101,7 @@ class TestPictures:
         for ax in picture(curves.releases(target=wanted)).axes[:2]:
             legend = ax.get_legend()
             assert legend is not None
-            assert any("for recall of at least 0.9" in text.get_text() for text in legend.get_texts())
+            assert any("for an estimated recall of 0.9" in text.get_text() for text in legend.get_texts())
 
     def test_small_risks_fill_the_picture_and_other_scores_have_no_diagonal(self) -> None:
         rare = ScoreCounts.from_arrays(np.arange(2237) % 50 == 0, SCORES / 20)

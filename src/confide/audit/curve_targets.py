@@ -7,6 +7,7 @@ not depend on the number of cells but through the number of levels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -27,7 +28,7 @@ from confide.privacy.mechanisms.recursive_medians import (
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE
 from confide.releases.counting import PUBLISHED, Counting
-from confide.releases.grids import FEWEST, ROWS_SHARE, PrivateQuantiles
+from confide.releases.grids import DROWNED, FEWEST, ROWS_SHARE, PrivateQuantiles
 from confide.releases.terms import Terms
 
 Proven = tuple[Callable[..., Any], ...]
@@ -158,11 +159,11 @@ def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject:
 def _automatic(epsilon: Fraction) -> Subject:
     """A noisy number of rows decides how many cells there are, and nothing else decides their edges.
 
-    There are so many rows that one more or less often makes another cell, and they lie where all grids have an edge.
+    There are just as many rows as make more cells, and they lie where all grids have an edge.
     """
     counting = counting_with(epsilon, Neighbours.ADD_REMOVE_ONE, "laplace")
-    rows = round((FEWEST + 0.5) ** 2.5 / (1.2 * float(epsilon * (1 - ROWS_SHARE))))
-    many = min(max(rows, 1), MOST_ROWS - 2)
+    rows = math.ceil(DROWNED / float(epsilon * (1 - ROWS_SHARE)))
+    many = min(max(rows - 2, 1), MOST_ROWS - 2)
     pair = tuple(ScoreCounts(np.array([0.0, 1.0]), np.array([few, 0]), np.array([1, many])) for few in (1, 0))
     return _stepping(
         "laplace-automatic",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,43 +15,33 @@ if TYPE_CHECKING:
     from confide.releases.release import PreparedRelease
 
 GRIDS = (
-    "arcsine:32, uniform:16, uniform:16:-4:4, logit:64, edges:0,0.1,0.3,1, quantiles:16 (private), "
-    "public:FILE:COLUMN:16 (quantiles of public scores), medians:10"
+    "arcsine:32, uniform:16, uniform:16:-4:4, logit:64, edges:0,0.1,0.3,1 or public:FILE:COLUMN:16 (quantiles of "
+    "public scores); or, for a fifth of epsilon, quantiles:16, quantiles:16:-4:4 (of the private ones) or medians:10"
 )
 
 
-def asked_grid(text: str | None) -> Grid | str | None:
-    """The grid that was typed: own edges and public files are read here, names where they are used.
-
-    >>> asked_grid("edges:0,0.1,1").edges
-    array([0. , 0.1, 1. ])
-    """
+def asked_grid(text: str | None, private: str) -> Grid | str | None:
+    """The grid that was typed: a public file is read here, names where they are used."""
     if text is not None and text.startswith("public:"):
-        return _public_quantiles(text)
-    if text is None or not text.startswith("edges:"):
-        return text
-    import numpy as np
-
-    from confide.grid import Grid
-
-    try:
-        edges = [float(edge) for edge in text.removeprefix("edges:").split(",")]
-    except ValueError:
-        raise ParameterError(
-            f"grid must have numbers between commas, for example edges:0,0.1,0.3,1; got {text!r}"
-        ) from None
-    return Grid(np.array(edges))
+        return _public_quantiles(text, private)
+    return text
 
 
-def _public_quantiles(text: str) -> Grid:
-    """Cells of equal mass for the scores of a public file."""
+def _public_quantiles(text: str, private: str) -> Grid:
+    """Cells of equal mass for the scores of a public file, which must not be the private one."""
     from confide.grid import Grid
     from confide.sources.tables import table_column
 
     *path, column, cells = text.removeprefix("public:").split(":")
     if not path or not cells.isdecimal():
         raise ParameterError(f"grid must look like public:FILE:COLUMN:16; got {text!r}")
-    return Grid.quantiles(table_column(":".join(path), column), int(cells))
+    file = Path(":".join(path))
+    if file.is_file() and Path(private).is_file() and filecmp.cmp(file, private, shallow=False):
+        raise UsageError(
+            f"{file} holds the private rows: their quantiles would give scores away; "
+            "give a public file, or quantiles:16 to find private ones"
+        )
+    return Grid.quantiles(table_column(file, column), int(cells))
 
 
 def grid_in_words(text: str | None) -> str:

@@ -61,8 +61,8 @@ def release(
         str | None,
         typer.Option(
             metavar="KIND:CELLS",
-            help=f"Cells of scores, for curves and private-counts: {GRIDS}. The last two are found for a fifth of "
-            "epsilon. [default: cells on 0 to 1, for probabilities]",
+            help=f"Cells of scores, for curves and private-counts: {GRIDS}. [default: cells on 0 to 1, for "
+            "probabilities; under label-only cells with equally many rows]",
         ),
     ] = None,
     strategy: Annotated[
@@ -152,7 +152,7 @@ def release(
         "neighbours": neighbours,
         "mechanism": mechanism,
         "threshold": cut,
-        "grid": asked_grid(grid),
+        "grid": asked_grid(grid, file),
         "strategy": strategy,
         "shape": shape,
         "target": asked_target(_at_most_one(target, "--target"), safe=safe),

@@ -16,7 +16,7 @@ _CELLS = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """Lower and upper ends at each `x`; each holds at its own x at the level, not all together."""
+    """Lower and upper ends at each `x`: of single points or of the whole curve, as what made it says."""
 
     x: FloatArray
     lower: FloatArray
@@ -36,7 +36,7 @@ def curve_bands(
     points: int = 101,
     rng: np.random.Generator | int | None = None,
 ) -> tuple[Band, Band]:
-    """Bands for the ROC curve over false-positive rates and for the PR curve over recalls.
+    """Bands for the ROC curve over false-positive rates and for the PR curve over recalls, each x at the level alone.
 
     Scores are first put together into at most 1,000 cells, finer than a plot can show. Percentiles
     of replicates: near the ends of a curve, and with few positives, such bands are too narrow.

@@ -72,6 +72,7 @@ def curve_region(
         sampling=None if sampling is None else Errors(_tops(sampling), _bottoms(sampling, edges)),
         linear=per_row,
         square=np.concatenate((per_row[:-1], [0.0])),
+        rare=1.0,
         highest=np.concatenate((np.ones(guess.size - 1), [np.inf])),
     )
     recall, alarm = found[:, :edges], found[:, edges:-1]
@@ -99,25 +100,27 @@ def ratio_intervals(
     sampling: Errors | None = None,
     linear: FloatArray | float = 0.0,
     square: FloatArray | float = 0.0,
+    rare: float = 0.0,
 ) -> FloatArray:
     """Lower and upper ends of many ratios at once, each holding its guess (Fieller 1954, by simulation).
 
     A ratio t is kept if `(top - t bottom)^2` is at most `c^2` times its variance at t: that of the noise
-    and, with `sampling`, `linear t - square t^2`. The factor c is the quantile of the largest deviation
+    and, with `sampling`, `linear t - square t^2 + rare`; the last, a row or so, keeps ratios of next to no rows, whose
+    errors are far from normal, from deciding for all. The factor c is the quantile of the largest deviation
     among all ratios, weighed at the guesses. A ratio whose lower number cannot be told from 0 is anything.
     """
     drawn = 0.0 if sampling is None else 1.0
     spread_top, spread_bottom = (noise.top**2).mean(axis=0), (noise.bottom**2).mean(axis=0)
     joint = (noise.top * noise.bottom).mean(axis=0)
     variance = spread_top - 2.0 * guess * joint + guess**2 * spread_bottom
-    variance += drawn * (linear * guess - square * guess**2)
+    variance += drawn * (linear * guess - square * guess**2 + rare)
     shift = noise.top - guess * noise.bottom
     if sampling is not None:
         shift = shift + sampling.top - guess * sampling.bottom
     reach = float(np.quantile(_largest(np.abs(shift), variance), level, method="higher")) ** 2
     a = bottom**2 - reach * (spread_bottom - drawn * square)
     b = top * bottom - reach * (joint - drawn * linear / 2.0)
-    c = top**2 - reach * spread_top
+    c = top**2 - reach * (spread_top + drawn * rare)
     bounded = (bottom > 0.0) & (a > 0.0)
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
     safe = np.where(bounded, a, 1.0)

@@ -114,7 +114,7 @@ class Guarantee:
         stated = f"epsilon = {shown(self.epsilon)}" + (f", delta = {shown(self.delta)}" if self.delta else "")
         changed = self.neighbours.meaning.format(unit=self.unit)
         return (
-            f"No result becomes more than {likelihood:.3g} times as likely, or as unlikely, "
+            f"No result becomes more than {_times(likelihood)} times as likely, or as unlikely, "
             f"{changed}{but} ({stated}, neighbours: {self.neighbours.value}).{public}"
         )
 
@@ -138,3 +138,8 @@ def shown(value: Fraction) -> str:
     if Fraction(decimal) == value:
         return decimal
     return str(value) if len(str(value)) <= 9 else f"about {decimal}"
+
+
+def _times(likelihood: float) -> str:
+    """Three digits, and more where they would say 1: that would be perfect privacy."""
+    return f"{likelihood:.3g}" if likelihood >= 1.01 else f"1 + {likelihood - 1.0:.2g}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression, minimize
+from scipy.special import expit
 
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.errors import ParameterError
@@ -76,9 +77,12 @@ def fit_calibrator(counts: ScoreCounts, grid: Grid, guarantee: Guarantee, method
 
 
 def _isotonic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """The share of positives in each cell that has rows, made to rise with the score."""
-    rows = (counts.positives + counts.negatives).astype(np.float64)
-    return counts.scores, isotonic_regression(counts.positives / rows, weights=rows).x
+    """The share of positives in each cell that has rows, half a row of each class added, made to rise with the score.
+
+    So no risk becomes exactly 0 or 1, which no finite number of rows could show.
+    """
+    rows = counts.positives + counts.negatives + 1.0
+    return counts.scores, isotonic_regression((counts.positives + 0.5) / rows, weights=rows).x
 
 
 def _logistic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
@@ -102,4 +106,4 @@ def _logistic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
     start = np.array([np.log(counts.prevalence / (1.0 - counts.prevalence)), 1.0])
     line = minimize(loss, start, method="L-BFGS-B", bounds=[(-20.0, 20.0), (0.0, 50.0)]).x
     at = np.union1d(grid.edges, grid.representatives)
-    return at, 1.0 / (1.0 + np.exp(-(line[0] + line[1] * (feature(at) - centre) / spread)))
+    return at, expit(line[0] + line[1] * (feature(at) - centre) / spread)

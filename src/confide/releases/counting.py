@@ -24,8 +24,16 @@ from confide.privacy.mechanisms.strategies import (
 )
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import IntegerQuery, Noise
-from confide.releases.grids import Automatic, GridSource, RecursiveMedians, find_grid, grid_share, grid_source
-from confide.releases.shapes import checked_shape
+from confide.releases.grids import (
+    Automatic,
+    GridSource,
+    PrivateQuantiles,
+    RecursiveMedians,
+    find_grid,
+    grid_share,
+    grid_source,
+)
+from confide.releases.shapes import AUTO, checked_shape
 from confide.releases.terms import Terms, known_mechanism
 
 FAMILIES = ("laplace", "gaussian")
@@ -98,16 +106,18 @@ class Counting:
             mechanism=chosen,
             grid=source,
             strategy=published.strategy if published is not None else strategy,
-            shape=checked_shape(shape or ("concave" if published is None else published.shape)),
+            shape=checked_shape(shape or (AUTO if published is None else published.shape)),
             epsilon=terms.epsilon,
             rho=rho_for(left, terms.delta) if chosen == "gaussian" else None,
             neighbours=terms.neighbours,
         )
 
-    @property
-    def public(self) -> tuple[str, ...]:
-        """What is taken to be known: the grid, unless it was found privately."""
-        return ("grid of scores",) if isinstance(self.grid, Grid) else ()
+    def public(self, threshold: float | None) -> tuple[str, ...]:
+        """What is taken to be known: the grid, or what it is found among, and a threshold."""
+        if isinstance(self.grid, Grid):
+            return ("grid of scores",)
+        ranged = isinstance(self.grid, PrivateQuantiles) and self.grid.candidates != PrivateQuantiles(2).candidates
+        return (*(("range of scores",) if ranged else ()), *(() if threshold is None else ("threshold",)))
 
     @property
     def left(self) -> Fraction:

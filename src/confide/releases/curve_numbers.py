@@ -90,6 +90,10 @@ def curve_numbers(
     }
     possible = {"observed_expected": np.inf, "rows": np.inf}
     intervals = {name: _intervals(ends, values[name], possible.get(name, 1.0), level) for name, ends in drawn.items()}
+    if grid.edges[0] < 0.0 or grid.edges[-1] > np.nextafter(1.0, 2.0):  # no probabilities
+        for name in ("brier", "observed_expected"):
+            values[name] = np.nan
+            intervals[name] = _anything(possible.get(name, 1.0), level)
     intervals["prevalence"] = _prevalence_intervals(agreed, noise, sampling, table, level)
     return CurveNumbers(values=values, intervals=intervals)
 
@@ -122,6 +126,12 @@ def _prevalence_intervals(
         for ends, name in zip(found, names, strict=True)
     )
     return PrivateIntervals.nested(sample, population)
+
+
+def _anything(most: float, level: float) -> PrivateIntervals:
+    """Intervals of a number that does not exist."""
+    whole = Interval(lower=0.0, upper=most, level=level, method="scores are no probabilities")
+    return PrivateIntervals(sample=whole, population=whole)
 
 
 def rows_intervals(noisy: NoisyCells, level: float) -> PrivateIntervals:

@@ -20,13 +20,13 @@ from confide.intervals.private_curves import CurveRegion, curve_region, pr_band,
 from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.strategies import strategy_named
-from confide.releases.calibrator import Calibrator, fit_calibrator
+from confide.releases.calibrator import METHODS, Calibrator, fit_calibrator
 from confide.releases.confusion import confusion_releases
 from confide.releases.counting import rebuilt_cells
 from confide.releases.curve_numbers import calibration_bins, curve_numbers
 from confide.releases.operating import OperatingPoint, Target, choose_threshold
 from confide.releases.release import PrivateIntervals, Release, ReleasedCurve
-from confide.releases.shapes import shaped, whole_rows
+from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -140,7 +140,7 @@ class CurvesRelease:
     def _releases(self, threshold: float | None, target: Target | None) -> Iterator[Release]:
         yield self._release("roc", "auc", self._roc())
         yield self._release("pr", "average_precision", self._pr())
-        yield self._release("calibration", "observed_expected", self._calibration())
+        yield self._release("calibration", "observed_expected", self._calibration(), parts=self._recalibration())
         yield self._release("counts", "rows", self._table(), parts=self.raw.parts, options=self.raw.options)
         for name in NUMBERS:
             yield self._release(name, name)
@@ -237,6 +237,13 @@ class CurvesRelease:
             bands={name: {"mean_score": bins.mean_score, "lower": low, "upper": high} for name, (low, high) in ends},
         )
 
+    def _recalibration(self) -> dict[str, Any]:
+        """Both calibrators at the same scores."""
+        found = {method: self.calibrator(method) for method in METHODS}
+        at = np.union1d(self.grid.edges, self.grid.representatives)
+        curves = {method: calibrator(at).tolist() for method, calibrator in found.items()}
+        return {"recalibration": {"score": at.tolist(), **curves}}
+
     def _table(self) -> ReleasedCurve:
         table = np.zeros((2, len(self.grid)))
         where = self.grid.cells(self.counts.scores)
@@ -278,15 +285,19 @@ class CurvesRelease:
 
 
 def curves_of(raw: Release, *, level: float | None = None, shape: str | None = None) -> CurvesRelease:
-    """Work out everything from a released table of noisy integers; the same table always gives the same."""
+    """Work out everything from a released table of noisy integers, the release "counts"; it always gives the same."""
+    if "noisy_integers" not in raw.parts:
+        raise ParameterError("curves follow from the release of metric 'counts'; ask for it, and give that one")
     options = raw.options
     grid = Grid(np.array(options["grid"]))
     noisy = noisy_counts(raw.parts["noisy_integers"], options)
     chosen, wanted = shape or options["shape"], raw.intervals.sample.level if level is None else level
-    table = shaped(noisy, chosen)
-    counts = whole_rows(table, grid, noisy.cell_rows)
     generator = np.random.default_rng(_SEED)
     agreed, noise = noisy.agreed(), noisy.noise(generator)
+    if chosen == AUTO:
+        chosen = fitting_shape(noisy, noise)
+    table = shaped(noisy, chosen)
+    counts = whole_rows(table, grid, noisy.cell_rows)
     sampling = sampling_errors(table, noise.shape[0], generator)
     regions = (
         curve_region(agreed, noise, table, wanted),

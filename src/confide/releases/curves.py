@@ -53,8 +53,8 @@ def release_curves(
         "laplace" (pure epsilon) or "gaussian" (with `delta`); or a way of the papers, for comparison:
         "laplace-per-point", "fixed-space", "recursive-medians".
     shape
-        "concave" (a proper ROC curve, the default), "isotonic", "counts" (only none below 0), "binormal"
-        or "roc-glm". It costs nothing.
+        "concave" (a proper ROC curve), "isotonic", "counts" (only none below 0), "binormal" or "roc-glm"; by
+        default concave, unless the noisy counts contradict that, then isotonic. It costs nothing.
     threshold
         Becomes an edge of the grid, so that the confusion matrix there is not between two cells.
 
@@ -110,9 +110,11 @@ def prepare_curves(
         check_threshold(cut, counting.grid, terms.neighbours)
     checked_counts(counts)
     rows = public_rows(counts) if terms.rows_are_public else None
+    if terms.neighbours == Neighbours.LABEL_ONLY:
+        counting.find_grid(counts, noise)  # takes no noise: what is wrong with public scores shows before the charge
     guarantee = terms.guarantee(
         needs_delta=counting.rho is not None,
-        public=counting.public,
+        public=counting.public(cut),
         rho=counting.rho if counting.left == counting.epsilon else None,
     )
     options = counting.request(cut)

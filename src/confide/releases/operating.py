@@ -61,7 +61,8 @@ class Target:
 class OperatingPoint:
     """A threshold chosen from private curves, and what it achieves; the intervals allow for the choosing.
 
-    `thresholds` are the lowest and the highest for which the target cannot be ruled out.
+    `thresholds` are the lowest and the highest for which the target cannot be ruled out. A threshold
+    without end means that nobody (infinity) or everybody (minus infinity) is called positive.
     """
 
     threshold: float
@@ -98,7 +99,8 @@ class OperatingPoint:
 
 def choose_threshold(curves: CurvesRelease, target: Target) -> OperatingPoint:
     """Choose among the edges of the grid: for a recall the highest that reaches it, for a specificity the lowest."""
-    edges = curves.grid.edges[::-1]  # from the top, as regions have them
+    edges = curves.grid.edges[::-1].copy()  # from the top, as regions have them
+    edges[[0, -1]] = np.inf, -np.inf  # nobody, and everybody: scores beyond the grid count in its end cells
     best = _rates(curves)
     wanted = _achieved(best, target)
     if target.safe:

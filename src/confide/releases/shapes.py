@@ -18,7 +18,11 @@ from confide.counts import FloatArray, ScoreCounts, equal_mass_starts
 from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.intervals.private_counts import NoisyCells
+from confide.intervals.private_curves import curve_region
 
+AUTO = "auto"
+
+_SURE = 0.99
 _FITTED_CELLS = 16
 _STEPS = 100
 
@@ -38,9 +42,20 @@ def shaped(noisy: NoisyCells, shape: str) -> FloatArray:
 
 def checked_shape(shape: object) -> str:
     """Refuse a shape that does not exist."""
-    if shape not in SHAPES:
-        raise ParameterError(f"shape must be one of {', '.join(SHAPES)}; got {shape!r}")
+    if shape != AUTO and shape not in SHAPES:
+        raise ParameterError(f"shape must be one of {', '.join((AUTO, *SHAPES))}; got {shape!r}")
     return str(shape)
+
+
+def fitting_shape(noisy: NoisyCells, noise: FloatArray) -> str:
+    """Concave, unless the noisy counts contradict that: a curve that leaves their region is drawn as measured."""
+    region = curve_region(noisy.agreed(), noise, shaped(noisy, "isotonic"), _SURE)
+    recall, alarm = _rates(shaped(noisy, "concave"))
+    inside = all(
+        bool(((ends[0] - 1e-9 <= rate) & (rate <= ends[1] + 1e-9)).all())
+        for ends, rate in ((region.recall, recall), (region.alarm, alarm))
+    )
+    return "concave" if inside else "isotonic"
 
 
 def whole_rows(table: FloatArray, grid: Grid, cell_rows: FloatArray | None = None) -> ScoreCounts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -45,7 +46,7 @@ def curve_name(release: Release) -> str | None:
     """A curve, or a threshold that was chosen, in words; None for other numbers."""
     if release.metric == "threshold":
         safe = ", safe" if release.options["safe"] else ""
-        return f"threshold for {release.options['target']} of at least {release.options['at_least']:g}{safe}"
+        return f"threshold for an estimated {release.options['target']} of {release.options['at_least']:g}{safe}"
     return NAMES.get(release.metric)
 
 
@@ -66,7 +67,7 @@ def achieved_table(releases: Sequence[Release]) -> Table | None:
         return None
     level = f"{100 * chosen.intervals.sample.level:g} %"
     return Table(
-        title=f"At the chosen threshold, {number(chosen.value, 4)}",
+        title=f"At the chosen threshold, {number(chosen.value, 4)}{_ENDS.get(chosen.value, '')}",
         head=("measure", "value", f"sample, {level}", f"population, {level}"),
         body=tuple(
             (
@@ -77,10 +78,19 @@ def achieved_table(releases: Sequence[Release]) -> Table | None:
             for measure in ("recall", "specificity")
         ),
         note="These intervals hold although the threshold was chosen after looking: they hold for all edges of the "
-        "grid at once."
-        + (" It was chosen so that even the lower end of the sample's interval reaches the target, if any edge does."
-           if chosen.options["safe"] else ""),
+        f"grid at once. {_how_sure(chosen)}",
     )  # fmt: skip
+
+
+_ENDS = {math.inf: ": nobody is called positive", -math.inf: ": everybody is called positive"}
+
+
+def _how_sure(chosen: Release) -> str:
+    if math.isinf(chosen.value):
+        return "No edge of the grid was found to reach the target: give more epsilon, a finer grid or a lower target."
+    if chosen.options["safe"]:
+        return "Even the lower end of the sample's interval reaches the target."
+    return "The target is reached by estimate; a safe threshold reaches it at the interval's lower end."
 
 
 def _ends(plain: dict[str, Any]) -> str:
@@ -94,13 +104,24 @@ def curve_notes(releases: Sequence[Release]) -> Iterator[str]:
         yield (
             f"All from one table of noisy counts on {cells_of(counted)} cells of scores: values take the classes to be "
             "mixed evenly within a cell, intervals leave the order within a cell open. Scores outside the grid count "
-            "in its end cells; the default grid takes scores to be probabilities."
+            "in its end cells."
         )
+        yield from _crowded(releases)
         yield _shape_note(counted.options["shape"])
     if any(release.curve is not None and release.curve.bands for release in releases):
         yield "Bands hold for the whole curve at once."
     if any("assumed" in release.options for release in releases):
         yield "The ROC curve's shape is an assumption, and its bands rest on it: only its area was measured."
+
+
+def _crowded(releases: Sequence[Release]) -> Iterator[str]:
+    """Whether most rows lie in one cell, which the released table itself shows."""
+    table = next((release.curve for release in releases if release.metric == "counts"), None)
+    if table is None or "positives" not in table.points:
+        return
+    rows = [ours + theirs for ours, theirs in zip(table.points["positives"], table.points["negatives"], strict=True)]
+    if max(rows) > 0.8 * sum(rows):
+        yield "Most rows lie in one cell: the grid does not fit these scores, and another one would tell more."
 
 
 def cells_of(release: Release) -> int:
@@ -116,7 +137,10 @@ def _shape_note(shape: str) -> str:
         )
     if shape in _MODELS:
         return f"Curves were drawn {_MODELS[shape]}, which is an assumption; the bands do not rest on it."
-    return "Curves were drawn through the noisy counts, dents and all."
+    return (
+        "Curves were drawn through the noisy counts, dents and all: they contradict a proper (concave) curve, or this "
+        "was asked for."
+    )
 
 
 def _probabilities(curve: ReleasedCurve) -> bool:

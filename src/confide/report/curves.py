@@ -295,7 +295,8 @@ def _mark(ax: Axes, x: Any, y: Any, wanted: bool = True) -> None:
 
 
 def _ring(ax: Axes, x: float, y: float, chosen: Release) -> None:
-    label = f"threshold {chosen.value:.3g}, for {chosen.options['target']} of at least {chosen.options['at_least']:g}"
+    wanted = f"{chosen.options['target']} of {chosen.options['at_least']:g}"
+    label = f"threshold {number(chosen.value)}, for an estimated {wanted}"
     ring: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": "black", "markeredgewidth": 1.4, "zorder": 5}
     ax.plot([x], [y], "o", markersize=8, linestyle="none", label=label, **ring)
 

@@ -162,7 +162,7 @@ def release_parts(
     guarantee = whole_guarantee(receipt)
     split = split_of(receipt)
     return [
-        lead(guarantee.in_words()),
+        lead(guarantee.in_words() if revealed is None else f"The private numbers: {guarantee.in_words()}"),
         *_curves(releases, revealed),
         "<h2>Released numbers</h2>",
         html_table(release_table(releases), caption=False),

@@ -67,7 +67,10 @@ def notes(releases: Sequence[Release]) -> list[str]:
     said += curve_notes(releases)
     empty = [shown_name(release) for release in releases if says_little(release)]
     if empty:
-        said.append(f"The interval of {', '.join(empty)} leaves nearly everything open: too few rows for this epsilon.")
+        said.append(
+            f"The interval of {', '.join(empty)} leaves nearly everything open: too few rows for this epsilon, or a "
+            "grid that does not fit the scores."
+        )
     return said
 
 

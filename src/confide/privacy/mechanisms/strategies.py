@@ -21,7 +21,7 @@ from confide.counts import FloatArray
 from confide.errors import ParameterError
 
 MOST_CELLS = 2048
-"""More cells than this would take more memory to judge than they are worth."""
+"""More cells than this take more memory to judge than it is worth, and no grid that is asked for has more."""
 
 
 class Strategy(Protocol):
@@ -222,6 +222,8 @@ def best_strategy(cells: int, *, gaussian: bool = False) -> Strategy:
     >>> best_strategy(32).name, best_strategy(1024).name, best_strategy(1024, gaussian=True).name
     ('flat', 'tree:32', 'haar')
     """
+    if cells > MOST_CELLS:
+        return Haar() if gaussian else Tree()
     candidates: list[Strategy] = [FLAT, Haar(), *(Tree(branching) for branching in BRANCHINGS if branching < cells)]
     return min(candidates, key=lambda strategy: predicted_error(strategy, cells, gaussian=gaussian))
 
@@ -234,8 +236,6 @@ def predicted_error(strategy: Strategy, cells: int, *, gaussian: bool = False) -
     cells: what a rate's error comes from. Laplace noise grows with the number of levels, Gaussian noise
     with its square root.
     """
-    if cells > MOST_CELLS:
-        raise ParameterError(f"a grid has at most {MOST_CELLS:,} cells; give a coarser one")
     levels = strategy.levels(cells)
     sums = np.cumsum(_coefficients(strategy, cells), axis=1)
     share = np.arange(1, cells + 1) / cells
