@@ -195,7 +195,8 @@ class CurvesRelease:
             "positives": int(self.counts.total_positives),
             "negatives": int(self.counts.total_negatives),
         }
-        how = {"strategy": self.strategy, "cells": len(self.grid), "shape": self.shape}
+        ends = [float(end) for end in self.grid.edges[[0, -1]]]
+        how = {"strategy": self.strategy, "cells": len(self.grid), "range": ends, "shape": self.shape}
         return Release(
             metric=metric,
             value=self.values[value],

@@ -92,6 +92,7 @@ class OperatingPoint:
                 "safe": self.target.safe,
                 "strategy": curves.strategy,
                 "cells": len(curves.grid),
+                "range": [float(end) for end in curves.grid.edges[[0, -1]]],
                 "shape": curves.shape,
             },
         )

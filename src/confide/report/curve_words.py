@@ -103,8 +103,7 @@ def curve_notes(releases: Sequence[Release]) -> Iterator[str]:
     if counted is not None:
         yield (
             f"All from one table of noisy counts on {cells_of(counted)} cells of scores: values take the classes to be "
-            "mixed evenly within a cell, intervals leave the order within a cell open. Scores outside the grid count "
-            "in its end cells."
+            f"mixed evenly within a cell, intervals leave the order within a cell open. {_range_note(counted)}"
         )
         yield from _crowded(releases)
         yield _shape_note(counted.options["shape"])
@@ -122,6 +121,13 @@ def _crowded(releases: Sequence[Release]) -> Iterator[str]:
     rows = [ours + theirs for ours, theirs in zip(table.points["positives"], table.points["negatives"], strict=True)]
     if max(rows) > 0.8 * sum(rows):
         yield "Most rows lie in one cell: the grid does not fit these scores, and another one would tell more."
+
+
+def _range_note(release: Release) -> str:
+    """Between which scores cells lie: a grid that does not fit costs as much, and says little."""
+    grid = release.options.get("grid")
+    low, high = release.options.get("range", [grid[0], grid[-1]] if grid else [0.0, 1.0])
+    return f"Scores are counted between {low:.4g} and {high:.4g}; those outside the grid count in its end cells."
 
 
 def cells_of(release: Release) -> int:
