@@ -35,7 +35,7 @@ from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.average_precision import middle_average_precision
 from confide.releases.counting import Counting, rebuilt_cells
 from confide.releases.curves import release_curves
-from confide.releases.shapes import shaped, whole_rows
+from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
 from confide.releases.symmetric import release_symmetric_roc
 from confide.releases.terms import Terms, public_rows
 
@@ -231,7 +231,10 @@ def drawn_table(
         rows=public_rows(counts) if terms.rows_are_public else None,
         cell_rows=None,
     )
-    return grid, shaped(noisy, counting.shape)
+    shape = counting.shape
+    if shape == AUTO:
+        shape = fitting_shape(noisy, noisy.noise(np.random.default_rng(0)))
+    return grid, shaped(noisy, shape)
 
 
 def check_released(counts: ScoreCounts, epsilon: str, neighbours: Neighbours, options: dict[str, Any]) -> None:
