@@ -70,7 +70,7 @@ def test_safe_thresholds_really_reach_the_target() -> None:
     """At level 0.9 a safe threshold misses its target in the rows in at most a tenth of all draws; twins do not."""
     missed = {True: 0, False: 0}
     for draw in range(60):
-        curves = released(noise=seeded(draw), level=0.9, epsilon="0.2", grid="uniform:120")
+        curves = released(noise=seeded(draw), level=0.9, epsilon="0.2", grid="uniform:100")
         for safe in missed:
             point = curves.threshold_for(recall=0.8, safe=safe)
             missed[safe] += confide.confusion_matrix(COUNTS, point.threshold).recall < 0.8

@@ -226,8 +226,8 @@ def test_strategies_have_names_and_limits() -> None:
     for branching in (1, 0, -2, 2.0, True):
         with pytest.raises(ParameterError, match="branching"):
             Tree(branching)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="coarser"):
-        predicted_error(FLAT, MOST_CELLS + 1)
+    assert best_strategy(MOST_CELLS + 1) == Tree()  # not judged, but never an error after a charge
+    assert best_strategy(MOST_CELLS + 1, gaussian=True) == Haar()
 
 
 # --- the noise of private counts

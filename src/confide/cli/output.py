@@ -87,8 +87,6 @@ def _umask() -> int:
 def steady(step: float) -> Iterator[None]:
     """Let work take a whole number of steps of time, so that its duration says next to nothing about it."""
     started = time.perf_counter()
-    try:
-        yield
-    finally:
-        spent = time.perf_counter() - started
-        time.sleep(step * math.ceil(spent / step) - spent)
+    yield
+    spent = time.perf_counter() - started
+    time.sleep(step * math.ceil(spent / step) - spent)
