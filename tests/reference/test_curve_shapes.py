@@ -129,6 +129,25 @@ def test_whole_rows_move_no_sum_by_more_than_half_a_row(seed: int) -> None:
     assert np.abs(moved).max() <= 0.5 + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_whole_rows_keep_the_public_number_of_rows(seed: int) -> None:
+    """Halves of both classes are where rounding each by itself loses or adds a row; floats' dust decides which."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 9, (2, 9)).astype(np.float64) + 1.0
+    table[0, 4] += 0.5 + rng.choice([-1.0, 0.0, 1.0]) * 1e-14
+    table[1, 0] += 0.5 + rng.choice([-1.0, 0.0, 1.0]) * 1e-14
+    rows = round(table.sum())
+    counts = whole_rows(table, Grid.uniform(9), rows=rows)
+    assert counts.positives.sum() + counts.negatives.sum() == rows
+
+
+def test_whole_rows_keep_the_public_rows_of_each_cell() -> None:
+    """Sums from the top that are a hair below a half and exactly one: a cell of one row must not get two positives."""
+    table = np.array([[1.0, 0.4999999999999999], [0.0, 1.5000000000000001]])
+    counts = whole_rows(table, Grid.uniform(2), rows=3, cell_rows=np.array([1.0, 2.0]))
+    assert (counts.positives + counts.negatives).tolist() == [1, 2]
+
+
 def test_ratio_intervals_against_fiellers_formula() -> None:
     """One ratio with independent normal errors: the exact set has a closed form."""
     draws = 400_000

@@ -62,4 +62,6 @@ def wilson_interval_of(value: float, trials: float, *, level: float = 0.95) -> I
     square = z * z / trials
     centre = (value + square / 2.0) / (1.0 + square)
     reach = z * math.sqrt(value * (1.0 - value) / trials + square / (4.0 * trials)) / (1.0 + square)
-    return Interval(lower=max(centre - reach, 0.0), upper=min(centre + reach, 1.0), level=level, method="Wilson")
+    lower = 0.0 if value == 0.0 else max(centre - reach, 0.0)  # at the ends the formula gives 0 and 1, but for rounding
+    upper = 1.0 if value == 1.0 else min(centre + reach, 1.0)
+    return Interval(lower=lower, upper=upper, level=level, method="Wilson")

@@ -298,7 +298,7 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
     if chosen == AUTO:
         chosen = fitting_shape(noisy, noise)
     table = shaped(noisy, chosen)
-    counts = whole_rows(table, grid, noisy.cell_rows)
+    counts = whole_rows(table, grid, rows=noisy.rows, cell_rows=noisy.cell_rows)
     sampling = sampling_errors(table, noise.shape[0], generator)
     regions = (
         curve_region(agreed, noise, table, wanted),

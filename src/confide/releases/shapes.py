@@ -58,16 +58,24 @@ def fitting_shape(noisy: NoisyCells, noise: FloatArray) -> str:
     return "concave" if inside else "isotonic"
 
 
-def whole_rows(table: FloatArray, grid: Grid, cell_rows: FloatArray | None = None) -> ScoreCounts:
+def whole_rows(
+    table: FloatArray, grid: Grid, *, rows: int | None = None, cell_rows: FloatArray | None = None
+) -> ScoreCounts:
     """Whole rows at the middle of each cell: sums from the top are rounded, so that none moves by more than half a row.
 
-    Rounding the classes' halves in opposite directions keeps their sum, and `cell_rows` is kept where it is public.
+    What is public is kept: `rows`, the sum of all counts (halves of both classes, or what floats take for halves,
+    may not both be rounded up), and `cell_rows`, that of each cell.
     """
     from_top = np.cumsum(table[:, ::-1], axis=1)
-    rounded = np.stack((np.floor(from_top[0] + 0.5), np.ceil(from_top[1] - 0.5)))
+    rounded = np.floor(from_top + 0.5)
+    if rows is not None:
+        left = rows - rounded[0, -1]
+        rounded[1] = np.append(np.minimum(rounded[1, :-1], left), left)
     counts = np.diff(rounded, axis=1, prepend=0.0)[:, ::-1].astype(np.int64)
     if cell_rows is not None:
-        counts[1] = cell_rows.astype(np.int64) - counts[0]
+        most = cell_rows.astype(np.int64)
+        counts[0] = np.minimum(counts[0], most)  # sums that floats take for halves may round apart by a row too many
+        counts[1] = most - counts[0]
     used = counts.sum(axis=0) > 0
     return ScoreCounts(grid.representatives[used], counts[0, used], counts[1, used])
 
