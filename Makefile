@@ -35,7 +35,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 test: lint docs
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks

@@ -9,10 +9,13 @@ from benchmarks import (
     adult,
     aucpr_study,
     bootstrap,
+    contest,
     coverage,
     curve_coverage,
     engines,
+    labelings,
     large_curves,
+    missing_row,
     private_ap,
     private_auc,
     private_curves,
@@ -33,6 +36,9 @@ ALL = {
     "private-curves": private_curves.run,
     "curve-coverage": curve_coverage.run,
     "large-curves": large_curves.run,
+    "labelings": labelings.run,
+    "missing-row": missing_row.run,
+    "contest": contest.run,
 }
 
 

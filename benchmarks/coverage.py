@@ -43,7 +43,7 @@ _AGAIN = 5  # times as many repetitions
 
 
 def run(*, quick: bool = False) -> None:
-    repetitions = 500 if quick else 4_000
+    repetitions = 200 if quick else 4_000
     everything = [
         *_rank_sum(repetitions, quick),
         *_other_scores(repetitions, quick),
@@ -53,7 +53,7 @@ def run(*, quick: bool = False) -> None:
     ]
     if not quick:
         print(f"all settings: {shown(_written(everything))}")
-    times = 40 if quick else 600
+    times = 10 if quick else 600
     _title("real releases (average precision by private-counts), calibrated binormal scores, AUC 0.8", times)
     released(times, quick=quick)
 

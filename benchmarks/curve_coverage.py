@@ -207,7 +207,7 @@ class Found:
 
 
 def run(*, quick: bool = False) -> None:
-    repetitions, again = (40, 0) if quick else (160, 8)
+    repetitions, again = (5, 0) if quick else (160, 8)
     main, more = _settings(repetitions)
     if quick:
         main, more = main[4::17], more[:2]

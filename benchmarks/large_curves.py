@@ -25,15 +25,15 @@ Result = TypeVar("Result")
 
 
 def run(*, quick: bool = False) -> None:
-    rows = ROWS // 100 if quick else ROWS
-    grid = Grid.arcsine(CELLS)
+    rows, size = (ROWS // 100, CELLS // 8) if quick else (ROWS, CELLS)
+    grid = Grid.arcsine(size)
     rng = np.random.default_rng(0)
     labels = rng.random(rows) < 0.24
     scores = rng.beta(np.where(labels, 3.0, 1.0), np.where(labels, 1.0, 3.0))
     every, counted = _timed(lambda: ScoreCounts.from_arrays(labels, scores))
     cells, projected = _timed(lambda: _projected(every, grid))
     print(f"{rows:,} rows with {len(every):,} different scores: {seconds(counted)} to count,")
-    print(f"{seconds(projected)} to put into {CELLS:,} cells; then, from the counts of the cells:")
+    print(f"{seconds(projected)} to put into {size:,} cells; then, from the counts of the cells:")
     lines = []
     for strategy in STRATEGIES:
         for family in FAMILIES:

@@ -13,8 +13,8 @@ from pathlib import Path
 from confide.metrics.registry import METRICS
 
 REFERENCE = Path(__file__).parent / "reference"
-VERBS = ("evaluate", "release", "plan", "ledger", "audit", "demo")
-LEDGER_VERBS = ("new", "show", "history", "verify")
+VERBS = ("evaluate", "release", "plan", "ledger", "attack", "audit", "demo")
+GROUPS = {"ledger": ("new", "show", "history", "verify"), "attack": ("file", "labelings", "contest")}
 
 
 def command_line() -> str:
@@ -24,7 +24,8 @@ def command_line() -> str:
         "Standard output is data, standard error is talk. Exit codes: 0 done, 1 failed, 2 wrong usage, "
         "3 refused for lack of budget.\n",
     ]
-    commands = [[], *([verb] for verb in VERBS), *(["ledger", verb] for verb in LEDGER_VERBS)]
+    inner = ([group, verb] for group, verbs in GROUPS.items() for verb in verbs)
+    commands = [[], *([verb] for verb in VERBS), *inner]
     for command in commands:
         parts.append(f"## `{' '.join(['confide', *command])}`\n\n```text\n{_help(command)}\n```\n")
     return "\n".join(parts)

@@ -9,6 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from confide.attacks.contest.oracle import Oracle as Oracle
+    from confide.attacks.contest.recovery import recover_labels as recover_labels
+    from confide.attacks.disclosure import Published as Published
+    from confide.attacks.disclosure import Window as Window
+    from confide.attacks.exposure import Attacked as Attacked
+    from confide.attacks.exposure import attack as attack
+    from confide.attacks.from_auc.decision_tree import ranking_attack as ranking_attack
+    from confide.attacks.from_auc.decision_tree import tree_attack as tree_attack
+    from confide.attacks.from_auc.labelings import Labelings as Labelings
+    from confide.attacks.from_auc.posterior import label_posterior as label_posterior
+    from confide.attacks.from_auc.sampling import sample_labelings as sample_labelings
     from confide.counts import ScoreCounts as ScoreCounts
     from confide.curves.decision import decision_curve as decision_curve
     from confide.curves.pr import minimum_precision as minimum_precision
@@ -96,6 +107,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "confide.attacks.contest.oracle": "Oracle",
+    "confide.attacks.contest.recovery": "recover_labels",
+    "confide.attacks.disclosure": "Published Window",
+    "confide.attacks.exposure": "Attacked attack",
+    "confide.attacks.from_auc.decision_tree": "ranking_attack tree_attack",
+    "confide.attacks.from_auc.labelings": "Labelings",
+    "confide.attacks.from_auc.posterior": "label_posterior",
+    "confide.attacks.from_auc.sampling": "sample_labelings",
     "confide.counts": "ScoreCounts",
     "confide.curves.decision": "decision_curve",
     "confide.curves.pr": "minimum_precision pr_curve",

@@ -1,4 +1,4 @@
-"""Warnings that the engine's own dependencies give are not ours to fail on."""
+"""What contracts share: less simulation, as they are about form, and quiet about others' warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import pytest
 from tests.contracts.readers import QUIET
 
 
+@pytest.fixture(autouse=True)
+def form_alone(few_simulated_tables: None) -> None:
+    """How wide intervals are does not matter here."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Warnings that the engine's own dependencies give are not ours to fail on."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             for line in QUIET:

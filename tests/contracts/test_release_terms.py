@@ -222,7 +222,7 @@ class TestWithALedger:
                     continue
                 measures = {"measures": ("recall",)} if way.metric == "confusion" else {}
                 # The default cap of delta is 1e-5 in all.
-                first = ledger.release(way.prepare(COUNTS, epsilon="1/10", **measures), account="a")
+                first = ledger.release(way.prepare(COUNTS, epsilon="1/10", noise=seeded(1), **measures), account="a")
                 again = ledger.release(way.prepare(COUNTS, epsilon="0.1", noise=FORBIDDEN, **measures), account="a")
                 assert again.reused
                 assert not again.charged.epsilon
@@ -280,7 +280,7 @@ class TestWithALedger:
     def test_answers_do_not_depend_on_what_was_asked_for_before(self, tmp_path: Path) -> None:
         """The same noisy counts, asked for in another shape at first: the usual shape must not be that one."""
         with Ledger(tmp_path / "ledger.sqlite") as ledger:
-            first = ledger.release(prepare("roc", COUNTS, epsilon=1, shape="counts"), account="a")
+            first = ledger.release(prepare("roc", COUNTS, epsilon=1, shape="counts", noise=seeded(1)), account="a")
             usual = ledger.release(prepare("roc", COUNTS, epsilon=1, noise=FORBIDDEN), account="a")
             named = ledger.release(prepare("roc", COUNTS, epsilon=1, shape="concave", noise=FORBIDDEN), account="a")
         assert usual.reused

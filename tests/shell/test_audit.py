@@ -92,12 +92,21 @@ def test_wrong_usage_is_one_line_and_exit_code_2(arguments: tuple[str, ...], mes
     assert answer.err.count("\n") == 1
 
 
-def test_twins_are_caught_and_listed() -> None:
-    answer = confide("audit", "prevalence", "--twins", "--draws", "100000", "--json")
-    assert answer.code == 0, answer.err
-    caught = json.loads(answer.out)["twins"]
-    assert len(caught) == len(twins(Fraction(1)))
-    assert {each["verdict"] for each in caught} == {"caught"}
+def test_all_twins_are_asked_for() -> None:
+    """That each is caught is shown where enough is drawn for it."""
+    every = {twin.name for twin in twins(Fraction(1))}
+    assert every == {subject.name for subject in run.subjects(["prevalence"], broken=True) if subject.wrong}
+
+
+def test_twins_that_are_caught_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that give themselves away by an answer that the neighbour never gives."""
+    plain = tuple(twin for twin in twins(Fraction(1)) if twin.name in ("auc/exact-one-class", "auc/refuses-one-class"))
+    assert len(plain) == 2
+    monkeypatch.setattr(run, "twins", lambda epsilon: plain)
+    answer = CliRunner().invoke(command(), ["prevalence", "--twins", "--json", *FEW])
+    assert answer.exit_code == 0, answer.stdout
+    caught = json.loads(answer.stdout)["twins"]
+    assert [(each["mechanism"], each["verdict"]) for each in caught] == [(twin.name, "caught") for twin in plain]
     assert all(each["wrong"] for each in caught)
 
 

@@ -1,4 +1,4 @@
-"""`confide evaluate` as a user types it: real processes, real files."""
+"""`confide evaluate` as a user types it: real files, and real processes where they matter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.shell.commands import Answer, confide
+from tests.shell.commands import Answer, confide, confide_process
 
 HEART = ["--label", "died", "--score", "logistic"]
 
@@ -90,7 +90,7 @@ def test_scores_that_are_not_probabilities_have_null_entries(tmp_path: Path) -> 
 
 
 def test_text_shows_the_numbers_and_the_comparison(data: Path) -> None:
-    answer = confide("evaluate", data, *HEART, "--score", "age_only")
+    answer = confide_process("evaluate", data, *HEART, "--score", "age_only")
     assert answer.code == 0
     for expected in ("0.805", "0.759 to 0.844", "0.764", "logistic − age_only", "0.0250", "prevalence 0.276"):
         assert expected in answer.out, expected
@@ -128,7 +128,7 @@ def test_every_file_format_gives_the_same_answer(data: Path, tmp_path: Path, end
 
 def test_standard_input(data: Path) -> None:
     expected = document(confide("evaluate", data, *HEART, "--json"))
-    assert document(confide("evaluate", "-", *HEART, "--json", given=data.read_bytes())) == expected
+    assert document(confide_process("evaluate", "-", *HEART, "--json", given=data.read_bytes())) == expected
 
 
 def test_positive_label_and_weights(tmp_path: Path) -> None:
@@ -220,6 +220,13 @@ def test_files_that_cannot_be_opened(tmp_path: Path, name: str) -> None:
     assert "does not exist" in answer.err or "ending must be" in answer.err
 
 
+def test_a_process_ends_with_the_error_s_code(data: Path) -> None:
+    assert confide_process("evaluate", data, "--label", "died", "--score", "sex").code == 1
+    wrong = confide_process("evaluate", data, "--label", "dead", "--score", "logistic")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "Did you mean 'died'" in wrong.err
+
+
 def test_the_data_are_never_overwritten(data: Path) -> None:
     """A report's name must end in .html, so only data by a link of that name are in danger."""
     link = data.with_name("link.html")
@@ -257,7 +264,7 @@ def test_a_terminal_without_our_letters(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     file = tmp_path / "letters.csv"
     file.write_text("died,é\n" + "".join(f"{i % 2},{i % 7}\n" for i in range(40)), encoding="utf-8")
-    answer = confide("evaluate", file, "-l", "died", "-s", "é", *arguments)
+    answer = confide_process("evaluate", file, "-l", "died", "-s", "é", *arguments)
     assert answer.code == 0, answer.err
     if arguments:
         assert json.loads(answer.out)["models"][0]["score"] == "é"
@@ -280,4 +287,4 @@ def test_a_demo_folder_that_is_a_file(data: Path) -> None:
 
 def test_help_has_examples_and_version_is_shown() -> None:
     assert "confide evaluate scores.csv" in confide("evaluate", "--help").out
-    assert confide("--version").out.startswith("confide 0.")
+    assert confide_process("--version").out.startswith("confide 0.")

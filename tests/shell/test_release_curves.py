@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from tests.noises import FORBIDDEN, Deaf
-from tests.shell.test_release import LABELS, SCORES, Desk, desk
-
-__all__ = ["desk"]  # the fixture
+from tests.shell.desk import LABELS, SCORES, Desk
 
 ASKED = ("-e", "1", "--account", "trial")
 CURVES = ("-m", "roc,pr,calibration")

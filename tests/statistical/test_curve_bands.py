@@ -16,10 +16,11 @@ from scipy.stats import binom, norm
 import confide
 from confide import CurvesRelease, Grid, ScoreCounts, release_curves
 from confide.counts import FloatArray
-from confide.intervals import private_curves
+from confide.intervals import private_counts, private_curves
 from confide.intervals.bands import Band
 from confide.intervals.private_counts import NoisyCells
 from confide.intervals.private_curves import CurveRegion, curve_region, sampling_errors
+from confide.releases import curve_numbers
 from tests.noises import RELATIONS, seeded
 
 ERROR = 1e-4
@@ -188,8 +189,16 @@ HELD: dict[str, Callable[[CurvesRelease, ScoreCounts], bool]] = {
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("rows", "epsilon"), [(400, 0.5), (3_000, 1.0)])
-def test_whole_curves_and_numbers_are_held(relation: str, rows: int, epsilon: float) -> None:
-    """At level 0.9; what is held in at least 0.89 of all draws passes."""
+def test_whole_curves_and_numbers_are_held(
+    relation: str, rows: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At level 0.9; what is held in at least 0.89 of all draws passes.
+
+    From 1,000 simulated tables instead of 4,000, and 200 for average precision: with a standard error of 1 % and 2 % of
+    coverage in the quantiles, the same in all draws.
+    """
+    monkeypatch.setattr(private_counts, "DRAWS", 1_000)
+    monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 200)
     times, rng = 80, np.random.default_rng(5)
     held = dict.fromkeys(HELD, 0)
     for draw in range(times):

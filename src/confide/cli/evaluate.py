@@ -77,7 +77,7 @@ def evaluate(
         )
     if report is not None:
         with output.busy("drawing the report"):
-            page = evaluation.to_html(title=f"Evaluation of {_shown_name(file)}")
+            page = evaluation.to_html(title=f"Evaluation of {output.shown_name(file)}")
         output.write_whole(report, page)
         typer.echo(f"report: {report}", err=True)
     if as_json:
@@ -86,10 +86,6 @@ def evaluate(
         from confide.report.text import print_text
 
         print_text(evaluation, output.console())
-
-
-def _shown_name(file: str) -> str:
-    return "standard input" if file == "-" else Path(file).name
 
 
 def evaluate_file(

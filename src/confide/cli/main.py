@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from confide.cli import audit, demo, evaluate, ledger, plan, release
+from confide.cli import attack, audit, demo, evaluate, ledger, plan, release
 from confide.errors import ConfideError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("release")(release.release)
 app.command("plan")(plan.plan)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(attack.app, name="attack")
 app.command("audit")(audit.audit)
 app.command("demo")(demo.demo)
 

@@ -64,6 +64,11 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"the folder of {path} cannot be written to; choose another")
 
 
+def shown_name(file: str) -> str:
+    """A file's name as a title has it."""
+    return "standard input" if file == "-" else Path(file).name
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one, never half."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")

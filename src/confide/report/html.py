@@ -6,6 +6,7 @@ from html import escape
 
 from confide.report import plots
 from confide.report.cautions import band_caution
+from confide.report.gives_away import gives_away
 from confide.report.model import Evaluation
 from confide.report.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.tables import tables
@@ -79,6 +80,7 @@ def parts(evaluation: Evaluation) -> list[str]:
         lead(summary(evaluation)),
         *(warning(caution) for caution in _all_cautions(evaluation)),
         *_sections(evaluation),
+        *gives_away(evaluation),
         "<h2>How to read this</h2><ul>",
         *(f"<li><strong>{escape(name)}</strong>: {escape(text)}</li>" for name, text in _READING),
         "</ul><h2>What was assumed</h2>",

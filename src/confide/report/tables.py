@@ -20,7 +20,7 @@ class Table:
     note: str = ""
 
 
-TEXT_COLUMNS = ("score", "mechanism", "analyst", "what", "when", "meaning")
+TEXT_COLUMNS = ("score", "one label", "mechanism", "analyst", "what", "when", "meaning")
 """Columns besides the first that hold words."""
 
 

@@ -306,8 +306,8 @@ def read_only(url: str) -> str:
 
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
-    "race": race,
-    "naive_race": naive_race,
+    "race": lambda url, *accounts: [race(url, account) for account in accounts],
+    "naive_race": lambda url, *tables: [naive_race(url, table) for table in tables],
     "first_use": first_use,
     "same_request": same_request,
     "kills": lambda url, times: kills(url, int(times)),

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -72,19 +68,8 @@ def test_no_answer_without_its_charge(sqlite_place: Place) -> None:
             ledger.release(ask(draw=draw), account="a")
 
 
-@pytest.fixture
-def sqlite_in_memory(sqlite_place: Place) -> Iterator[str]:
-    """A file in memory, where there is such a disk: a kill leaves it as it is, and nobody waits for a disk."""
-    memory = Path("/dev/shm")  # noqa: S108
-    if not os.access(memory, os.W_OK):
-        yield sqlite_place.url
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        yield f"sqlite:///{folder}/ledger.sqlite"
-
-
-def test_a_thousand_kills_lose_nothing(sqlite_in_memory: str) -> None:
-    kills_lose_nothing(sqlite_in_memory, 1_000)
+def test_a_thousand_kills_lose_nothing(sqlite_place: Place) -> None:
+    kills_lose_nothing(sqlite_place.url, 1_000)
 
 
 def test_kills_lose_nothing_in_postgresql(postgresql_place: Place) -> None:

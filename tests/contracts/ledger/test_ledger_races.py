@@ -15,17 +15,17 @@ ROUNDS = 4
 
 def test_processes_cannot_overspend(place: Place, ledger: Ledger) -> None:
     """Eight processes ask 32 times for a tenth of 1: ten are granted, every time."""
-    for number in range(ROUNDS):
-        granted = processes.run("race", place.url, f"account {number}")
+    accounts = [f"account {number}" for number in range(ROUNDS)]
+    for account, granted in zip(accounts, processes.run("race", place.url, *accounts), strict=True):
         assert sum(granted) == 10
-        assert ledger.account(f"account {number}").remaining().epsilon == 0
+        assert ledger.account(account).remaining().epsilon == 0
     assert ledger.verify().whole
 
 
 def test_the_race_does_show_overspending(place: Place) -> None:
     """The same race against a ledger that looks in one transaction and charges in the next."""
-    granted = [sum(processes.run("naive_race", place.url, f"naive{number}")) for number in range(ROUNDS)]
-    assert max(granted) > 10
+    granted = processes.run("naive_race", place.url, *(f"naive{number}" for number in range(ROUNDS)))
+    assert max(map(sum, granted)) > 10
 
 
 def test_eight_processes_may_be_the_first(place: Place, ledger: Ledger) -> None:

@@ -1,0 +1,1 @@
+"""What somebody learns who reads published numbers."""

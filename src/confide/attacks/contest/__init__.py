@@ -1,0 +1,1 @@
+"""What a contest that answers submissions gives away of its hidden labels."""

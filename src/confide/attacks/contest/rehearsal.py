@@ -1,0 +1,150 @@
+"""A contest rehearsed before it is held: labels drawn at random, and what contestants can make of the oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.attacks.bounds import success_bound
+from confide.attacks.contest.boosting import BOOSTABLE, Boosted, boost
+from confide.attacks.contest.ladder import LadderOracle, climb, ladder
+from confide.attacks.contest.oracle import Oracle
+from confide.attacks.contest.recovered import Agreement, Recovered, least_queries
+from confide.attacks.contest.recovery import recover_labels
+from confide.attacks.disclosure import SCHEMA, Published
+from confide.attacks.numbers import exact_number_of
+from confide.errors import ParameterError
+
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What a contestant gets who learns nothing from data: labels read from answers, and a place on the leaderboard.
+
+    `boosted` is the true score that random submissions, put together, reach on the contest's rows, `honest` what they
+    get on rows that the oracle does not answer for; None for numbers that cannot be boosted so. `bound` is how sure
+    of one label all answers together can make anybody; None where nothing is promised.
+    """
+
+    published: Published
+    step: str | None
+    rows: int
+    positives: int
+    queries: int
+    agreement: Agreement
+    certain: int
+    used: int
+    method: str
+    fewest: int
+    bound: float | None
+    boosted: float | None
+    honest: float | None
+
+    @property
+    def majority(self) -> int:
+        """The labels that always guessing the larger class gets right."""
+        return max(self.positives, self.rows - self.positives)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        share = self.agreement.share
+        return {
+            "schema": SCHEMA,
+            "oracle": self.published.spec,
+            "ladder": self.step,
+            "rows": self.rows,
+            "positives": self.positives,
+            "queries": self.queries,
+            "labels": {
+                "said": self.agreement.said,
+                "right": self.agreement.right,
+                "certain": self.certain,
+                "share": None if self.agreement.said == 0 else share,
+                "interval": None if self.agreement.said == 0 else self.agreement.interval.to_dict(),
+                "majority": self.majority,
+                "queries": self.used,
+                "method": self.method,
+            },
+            "two_per_label": 2 * self.rows,
+            "fewest": self.fewest,
+            "bound": self.bound,
+            "leaderboard": None if self.boosted is None else {"boosted": self.boosted, "honest": self.honest},
+        }
+
+
+def rehearse_contest(
+    rows: int,
+    published: Published,
+    *,
+    queries: int,
+    positives: int | None = None,
+    step: str | None = None,
+    generator: np.random.Generator | None = None,
+) -> Rehearsal:
+    """Hold a contest with labels at random, half of them positive unless said otherwise, and attack it twice.
+
+    Each attack has all `queries` to itself. With a `step` the oracle is a Ladder.
+
+    >>> held = rehearse_contest(100, Published.parse("log_loss:digits=6"), queries=50)
+    >>> held.agreement.right, held.certain
+    (100, 100)
+    """
+    positives = rows // 2 if positives is None else positives
+    _check(rows, published, positives=positives, queries=queries, step=step)
+    rng = generator or np.random.default_rng()
+    labels = rng.permutation(np.arange(rows) < positives)
+    oracle = _oracle(labels, published, step, queries)
+    found = _recovered(oracle, queries, rng)
+    boosted = _boosted(_oracle(labels, published, step, queries), queries, rng)
+    total = None if published.epsilon is None else float(published.epsilon * found.queries)
+    return Rehearsal(
+        published=published,
+        step=step,
+        rows=rows,
+        positives=positives,
+        queries=queries,
+        agreement=found.agreement(labels),
+        certain=int(found.certain.sum()),
+        used=found.queries,
+        method=found.method,
+        fewest=least_queries(rows, positives, published.metric),
+        bound=None if total is None else success_bound(total),
+        boosted=None if boosted is None else float(exact_number_of(labels, boosted.submission, published.metric)),
+        honest=None if boosted is None else boosted.honest[-1],
+    )
+
+
+def _check(rows: int, published: Published, *, positives: int, queries: int, step: str | None) -> None:
+    if not 2 <= rows <= MOST_ROWS:
+        raise ParameterError(f"rows must lie between 2 and {MOST_ROWS}; got {rows}")
+    if not 0 < positives < rows:
+        raise ParameterError(f"positives must lie between 1 and rows - 1, {rows - 1}; got {positives}")
+    if queries < 1:
+        raise ParameterError(f"queries must be at least 1; got {queries}")
+    if published.times > 1:
+        raise ParameterError("every submission is answered once; give the number of submissions as queries")
+    if step is not None and (published.private or published.digits is not None):
+        raise ParameterError("a Ladder rounds by itself; give the metric alone, such as accuracy")
+
+
+def _oracle(labels: NDArray[np.bool_], published: Published, step: str | None, queries: int) -> Oracle:
+    if step is not None:
+        return ladder(labels, published.metric, step=step, limit=queries)
+    return Oracle.of_labels(labels, published, limit=queries)
+
+
+def _recovered(oracle: Oracle, queries: int, rng: np.random.Generator) -> Recovered:
+    if isinstance(oracle, LadderOracle) and oracle.published.metric == "accuracy":
+        return climb(oracle, queries=queries, rng=rng)
+    return recover_labels(oracle, budget=queries, rng=rng)
+
+
+def _boosted(oracle: Oracle, queries: int, rng: np.random.Generator) -> Boosted | None:
+    if oracle.published.metric not in BOOSTABLE or queries < 2:
+        return None
+    hidden = rng.permutation(np.arange(oracle.rows) % 2)
+    return boost(oracle, queries - 1, hidden=hidden, rng=rng)

@@ -1,0 +1,162 @@
+"""How a number is published, and what that says about the exact one: a window that holds it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import FloatArray
+from confide.errors import ParameterError, did_you_mean
+from confide.privacy.guarantee import checked_epsilon, exact_fraction, shown
+
+NUMBERS = ("auc", "average_precision", "accuracy", "log_loss", "brier")
+"""Numbers whose publication can be attacked; accuracy is at the threshold 0.5."""
+
+MEANS = ("accuracy", "log_loss", "brier")
+"""Numbers that are means over rows."""
+
+LOSSES = ("log_loss", "brier")
+"""Numbers of which less is better."""
+
+PUBLISHABLE = (*NUMBERS, "roc")
+
+RELEASED = ("auc", "average_precision", "accuracy", "brier", "roc")
+"""What can be published with noise."""
+
+NAMES = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "accuracy": "accuracy",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "roc": "ROC curve",
+}
+
+_ALIASES = {"ap": "average_precision", "roc_auc": "auc", "auroc": "auc", "logloss": "log_loss", "brier_score": "brier"}
+
+MOST_DIGITS, MOST_TIMES = 15, 1_000
+
+LAST_PLACES = Fraction(1, 10**12)
+"""Floats of one number that was computed in two ways differ by less."""
+
+NEIGHBOURS = "replace-one"
+"""Releases are attacked under this relation, in which a changed label is a changed row."""
+
+SCHEMA = "confide.attack/1"
+"""Of what attacks say as plain data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The exact number lies between `lower` and `upper`, both included."""
+
+    lower: Fraction
+    upper: Fraction
+
+    @classmethod
+    def written(cls, text: str, name: str = "auc", *, cut: bool = False) -> Window:
+        """What a number says as it is written: a fraction is exact, decimals are rounded (or cut) to so many digits.
+
+        >>> Window.written("3/4")
+        Window(lower=Fraction(3, 4), upper=Fraction(3, 4))
+        >>> Window.written("0.8")
+        Window(lower=Fraction(3, 4), upper=Fraction(17, 20))
+        """
+        text = text.strip()
+        value = exact_fraction(text, name)
+        decimals = re.fullmatch(r"[+-]?\d*\.(\d*)", text)
+        if decimals is None:
+            return cls(lower=value, upper=value)
+        last = Fraction(1, 10 ** len(decimals[1]))
+        return cls(lower=value, upper=value + last) if cut else cls(lower=value - last / 2, upper=value + last / 2)
+
+    @classmethod
+    def rounded(cls, value: Fraction, digits: int) -> Window:
+        """What may have been rounded to a value; halves may have gone either way."""
+        half = Fraction(1, 2 * 10**digits)
+        return cls(lower=value - half, upper=value + half)
+
+    def holds(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Which of many floats may be the number, rounding in the last places allowed for."""
+        slack = float(LAST_PLACES)
+        return np.asarray((values >= float(self.lower) - slack) & (values <= float(self.upper) + slack))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A metric and how it is published: exact, rounded to decimal digits, or released with an epsilon.
+
+    With `times`, a release is drawn so often, with fresh noise and that epsilon each time.
+    """
+
+    metric: str
+    digits: int | None = None
+    epsilon: Fraction | None = None
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        if self.metric not in PUBLISHABLE:
+            hint = did_you_mean(self.metric, PUBLISHABLE)
+            raise ParameterError(f"cannot attack {self.metric!r}. {hint}Choose from {', '.join(PUBLISHABLE)}")
+        if self.digits is not None and not 0 <= self.digits <= MOST_DIGITS:
+            raise ParameterError(f"digits must lie between 0 and {MOST_DIGITS}; got {self.digits}")
+        if self.epsilon is not None and self.metric not in RELEASED:
+            raise ParameterError(f"{self.metric} cannot be released with noise; choose from {', '.join(RELEASED)}")
+        if not 1 <= self.times <= MOST_TIMES or (self.times > 1 and self.epsilon is None):
+            raise ParameterError(f"times must lie between 1 and {MOST_TIMES}, and be 1 without an epsilon")
+
+    @classmethod
+    def parse(cls, text: str) -> Published:
+        """Read `auc`, `auc:exact`, `auc:digits=4`, `auc:epsilon=1` or `auc:epsilon=0.1,times=10`.
+
+        >>> Published.parse("auc:digits=4")
+        Published(metric='auc', digits=4, epsilon=None, times=1)
+        """
+        metric, _, how = text.strip().partition(":")
+        metric = _ALIASES.get(metric, metric)
+        if how in ("", "exact"):
+            return cls(metric=metric)
+        digits = re.fullmatch(r"digits=([0-9]{1,3})", how)
+        if digits:
+            return cls(metric=metric, digits=int(digits[1]))
+        noise = re.fullmatch(r"epsilon=([^,]+)(?:,times=([0-9]{1,6}))?", how)
+        if noise:
+            return cls(metric=metric, epsilon=checked_epsilon(noise[1]), times=int(noise[2] or 1))
+        raise ParameterError(
+            f"{text!r} does not say how a number is published; write METRIC:exact, METRIC:digits=4, METRIC:epsilon=1 "
+            "or METRIC:epsilon=0.1,times=10"
+        )
+
+    @property
+    def spec(self) -> str:
+        """As it is written on the command line."""
+        if self.epsilon is not None:
+            times = f",times={self.times}" if self.times > 1 else ""
+            return f"{self.metric}:epsilon={shown(self.epsilon)}{times}"
+        return f"{self.metric}:exact" if self.digits is None else f"{self.metric}:digits={self.digits}"
+
+    def __str__(self) -> str:
+        name = NAMES[self.metric]
+        if self.epsilon is not None:
+            times = f", {self.times} times" if self.times > 1 else ""
+            return f"{name}, released with epsilon {shown(self.epsilon)}{times}"
+        return f"exact {name}" if self.digits is None else f"{name} rounded to {self.digits} digits"
+
+    @property
+    def private(self) -> bool:
+        """Whether noise is added before anything is shown."""
+        return self.epsilon is not None
+
+    def window(self, exact: Fraction | float) -> Window:
+        """What a reader knows of the exact number once it is published without noise."""
+        if self.private:
+            raise ParameterError("a release with noise says nothing for certain; there is no window")
+        value = exact if isinstance(exact, Fraction) else Fraction(exact)
+        if self.digits is None:
+            slack = Fraction(0) if isinstance(exact, Fraction) else LAST_PLACES
+            return Window(lower=value - slack, upper=value + slack)
+        return Window.rounded(round(value, self.digits), self.digits)

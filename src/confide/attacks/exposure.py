@@ -1,0 +1,168 @@
+"""What publishing numbers of a dataset would give away of its labels, and the epsilon that would prevent it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.attacks.bounds import success_bound
+from confide.attacks.disclosure import NUMBERS, SCHEMA, Published
+from confide.attacks.insider import Insider, insider
+from confide.attacks.numbers import checked_rows
+from confide.attacks.one_row.differencing_game import DifferencedRows, differenced_rows
+from confide.attacks.outsider import Effort, Outsider, outsider
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+USUAL = ("auc:exact", "auc:digits=4", "auc:digits=2", "auc:epsilon=1", "roc:exact", "roc:epsilon=1")
+"""What is attacked if nothing is said."""
+
+_ROWS_ADDED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exposure:
+    """What one publication gives away; `left_out` says why nothing is said of the outsider.
+
+    `added` has the labels of rows that follow if the number is published without a row, and again with it.
+    """
+
+    published: Published
+    insider: Insider
+    outsider: Outsider | None = None
+    left_out: str | None = None
+    added: DifferencedRows | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "published": self.published.spec,
+            "outsider": None if self.outsider is None else self.outsider.to_dict(),
+            "left_out": self.left_out,
+            "insider": self.insider.to_dict(),
+            "added": None if self.added is None else self.added.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attacked:
+    """What each of several publications would give away, and the epsilon that would prevent it.
+
+    `level` is from which probability on a label counts as known; `sure` how sure of a label, even beforehand, nobody
+    should ever become, and `epsilon` the largest that keeps that promise. `majority` is the size of the larger
+    class. With `class_sizes` the numbers of positives and negatives are published too, which alone tells an insider
+    the last label.
+    """
+
+    rows: int
+    majority: int
+    class_sizes: bool
+    level: float
+    sure: float
+    exposures: tuple[Exposure, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon at which `e^epsilon / (1 + e^epsilon)` is `sure`."""
+        return math.log(self.sure / (1.0 - self.sure))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        return {
+            "schema": SCHEMA,
+            "rows": self.rows,
+            "majority": self.majority,
+            "class_sizes": self.class_sizes,
+            "level": self.level,
+            "releases": [exposure.to_dict() for exposure in self.exposures],
+            "advice": {"sure": self.sure, "epsilon": self.epsilon, "bound_at_epsilon_1": success_bound(1.0)},
+        }
+
+    def __str__(self) -> str:
+        from confide.report.attack import sentences
+
+        return "\n".join(sentences(self))
+
+    def plot(self) -> Figure:
+        """Draw what an outsider believes, and how often an insider is right."""
+        from confide.report.attack import picture
+
+        return picture(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.attack import fragment
+
+        return fragment(self)
+
+
+def attack(
+    counts: ScoreCounts,
+    releases: Sequence[str | Published] = USUAL,
+    *,
+    level: float = 0.9,
+    sure: float = 0.75,
+    class_sizes: bool = False,
+    trials: int = 200,
+    effort: Effort | None = None,
+    generator: np.random.Generator | None = None,
+    starting: Callable[[Published], None] | None = None,
+) -> Attacked:
+    """Say what publishing each of some numbers of this dataset would give away of its labels.
+
+    `class_sizes` says that the numbers of positives and negatives are published too. `trials` is how often the
+    insider plays against a release with noise; `effort` bounds the outsider's work. Nothing is charged to a ledger:
+    what is drawn here is not published.
+
+    >>> counts = ScoreCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    >>> found = attack(counts, ["auc:exact"]).exposures[0]
+    >>> found.outsider.labelings, found.outsider.certain, found.insider.told
+    (1, 6, 6)
+    """
+    asked = tuple(each if isinstance(each, Published) else Published.parse(each) for each in releases)
+    _check(asked, level=level, sure=sure)
+    positives, negatives = (int(size) for size in checked_rows(counts).both_classes())
+    if min(positives, negatives) < 2:
+        raise ParameterError("attacks need two rows of each class at least, so that either label can be tried")
+    rng = generator or np.random.default_rng()
+    effort = replace(effort or Effort(), level=level, class_sizes=class_sizes)
+    found = []
+    for published in asked:
+        if starting is not None:
+            starting(published)
+        found.append(_exposure(counts, published, effort, trials, rng))
+    return Attacked(
+        rows=positives + negatives,
+        majority=max(positives, negatives),
+        class_sizes=class_sizes,
+        level=level,
+        sure=sure,
+        exposures=tuple(found),
+    )
+
+
+def _check(asked: Iterable[Published], *, level: float, sure: float) -> None:
+    if not tuple(asked):
+        raise ParameterError("releases must name at least one publication, for example auc:digits=4")
+    for name, value in (("level", level), ("sure", sure)):
+        if not 0.5 < value < 1.0:
+            raise ParameterError(f"{name} must lie between 0.5 and 1; got {value!r}")
+
+
+def _exposure(
+    counts: ScoreCounts, published: Published, effort: Effort, trials: int, rng: np.random.Generator
+) -> Exposure:
+    inside = insider(counts, published, trials=trials, rng=rng)
+    outside = outsider(counts, published, effort, rng)
+    added = None
+    if published.metric in NUMBERS and not published.private:
+        added = differenced_rows(counts, published, most=_ROWS_ADDED, rng=rng, positives_known=effort.class_sizes)
+    if isinstance(outside, str):
+        return Exposure(published=published, insider=inside, added=added, left_out=outside)
+    return Exposure(published=published, insider=inside, added=added, outsider=outside)

@@ -1,0 +1,1 @@
+"""What a published AUC says about the labels of ranked rows."""

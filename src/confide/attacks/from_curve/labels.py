@@ -1,0 +1,165 @@
+"""Labels read off a published ROC curve by somebody who knows all scores and no label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide.attacks.from_curve.points import CHUNK, FEW, IntArray, RocPoints, class_sizes, counts_within, spread
+from confide.attacks.numbers import checked_rows
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.roc import roc_curve
+from confide.errors import DataError, ParameterError
+
+_Bounds: TypeAlias = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelsFromRoc:
+    """What a published curve says to somebody who knows all scores and no label.
+
+    `lower` and `upper` bound, for each row as its score was given, the share of positives among the rows that the
+    curve does not tell apart from it. They are equal where the points give counts, and then are the probability
+    that the row is positive. `sizes` are the class sizes that fit.
+    """
+
+    sizes: tuple[tuple[int, int], ...]
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def probability(self) -> FloatArray:
+        """The middle of the bounds."""
+        return (self.lower + self.upper) / 2.0
+
+    @property
+    def certain(self) -> int:
+        """Rows whose label follows."""
+        return int(((self.lower == 1.0) | (self.upper == 0.0)).sum())
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return self.lower.size
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without what is said of single rows."""
+        return {
+            "rows": self.rows,
+            "certain": self.certain,
+            "share": self.certain / self.rows,
+            "sizes": [list(pair) for pair in self.sizes],
+        }
+
+
+def labels_from_roc(points: RocPoints, scores: ArrayLike, *, positives: int | None = None) -> LabelsFromRoc:
+    """Read labels off a curve whose rows' scores are known; the number of positives may be known or not.
+
+    The rows above each point follow from its threshold, from there being a point for each distinct score, or from its
+    counts. What rounding leaves open is bounded by all points together: each step has no fewer than 0 and no more
+    positives than rows, and so on along the curve, which makes the bounds exact.
+
+    >>> found = labels_from_roc(RocPoints([0, 0, 0.5, 1], [0, 0.5, 1, 1]), [0.9, 0.5, 0.1, 0.5])
+    >>> found.probability, found.certain
+    (array([1. , 0.5, 0. , 0.5]), 2)
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or values.size < 2 or not np.isfinite(values).all():
+        raise ParameterError("scores must be finite numbers, one for each of at least two rows")
+    if positives is not None and not 0 < positives < values.size:
+        raise ParameterError("positives must be at least 1 and leave a negative")
+    order = np.argsort(-values, kind="stable")
+    ranking = _Ranking.of(points, values[order])
+    pairs = ranking.pairs() if positives is None else [(positives, values.size - positives)]
+    read = {pair: ranking.read(*pair) for pair in pairs}
+    fitting = {pair: bounds for pair, bounds in read.items() if bounds is not None}
+    if not fitting:
+        raise DataError("the scores do not fit the curve; check that it was drawn from these rows, and its rounding")
+    lower, upper = np.empty(values.size), np.empty(values.size)
+    lower[order] = np.min([bounds[0] for bounds in fitting.values()], axis=0)
+    upper[order] = np.max([bounds[1] for bounds in fitting.values()], axis=0)
+    return LabelsFromRoc(sizes=tuple(fitting), lower=lower, upper=upper)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ranking:
+    """A curve and the rows' scores in descending order.
+
+    `ends` are the numbers of rows down to each distinct score, from 0 on; `above` the number of rows above each point
+    if it follows from thresholds, or from there being a point for each distinct score.
+    """
+
+    points: RocPoints
+    ends: IntArray
+    above: IntArray | None
+
+    @classmethod
+    def of(cls, points: RocPoints, scores: FloatArray) -> _Ranking:
+        """Count rows above thresholds, or down to each distinct score."""
+        ends = np.concatenate(([0], np.flatnonzero(np.diff(scores)) + 1, [scores.size]))
+        if points.thresholds is not None:
+            return cls(points=points, ends=ends, above=np.searchsorted(-scores, -points.thresholds, "right"))
+        complete = points.true_positive_rate.size == ends.size
+        return cls(points=points, ends=ends, above=ends if complete else None)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Class sizes that may fit; where the rows above a few points are known, these leave few."""
+        rows = int(self.ends[-1])
+        if self.above is None:
+            return list(class_sizes(self.points, rows=rows))
+        step = max(CHUNK // FEW, 1)
+        parts = [self._fitting(np.arange(start, min(start + step, rows))) for start in range(1, rows, step)]
+        return [(size, rows - size) for part in parts for size in part.tolist()]
+
+    def _fitting(self, sizes: IntArray) -> IntArray:
+        """Numbers of positives that fit a few points and the rows above them."""
+        assert self.above is not None  # noqa: S101  # pairs() asks only then
+        few, rows = spread(self.above.size), int(self.ends[-1])
+        some = self.above[few]
+        ours = counts_within(self.points.true_positive_rate[few], self.points.reach, sizes)
+        theirs = counts_within(self.points.false_positive_rate[few], self.points.reach, rows - sizes)
+        fits = np.maximum(ours[0], some - theirs[1]) <= np.minimum(ours[1], some - theirs[0])
+        return np.asarray(sizes[fits.all(axis=-1)])
+
+    def read(self, positives: int, negatives: int) -> _Bounds | None:
+        """The bounds for each row, from the highest score down; None if the class sizes do not fit."""
+        ours, theirs = self.points.true_positives(positives), self.points.false_positives(negatives)
+        ranks = _counted(ours, theirs) if self.above is None else self.above
+        if not np.isin(ranks, self.ends).all() or ranks[0] != 0 or ranks[-1] != self.ends[-1]:
+            return None
+        steps = np.diff(ranks)
+        least, most = np.maximum(ours[0], ranks - theirs[1]), np.minimum(ours[1], ranks - theirs[0])
+        least, most = np.maximum.accumulate(least), np.minimum.accumulate(most - ranks) + ranks
+        least = np.maximum.accumulate((least - ranks)[::-1])[::-1] + ranks
+        most = np.minimum.accumulate(most[::-1])[::-1]
+        if (least > most).any() or (steps < 0).any():
+            return None
+        lower, upper = np.maximum(least[1:] - most[:-1], 0), np.minimum(most[1:] - least[:-1], steps)
+        if (lower > upper).any():
+            return None
+        some = steps > 0
+        return np.repeat(lower[some] / steps[some], steps[some]), np.repeat(upper[some] / steps[some], steps[some])
+
+
+def _counted(ours: tuple[IntArray, IntArray], theirs: tuple[IntArray, IntArray]) -> IntArray:
+    """How many rows lie above each point, where its counts are known."""
+    if (ours[0] < ours[1]).any() or (theirs[0] < theirs[1]).any():
+        raise DataError(
+            "points were left out and the others rounded too much to say how many rows each has above it; "
+            "give the thresholds, or more digits"
+        )
+    return ours[0] + theirs[0]
+
+
+def labels_exposed(counts: ScoreCounts, *, digits: int | None = None, thresholds: bool = False) -> LabelsFromRoc:
+    """Publish the ROC curve of these rows, and read their labels off it with their scores and nothing else.
+
+    >>> labels_exposed(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).certain
+    4
+    """
+    checked_rows(counts)
+    points = RocPoints.of_curve(roc_curve(counts), digits=digits, thresholds=thresholds)
+    return labels_from_roc(points, np.repeat(counts.scores, counts.positives + counts.negatives))

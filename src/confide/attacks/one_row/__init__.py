@@ -1,0 +1,1 @@
+"""What published numbers say about one row, to somebody who knows others."""

@@ -1,0 +1,209 @@
+"""What publications say to somebody who knows every row's score and no label.
+
+The model and the features may well be public. Every labeling that fits what was published is as likely as any other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from confide.attacks.disclosure import NEIGHBOURS, Published, Window
+from confide.attacks.from_auc.labelings import Labelings
+from confide.attacks.from_auc.posterior import MOST_WORK, label_posterior, states
+from confide.attacks.from_curve.labels import labels_exposed
+from confide.attacks.numbers import exact_number, released
+from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.errors import ParameterError
+from confide.releases.curves import release_curves
+
+MOST_ROWS = 1_000
+"""Beyond, a posterior takes minutes, and one number says little about so many labels."""
+
+_COUNTED = 10**9
+_TAKEN_FOR = 0.99  # the level of the released interval that is taken for the truth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outsider:
+    """What follows for somebody who knows every score and no label.
+
+    `probability` is that of being positive, by ascending score. `certain` labels follow from what was published;
+    `known` ones are likelier than the level, without being certain; `right` is how many labels the likelier guess gets
+    right. With `drawn`, possible labelings were drawn instead of gone through, and `certain` counts what they cannot
+    exclude. `log10_labelings` says how many labelings stay possible.
+    """
+
+    probability: FloatArray
+    certain: int
+    known: int
+    right: int
+    log10_labelings: float | None = None
+    drawn: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", read_only(self.probability))
+
+    @property
+    def labelings(self) -> int | None:
+        """The number of possible labelings, where it is small enough to be told exactly."""
+        if self.log10_labelings is None or self.log10_labelings > math.log10(_COUNTED):
+            return None
+        number: float = 10.0**self.log10_labelings
+        return round(number)  # exact, as the logarithm has 13 digits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without what is said of single rows."""
+        return {
+            "certain": self.certain,
+            "known": self.known,
+            "right": self.right,
+            "labelings": self.labelings,
+            "log10_labelings": self.log10_labelings,
+            "drawn": self.drawn,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """From which probability on a label counts as known, and how much work its finding may take.
+
+    `work` bounds the states of an exact posterior; beyond it, so many labelings are `drawn`, or none. With
+    `class_sizes` the number of positives is known.
+    """
+
+    level: float = 0.9
+    work: int = MOST_WORK
+    drawn: int = 400
+    class_sizes: bool = False
+
+
+def outsider(counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator) -> Outsider | str:
+    """What a publication says to an outsider, or why that is not computed."""
+    find = _OUTSIDERS.get((published.metric, published.private))
+    if find is None:
+        return "not computed for this number"
+    if published.metric == "auc" and counts.total_positives + counts.total_negatives > MOST_ROWS:
+        return f"not computed for more than {MOST_ROWS} rows"
+    return find(counts, published, effort, rng)
+
+
+def _right(counts: ScoreCounts, probability: FloatArray) -> int:
+    """How many labels the likelier guess gets right; rows are in order of their scores, equal ones alike."""
+    sizes = counts.positives + counts.negatives
+    first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+    return int(np.where(probability[first] >= 0.5, counts.positives, counts.negatives).sum())
+
+
+def _outsider(counts: ScoreCounts, probability: FloatArray, certain: int, effort: Effort, **more: Any) -> Outsider:
+    likelier = np.maximum(probability, 1.0 - probability)
+    known = int(np.sum(likelier > effort.level)) - certain
+    return Outsider(probability=probability, certain=certain, known=known, right=_right(counts, probability), **more)
+
+
+def _auc_outsider(
+    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+) -> Outsider | str:
+    return _by_labelings(counts, published.window(exact_number(counts, "auc")), effort, rng)
+
+
+def _by_labelings(
+    counts: ScoreCounts, window: Window, effort: Effort, rng: np.random.Generator, *, noisy: bool = False
+) -> Outsider | str:
+    groups = tuple((counts.positives + counts.negatives).tolist())
+    known = int(counts.total_positives) if effort.class_sizes else None
+    labelings = Labelings(groups=groups, window=window, positives=known)
+    if not effort.drawn and states(labelings) > effort.work:
+        return "not computed, as there are too many labelings to go through"
+    posterior = label_posterior(labelings, generator=rng, work=effort.work, sample=max(effort.drawn, 1))
+    if noisy:  # noise can have any size, so no labeling is ever excluded
+        return _outsider(counts, posterior.probability, 0, effort, drawn=posterior.drawn)
+    number = posterior.log10_labelings
+    if number is None and not labelings.tied:
+        number = _log10(labelings.count())
+    fixed = int(posterior.certain.sum())
+    return _outsider(counts, posterior.probability, fixed, effort, log10_labelings=number, drawn=posterior.drawn)
+
+
+def _log10(number: int) -> float:
+    """The logarithm of an integer that may be too large for a float."""
+    shift = max(number.bit_length() - 60, 0)
+    return math.log10(number >> shift) + shift * math.log10(2.0)
+
+
+def _private_auc_outsider(
+    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+) -> Outsider | str:
+    """An outsider who takes the released interval for the truth."""
+    return _by_labelings(counts, _taken_for(counts, published), effort, rng, noisy=True)
+
+
+def _taken_for(counts: ScoreCounts, published: Published) -> Window:
+    """The interval of a real release; one that is repeated is worth one with the sum of the epsilons."""
+    total = published.times * _epsilon(published)
+    (release,), _ = released(counts, published.metric, epsilon=total, neighbours=NEIGHBOURS, level=_TAKEN_FOR)
+    interval = release.intervals.sample
+    return Window(lower=Fraction(interval.lower), upper=Fraction(interval.upper))
+
+
+def _epsilon(published: Published) -> Fraction:
+    if published.epsilon is None:
+        raise ParameterError("only a release with noise has an epsilon")
+    return published.epsilon
+
+
+def _accuracy_outsider(
+    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+) -> Outsider | str:
+    """Of all labelings with so many right calls, each row's call is right in the same share."""
+    rows = int(counts.total_positives + counts.total_negatives)
+    exact = exact_number(counts, "accuracy")
+    window = _taken_for(counts, published) if published.private else published.window(exact)
+    first, last = max(math.ceil(window.lower * rows), 0), min(math.floor(window.upper * rows), rows)
+    ways = {right: math.comb(rows, right) for right in range(first, last + 1)}
+    total = sum(ways.values())
+    share = float(Fraction(sum(right * way for right, way in ways.items()), rows * total))
+    probability = np.repeat(np.where(counts.scores >= 0.5, share, 1.0 - share), counts.positives + counts.negatives)
+    certain = rows if share in (0.0, 1.0) and not published.private else 0
+    number = None if published.private else _log10(total)
+    return _outsider(counts, probability, certain, effort, log10_labelings=number)
+
+
+def _roc_outsider(
+    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+) -> Outsider | str:
+    read = labels_exposed(counts, digits=published.digits)
+    number = _labelings_of_curve(counts) if published.digits is None else None
+    return _outsider(counts, read.probability, read.certain, effort, log10_labelings=number)
+
+
+def _labelings_of_curve(counts: ScoreCounts) -> float:
+    """The labelings with the same curve: within each score, any rows may be the positive ones."""
+    sizes = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+    return sum(_log10(math.comb(ours + theirs, ours)) for ours, theirs in sizes)
+
+
+def _private_roc_outsider(
+    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+) -> Outsider | str:
+    """An outsider who takes the released share of positives in a cell for the probability of each of its rows."""
+    total = published.times * _epsilon(published)
+    released = release_curves(counts, epsilon=total, neighbours=NEIGHBOURS).counts
+    share = (released.positives + 0.5) / (released.positives + released.negatives + 1.0)
+    nearest = np.abs(counts.scores[:, None] - released.scores[None]).argmin(axis=1)
+    probability = np.repeat(share[nearest], counts.positives + counts.negatives)
+    return _outsider(counts, probability, 0, effort)
+
+
+_OUTSIDERS = {
+    ("auc", False): _auc_outsider,
+    ("auc", True): _private_auc_outsider,
+    ("accuracy", False): _accuracy_outsider,
+    ("accuracy", True): _accuracy_outsider,
+    ("roc", False): _roc_outsider,
+    ("roc", True): _private_roc_outsider,
+}

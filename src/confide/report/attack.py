@@ -1,0 +1,301 @@
+"""What publications give away, for people: sentences, a table, two pictures, one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.attacks.bounds import success_bound
+from confide.attacks.contest.rehearsal import Rehearsal
+from confide.attacks.exposure import Attacked, Exposure
+from confide.attacks.insider import Insider
+from confide.attacks.outsider import Outsider
+from confide.report import plots
+from confide.report.page import bullets, figure, figures, html_table, lead, warning, whole_page
+from confide.report.tables import Table, amount
+from confide.report.text import print_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+INTERNAL = "Internal: these findings come from the labels themselves. Do not publish them."
+
+_FOOTER = "For the data holder alone: made from exact labels, and not to be published. Made with confide."
+
+_READING = (
+    "The outsider knows every row's score and no label, and takes all labelings that fit for equally likely. A good "
+    "model is itself evidence: whoever learns that it ranks well may trust its scores. That is knowledge about people "
+    "in general, which every honest evaluation gives, a private one too.",
+    "The insider knows every row and every label but one. What he learns from a number, he learns about a person. "
+    "Differential privacy bounds the insider, and with that everybody, whatever they know.",
+    "Certain: there is no other labeling that fits. Known: the likelier label has more than the stated probability.",
+    "Against a release with noise the insider's success is measured: a row's label is set by a coin, the number is "
+    "released, and the likelier label guessed. The bound holds for every attack, not only for this one.",
+)
+
+CLASS_SIZES = (
+    "The exact numbers of positives and negatives, which are published too, alone tell the last label to somebody who "
+    "knows all others: no release beside them can be private to him."
+)
+
+_BOUNDS = (0.1, 0.5, 1.0, 2.0, 4.0)
+
+
+def sentences(attacked: Attacked) -> Iterator[str]:
+    """Say in plain words what each publication gives away, and what would prevent it."""
+    for exposure in attacked.exposures:
+        parts = (_outside(attacked, exposure), _inside(exposure.insider), _later(exposure))
+        yield f"{_capital(str(exposure.published))}: {' '.join(part for part in parts if part)}"
+    if attacked.class_sizes:
+        yield CLASS_SIZES
+    yield advice(attacked)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _outside(attacked: Attacked, exposure: Exposure) -> str:
+    found = exposure.outsider
+    if found is None:
+        return f"what an outsider learns is {exposure.left_out}."
+    if found.certain == attacked.rows and found.drawn is None:
+        return "to somebody who knows the scores, every label is certain."
+    certain = f"{amount(found.certain)} of {amount(attacked.rows)} labels"
+    if exposure.published.private:
+        certain = "no label"
+    elif found.drawn is not None:
+        certain = f"at most {certain}" if found.certain else "no label"
+    known = f"{amount(found.known)}{' more' if found.certain else ''} known with probability > {attacked.level:g}"
+    return f"to somebody who knows the scores, {certain} certain, {known}."
+
+
+def _inside(insider: Insider) -> str:
+    if insider.game is None:
+        return f"Somebody who knows all else can tell {amount(insider.told or 0)} of {amount(insider.tried)} labels."
+    game = insider.game
+    low, high = 100 * game.interval.lower, 100 * game.interval.upper
+    bound = "" if game.bound is None else f"; nobody can do better than {_percent(game.bound)} %"
+    return (
+        f"Somebody who knows all else guessed {100 * game.success:.0f} % of labels that a coin decided "
+        f"({low:.0f} to {high:.0f} %){bound}."
+    )
+
+
+def _later(exposure: Exposure) -> str:
+    if exposure.added is None:
+        return ""
+    told = f"{amount(exposure.added.certain)} of {amount(exposure.added.tried)}"
+    return f"Published again after a row was added, it tells that row's label in {told} cases."
+
+
+def _percent(share: float) -> str:
+    """Never 100 for what is less."""
+    return f"{100 * share:.0f}" if share < 0.995 else f"{100 * share:.4g}"
+
+
+def advice(attacked: Attacked) -> str:
+    """Which epsilon would prevent it."""
+    return (
+        f"A release with an epsilon of {_floored(attacked.epsilon)} or less, in total, keeps everybody, whatever they "
+        f"know, from becoming more than {100 * attacked.sure:g} % sure of a label that was open before."
+    )
+
+
+def _floored(value: float) -> str:
+    return f"{np.floor(100 * value) / 100:.2f}"
+
+
+def attack_table(attacked: Attacked) -> Table:
+    """All publications beside each other."""
+    return Table(
+        title="What would be given away",
+        head=("published", "labelings left", "certain", f"known > {attacked.level:g}", "guessed right", "one label"),
+        body=tuple(_line(exposure) for exposure in attacked.exposures),
+        note=f"Of {amount(attacked.rows)} rows. Labelings left, certain, known and guessed right: for somebody who "
+        f"knows the scores and no label; always guessing the larger class gets {amount(attacked.majority)} right. "
+        "One label: for somebody who knows all others; told for certain, or guessed right, with the bound.",
+    )
+
+
+def _line(exposure: Exposure) -> tuple[str, ...]:
+    found = exposure.outsider
+    one = _one_label(exposure.insider)
+    if found is None:
+        return str(exposure.published), "–", "–", "–", "–", one
+    certain = f"≤ {amount(found.certain)}" if found.drawn is not None and found.certain else amount(found.certain)
+    return (
+        str(exposure.published),
+        labelings_left(exposure, found),
+        certain,
+        amount(found.known),
+        amount(found.right),
+        one,
+    )
+
+
+def labelings_left(exposure: Exposure, found: Outsider) -> str:
+    """How many labelings fit, as people write such numbers."""
+    if found.labelings is not None:
+        return f"{found.labelings:,}"
+    if found.log10_labelings is not None:
+        return f"10^{found.log10_labelings:.0f}"
+    return "all" if exposure.published.private else "–"
+
+
+def _one_label(insider: Insider) -> str:
+    if insider.game is None:
+        return f"{amount(insider.told or 0)} of {amount(insider.tried)} told"
+    bound = "" if insider.game.bound is None else f", at most {_percent(insider.game.bound)} %"
+    return f"{100 * insider.success:.0f} %{bound}"
+
+
+def bounds_table() -> Table:
+    """How sure of one label anybody can become, by epsilon."""
+    return Table(
+        title="What epsilon promises",
+        head=("epsilon", "most sure, from 50 %", "most sure, from 10 %"),
+        body=tuple(
+            (f"{epsilon:g}", f"{_percent(success_bound(epsilon))} %", f"{_percent(_from(0.1, epsilon))} %")
+            for epsilon in _BOUNDS
+        ),
+        note="How sure of one label anybody can become who was 50 % (or 10 %) sure before, whatever else they know.",
+    )
+
+
+def _from(prior: float, epsilon: float) -> float:
+    odds = np.exp(epsilon) * prior / (1.0 - prior)
+    return float(odds / (1.0 + odds))
+
+
+def print_attack(attacked: Attacked, console: Console) -> None:
+    """Print sentences and the table."""
+    console.print(INTERNAL, highlight=False, markup=False, style="bold")
+    console.print()
+    for sentence in sentences(attacked):
+        console.print(f"• {sentence}", highlight=False, markup=False)
+    console.print()
+    print_table(attack_table(attacked), console)
+
+
+def contest_lines(held: Rehearsal) -> Iterator[str]:
+    """Say what a contest's submissions gave away."""
+    ladder = "" if held.step is None else f", behind a Ladder with steps of {held.step}"
+    yield f"{_capital(str(held.published))}{ladder}; {amount(held.rows)} rows, {amount(held.positives)} positive"
+    agreement = held.agreement
+    share = f" ({100 * agreement.share:.0f} %)" if agreement.said else ""
+    yield (
+        f"labels: {amount(agreement.right)} right of {amount(agreement.said)} said{share}, {amount(held.certain)} of "
+        f"them certain, after {amount(held.used)} submissions"
+    )
+    yield f"  for comparison: {amount(held.majority)} of {amount(held.rows)} by always guessing the larger class"
+    yield (
+        f"  all labels take {amount(2 * held.rows)} submissions at two for each; with exact answers, at least "
+        f"{amount(held.fewest)}"
+    )
+    if held.bound is not None:
+        yield f"  all answers together make nobody more than {_percent(held.bound)} % sure of one label"
+    if held.boosted is not None:
+        yield (
+            f"score: {held.boosted:.3f} by putting random submissions together, "
+            f"{held.honest:.3f} on rows that the oracle does not answer for"
+        )
+
+
+def draw_posteriors(ax: Axes, attacked: Attacked) -> None:
+    """Each label's probability to an outsider, by rank of its score, for every publication."""
+    shown = [exposure for exposure in attacked.exposures if exposure.outsider is not None]
+    for position, exposure in enumerate(shown):
+        if exposure.outsider is None:
+            continue
+        probability = exposure.outsider.probability
+        look: dict[str, Any] = {"drawstyle": "steps-mid", "linewidth": 1.5, **plots.style(position)}
+        if exposure.published.metric == "roc" and not exposure.published.private:
+            look = {"color": plots.style(position)["color"], "linestyle": "none", "marker": ".", "markersize": 5}
+        ax.plot(np.arange(1, probability.size + 1), probability, label=str(exposure.published), **look)
+    for edge in (attacked.level, 1.0 - attacked.level):
+        ax.axhline(edge, color=plots.GREY, linewidth=0.8, linestyle=":")
+    ax.set_xlim(0.5, attacked.rows + 0.5)
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_xlabel("Row, from the lowest score to the highest")
+    ax.set_ylabel("Probability of being positive")
+    ax.set_title("What an outsider believes")
+    ax.grid(True)
+    ax.set_axisbelow(True)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+
+
+def draw_insiders(ax: Axes, attacked: Attacked) -> None:
+    """How often somebody who knows all else is right about a label, with intervals and bounds."""
+    every = attacked.exposures[::-1]
+    for position, exposure in enumerate(every):
+        game = exposure.insider.game
+        noisy = game is not None
+        if game is not None:
+            ax.plot([game.interval.lower, game.interval.upper], [position] * 2, color=plots.COLOURS[0], linewidth=2.0)
+            if game.bound is not None:
+                ax.plot([game.bound], [position], "|", color=plots.COLOURS[1], markersize=18, markeredgewidth=2.2)
+        ax.plot([exposure.insider.success], [position], "o" if noisy else "s", color=plots.COLOURS[0], markersize=7)
+    ax.axvline(0.5, color=plots.GREY, linewidth=1.0, linestyle=":")
+    ax.set_yticks(range(len(every)), [str(exposure.published) for exposure in every])
+    ax.set_ylim(-0.6, len(every) - 0.4)
+    ax.set_xlim(0.4, 1.02)
+    ax.set_xlabel("Labels guessed right (0.5 is guessing)")
+    ax.set_title("What somebody learns who knows all else")
+    ax.grid(True, axis="x")
+    ax.set_axisbelow(True)
+
+
+_CAPTIONS = {
+    "outsider": "Each row's probability of being positive, for somebody who knows all scores and no label, after each "
+    "publication. At 0 and 1 a label is certain; beyond the dotted lines it counts as known.",
+    "insider": "How often somebody who knows every other row and label is right about one label. Squares: exact or "
+    "rounded numbers, all rows tried. Dots: releases with noise, with 95 % intervals of the measurement; the upright "
+    "bars are the bounds that epsilon promises against every attack.",
+}
+
+
+def picture(attacked: Attacked) -> Figure:
+    """Both pictures side by side."""
+    import matplotlib.pyplot as plt
+
+    with plots.house_style():
+        fig, axes = plt.subplots(1, 2, figsize=(12.5, 5.2), layout="constrained")
+        draw_posteriors(axes[0], attacked)
+        draw_insiders(axes[1], attacked)
+    return fig
+
+
+def fragment(attacked: Attacked) -> str:
+    """The table and the sentences, as a notebook shows them."""
+    return f"<div>{html_table(attack_table(attacked))}{bullets(sentences(attacked))}</div>"
+
+
+def attack_page(attacked: Attacked, *, title: str) -> str:
+    """Return one HTML page: no scripts, no network, ready to print."""
+    return whole_page(title, _parts(attacked), footer=_FOOTER)
+
+
+def _parts(attacked: Attacked) -> list[str]:
+    pictures = []
+    if any(exposure.outsider is not None for exposure in attacked.exposures):
+        svg = plots.as_svg(draw_posteriors, attacked, size=(6.2, 5.4))
+        pictures.append(figure(svg, "outsider", _CAPTIONS["outsider"]))
+    size = (7.0, 1.6 + 0.55 * len(attacked.exposures))
+    pictures.append(figure(plots.as_svg(draw_insiders, attacked, size=size), "insider", _CAPTIONS["insider"]))
+    return [
+        lead(f"{amount(attacked.rows)} rows, attacked as somebody would who reads what is published."),
+        warning(INTERNAL),
+        bullets(sentences(attacked)),
+        html_table(attack_table(attacked)),
+        figures(pictures),
+        "<h2>What would prevent it</h2>",
+        f"<p>{advice(attacked)}</p>",
+        html_table(bounds_table(), caption=False),
+        "<h2>How to read this</h2>",
+        bullets(_READING),
+    ]

@@ -1,0 +1,67 @@
+"""The added row's label, found and guessed: round trips and the bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from confide import ScoreCounts
+from confide.attacks.bounds import success_bound
+from confide.attacks.disclosure import NUMBERS, Published
+from confide.attacks.numbers import exact_number
+from confide.attacks.one_row.differencing_game import differenced_rows, differencing_game
+from confide.attacks.one_row.missing import label_of_score
+from confide.attacks.one_row.rows import with_row
+from confide.errors import ParameterError
+
+
+def test_two_exact_aucs_and_the_number_of_rows_give_most_labels() -> None:
+    """With which class is rarer, but neither scores nor class sizes."""
+    rng = np.random.default_rng(2)
+    labels = rng.random(80) < 0.4
+    counts = ScoreCounts.from_arrays(labels, rng.normal(labels))
+    exact = differenced_rows(counts, Published.parse("auc"), most=15, rng=rng)
+    assert exact.right >= 13
+    known = differenced_rows(counts, Published.parse("auc"), most=15, rng=rng, positives_known=True)
+    assert known.certain >= 13
+    coarse = differenced_rows(counts, Published.parse("auc:digits=2"), most=15, rng=rng, positives_known=True)
+    assert coarse.certain < known.certain
+    assert exact.to_dict()["tried"] == 15
+
+
+@pytest.mark.parametrize("metric", NUMBERS)
+def test_where_the_rows_before_are_known_every_metric_gives_the_label(metric: str) -> None:
+    rng = np.random.default_rng(4)
+    labels = rng.random(60) < 0.5
+    counts = ScoreCounts.from_arrays(labels, rng.uniform(0.02, 0.98, 60))
+    right = 0
+    for positive in (True, False) * 5:
+        score = float(rng.uniform(0.02, 0.98))
+        after = Published(metric=metric).window(exact_number(with_row(counts, score, positive), metric))
+        right += label_of_score(counts, score, metric, after).positive is positive
+    assert right >= 9
+    assert differenced_rows(counts, Published(metric=metric), most=10, rng=rng).right >= 8
+
+
+def test_releases_keep_the_bound_and_weak_noise_does_not_hide() -> None:
+    """The bound fails with a probability below 3e-5 each; at a large epsilon the same adversary wins."""
+    counts = ScoreCounts.from_arrays([0, 0, 0, 1, 0, 1, 1, 1], np.arange(1, 9) / 9)
+    rng = np.random.default_rng(7)
+    for text in ("auc:epsilon=1", "brier:epsilon=1"):
+        found = differencing_game(counts, Published.parse(text), trials=20, rng=rng, level=0.9999)
+        assert found.game.bound == success_bound(2.0)
+        assert found.label_bound == success_bound(1.0)
+        assert found.game.interval.lower <= found.label_bound
+    weak = differencing_game(counts, Published.parse("brier:epsilon=300"), trials=25, rng=rng)
+    assert weak.game.success > 0.85
+    exact: Any = differencing_game(counts, Published.parse("brier"), trials=25, rng=rng)
+    assert (exact.game.success, exact.label_bound, exact.to_dict()["bound"]) == (1.0, None, None)
+
+
+def test_what_is_refused() -> None:
+    counts = ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
+    published = Published.parse("auc:epsilon=1,times=3")
+    with pytest.raises(ParameterError, match="one release"):
+        differencing_game(counts, published, trials=1, rng=np.random.default_rng(0))
