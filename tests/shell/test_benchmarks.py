@@ -35,6 +35,8 @@ ROOT = Path(__file__).parents[2]
         ("private-curves", "targets missed in"),
         ("curve-coverage", "are LOW"),
         ("large-curves", "release_curves"),
+        ("labelings", "submissions for all labels"),
+        ("contest", "Ladder"),
     ],
 )
 @pytest.mark.usefixtures("few_simulated_tables")
