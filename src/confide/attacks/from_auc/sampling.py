@@ -23,7 +23,8 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 _FIRST_ROUND = 1 << 14
 _LARGEST_ROUND = 1 << 21
-_BATCH_CELLS = 1 << 21
+_BATCH_CELLS = 1 << 16
+_PIECES, _LARGE = 4, 1 << 14
 _STEEPEST = 50.0
 
 
@@ -87,7 +88,8 @@ def _drawn_numbers(labelings: Labelings, size: int, generator: np.random.Generat
             shares = generator.multinomial(proposals, chances)
             tasks = [
                 (part, int(share), own)
-                for part, share, own in zip(parts, shares, generator.spawn(len(parts)), strict=True)
+                for part, whole, one in zip(parts, shares, generator.spawn(len(parts)), strict=True)
+                for share, own in zip(_pieces(int(whole)), one.spawn(_PIECES), strict=True)
                 if share
             ]
             kept += threads.map(lambda task: _kept_of(labelings, *task, ceiling), tasks)
@@ -99,6 +101,13 @@ def _drawn_numbers(labelings: Labelings, size: int, generator: np.random.Generat
     return every[generator.permutation(every.shape[0])[:size]]
 
 
+def _pieces(proposals: int) -> list[int]:
+    """Proposals in pieces for several threads; few stay together, as each piece prepares its own table."""
+    if proposals < _LARGE:
+        return [proposals] + [0] * (_PIECES - 1)
+    return [proposals * (i + 1) // _PIECES - proposals * i // _PIECES for i in range(_PIECES)]
+
+
 def _kept_of(
     labelings: Labelings, part: _Part, proposals: int, generator: np.random.Generator, ceiling: float
 ) -> Numbers:
@@ -108,13 +117,16 @@ def _kept_of(
     sizes, starts, log_ways = _ways(labelings.groups)
     chances = tilted_chances(sizes, log_ways, starts, labelings.unit, part.positives, part.tilt)[0]
     batch = max(_BATCH_CELLS // (sizes.size + 1), 1)
+    uniforms = np.empty((batch, sizes.size + 1))  # filled again and again, which is cheaper than new memory
+    out = np.empty((batch, sizes.size), dtype=np.int64)
+    bounds = (part.low, part.high, part.tilt, part.anchor)
     found = []
     for first in range(0, proposals, batch):
-        uniforms = generator.random((min(batch, proposals - first), sizes.size + 1))
+        generator.random(out=uniforms)
         uniforms[:, -1] *= np.exp(ceiling)  # kept with probability exp(tilt (cost - anchor) - ceiling)
-        out = np.empty((uniforms.shape[0], sizes.size), dtype=np.int64)
-        bounds = (part.low, part.high, part.tilt, part.anchor)
-        found.append(out[: draw_tilted(sizes, starts, chances, labelings.unit, *bounds, uniforms, out)])
+        wanted = uniforms[: proposals - first]
+        kept = draw_tilted(sizes, starts, chances, labelings.unit, *bounds, wanted, out)
+        found.append(out[:kept].copy())
     return np.concatenate(found)
 
 
