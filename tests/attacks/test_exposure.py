@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -28,10 +27,10 @@ def simulated(rows: int, seed: int = 0) -> ScoreCounts:
 
 
 def fitting(shown: object) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Every labeling that shows the same as the true one."""
+    """Every labeling with as many positives that shows the same as the true one."""
     assert callable(shown)
     true = shown(LABELS)
-    found = [y for y in product((0, 1), repeat=len(LABELS)) if 0 < sum(y) < len(LABELS) and shown(y) == true]
+    found = [y for y in product((0, 1), repeat=len(LABELS)) if sum(y) == sum(LABELS) and shown(y) == true]
     return np.array(found, dtype=np.float64)
 
 
@@ -60,24 +59,41 @@ def curve(labels: tuple[int, ...]) -> tuple[tuple[float, int, int], ...]:
 def test_an_outsider_against_trying_all(spec: str, shown: object) -> None:
     expected = fitting(shown)
     means = expected.mean(axis=0)
-    found = attack(COUNTS, [spec]).exposures[0].outsider
+    found = attack(COUNTS, [spec], level=0.6).exposures[0].outsider
     assert found is not None
     np.testing.assert_allclose(found.probability, means, atol=1e-12)
     assert found.labelings == len(expected)
     assert found.certain == np.sum((means == 0.0) | (means == 1.0))
-    assert found.known == np.sum(np.maximum(means, 1.0 - means) > 0.9) - found.certain
+    certain = (means == 0.0) | (means == 1.0)
+    known = (np.maximum(means, 1.0 - means) > 0.6) & ~certain
+    assert found.known == np.sum(known)
+    assert found.known_right == np.sum((means >= 0.5)[known] == np.array(LABELS)[known])
     assert found.right == np.sum((means >= 0.5) == np.array(LABELS))
 
 
-def test_class_sizes_say_more() -> None:
-    def shown(labels: tuple[int, ...]) -> tuple[Fraction, int]:
-        return auc_by_pairs(labels, SCORES), sum(labels)
-
-    found = attack(COUNTS, ["auc:exact"], class_sizes=True)
-    outsider = found.exposures[0].outsider
-    assert outsider is not None
-    assert outsider.labelings == len(fitting(shown))
+def test_published_class_sizes_tell_an_insider_everything() -> None:
+    found = attack(COUNTS, ["auc:digits=1", "auc:epsilon=1"], class_sizes=True, trials=3)
+    assert [exposure.insider.told for exposure in found.exposures] == [11, 11]
     assert "alone tell the last label" in str(found)
+
+
+def test_what_is_told_on_average_over_rounding() -> None:
+    """Shift the boundaries of rounding evenly, and count for each shift the rows whose other label shows."""
+    counts = simulated(60)
+    labels = np.concatenate(
+        [np.repeat([1, 0], [ours, theirs]) for ours, theirs in zip(counts.positives, counts.negatives, strict=True)]
+    )
+    scores = np.repeat(counts.scores, counts.positives + counts.negatives)
+    exact = float(auc_by_pairs(labels.tolist(), scores.tolist()))
+    flipped = []
+    for i in range(labels.size):
+        other = labels.copy()
+        other[i] = 1 - other[i]
+        flipped.append(float(auc_by_pairs(other.tolist(), scores.tolist())))
+    shifts = (np.arange(2_000) + 0.5) / 2_000
+    apart = [np.mean(np.floor(100 * exact + shifts) != np.floor(100 * value + shifts)) for value in flipped]
+    found = attack(counts, ["auc:digits=2"]).exposures[0].insider
+    assert found.average == pytest.approx(np.mean(apart), abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ class TestLabelings:
         assert count("--rows", 30, "--auc", "9/10") < rounded
         assert count("--rows", 30, "--auc", "0.90", "--positives", 12) < rounded
         tied = ",".join(["2"] * 15)
+        assert confide("attack", "labelings", "--rows", 7, "--auc", "0.8437").out.count("check both") == 1
         assert 0 < count("--rows", 30, "--auc", "0.90", "--ties", tied) != rounded
 
     def test_numbers_beyond_floats(self) -> None:
@@ -81,7 +82,8 @@ class TestLabelings:
             (("--rows", 9, "--auc", "1/2", "--ties", "4,4"), "ties must add up to --rows"),
             (("--rows", 9, "--auc", "1/2", "--ties", "4,x"), "whole numbers with commas"),
             (("--rows", 9, "--auc", "1/2", "--list", "--json"), "leave --json and --queries out"),
-            (("--rows", 200, "--auc", "0.8", "--queries"), "too many to list"),
+            (("--rows", 200, "--auc", "0.8", "--queries"), "--queries goes through every labeling"),
+            (("--rows", 9, "--auc", "1/2", "--cut"), "--cut is for decimals"),
         ],
     )
     def test_refusals(self, options: tuple[object, ...], message: str) -> None:
@@ -139,12 +141,12 @@ class TestFile:
         shown = " ".join(answer.out.split())
         for words in (
             "Do not publish them",
-            "Exact AUC: to somebody who knows the scores, 0 of 40 labels certain",
-            "Exact ROC curve: to somebody who knows the scores, every label is certain.",
-            "Somebody who knows all else can tell 40 of 40 labels.",
-            "AUC, released with epsilon 1: to somebody who knows the scores, no label certain",
+            "Exact AUC gives labels away: somebody who knows all else can tell 40 of 40 labels.",
+            "To an outsider, who knows the scores and how many are positive, every label is certain.",
+            "on average over where the number may lie between two rounded ones",
+            "AUC, released with epsilon 1 is bounded by its epsilon",
             "nobody can do better than 73 %",
-            "A release with an epsilon of 1.09 or less, in total",
+            "with an epsilon of 1.09 or less in total",
             "guessed right",
         ):
             assert words in shown, words
@@ -155,6 +157,11 @@ class TestFile:
         piped = confide_process("attack", "file", "-", *options, given=given)
         assert piped.code == 0, piped.err
         assert json.loads(piped.out) == ask(folder, "-r", "auc:digits=2")
+
+    def test_a_seed_repeats_what_is_drawn(self, folder: Path) -> None:
+        drawn = [ask(folder, "-r", "auc:digits=2", "-r", "auc:digits=2", "--seed", 3) for _ in range(2)]
+        assert drawn[0] == drawn[1]
+        assert len(drawn[0]["releases"]) == 1
 
     def test_options_may_come_first(self, folder: Path) -> None:
         answer = confide("attack", *COLUMNS, "--positive", "Quixote", "rows.csv", "-r", "auc", "--json", folder=folder)
@@ -218,9 +225,12 @@ class TestEvaluationReport:
         assert "every label is certain" in page
         assert "confide attack FILE" in page
 
-    def test_a_large_one_does_not(self, tmp_path: Path) -> None:
+    def test_a_large_one_says_where_to_look(self, tmp_path: Path) -> None:
         rows = [f"{i % 2},{i / 3000}" for i in range(1_500)]
         (tmp_path / "many.csv").write_text("\n".join(["died,risk", *rows]) + "\n", encoding="utf-8")
         answer = confide("evaluate", "many.csv", *COLUMNS, "--report", "e.html", folder=tmp_path)
         assert answer.code == 0, answer.err
-        assert "gives away" not in (tmp_path / "e.html").read_text(encoding="utf-8")
+        page = (tmp_path / "e.html").read_text(encoding="utf-8")
+        assert "What publishing these numbers gives away" in page
+        assert "labelings left" not in page
+        assert "confide attack FILE" in page

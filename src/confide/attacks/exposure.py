@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 USUAL = ("auc:exact", "auc:digits=4", "auc:digits=2", "auc:epsilon=1", "roc:exact", "roc:epsilon=1")
 """What is attacked if nothing is said."""
 
-_ROWS_ADDED = 50
+_ROWS_ADDED, _ROWS_DIFFERENCED = 50, 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,7 +116,7 @@ def attack(
 ) -> Attacked:
     """Say what publishing each of some numbers of this dataset would give away of its labels.
 
-    `class_sizes` says that the numbers of positives and negatives are published too. `trials` is how often the
+    `class_sizes` says that the exact numbers of positives and negatives are published too. `trials` is how often the
     insider plays against a release with noise; `effort` bounds the outsider's work. Nothing is charged to a ledger:
     what is drawn here is not published.
 
@@ -126,17 +126,19 @@ def attack(
     (1, 6, 6)
     """
     asked = tuple(each if isinstance(each, Published) else Published.parse(each) for each in releases)
-    _check(asked, level=level, sure=sure)
+    if not asked:
+        raise ParameterError("releases must name at least one publication, for example auc:digits=4")
+    check_levels(level=level, sure=sure)
     positives, negatives = (int(size) for size in checked_rows(counts).both_classes())
     if min(positives, negatives) < 2:
         raise ParameterError("attacks need two rows of each class at least, so that either label can be tried")
     rng = generator or np.random.default_rng()
-    effort = replace(effort or Effort(), level=level, class_sizes=class_sizes)
+    effort = replace(effort or Effort(), level=level)
     found = []
     for published in asked:
         if starting is not None:
             starting(published)
-        found.append(_exposure(counts, published, effort, trials, rng))
+        found.append(_exposure(counts, published, effort, trials, class_sizes, rng))
     return Attacked(
         rows=positives + negatives,
         majority=max(positives, negatives),
@@ -147,22 +149,34 @@ def attack(
     )
 
 
-def _check(asked: Iterable[Published], *, level: float, sure: float) -> None:
-    if not tuple(asked):
-        raise ParameterError("releases must name at least one publication, for example auc:digits=4")
+def check_levels(*, level: float, sure: float) -> None:
+    """Refuse probabilities that say nothing."""
     for name, value in (("level", level), ("sure", sure)):
         if not 0.5 < value < 1.0:
             raise ParameterError(f"{name} must lie between 0.5 and 1; got {value!r}")
 
 
 def _exposure(
-    counts: ScoreCounts, published: Published, effort: Effort, trials: int, rng: np.random.Generator
+    counts: ScoreCounts,
+    published: Published,
+    effort: Effort,
+    trials: int,
+    class_sizes: bool,
+    rng: np.random.Generator,
 ) -> Exposure:
-    inside = insider(counts, published, trials=trials, rng=rng)
+    inside = insider(counts, published, trials=trials, rng=rng, class_sizes=class_sizes)
     outside = outsider(counts, published, effort, rng)
-    added = None
-    if published.metric in NUMBERS and not published.private:
-        added = differenced_rows(counts, published, most=_ROWS_ADDED, rng=rng, positives_known=effort.class_sizes)
+    added = _added(counts, published, class_sizes, rng)
     if isinstance(outside, str):
         return Exposure(published=published, insider=inside, added=added, left_out=outside)
     return Exposure(published=published, insider=inside, added=added, outsider=outside)
+
+
+def _added(
+    counts: ScoreCounts, published: Published, class_sizes: bool, rng: np.random.Generator
+) -> DifferencedRows | None:
+    """Some rows, each left out and added again; not for an AUC of many rows, where every class size would be tried."""
+    many = published.metric == "auc" and counts.total_positives + counts.total_negatives > _ROWS_DIFFERENCED
+    if published.metric not in NUMBERS or published.private or (many and not class_sizes):
+        return None
+    return differenced_rows(counts, published, most=_ROWS_ADDED, rng=rng, positives_known=class_sizes)

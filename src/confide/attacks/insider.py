@@ -22,12 +22,14 @@ _ROWS_TRIED = 500
 class Insider:
     """What follows for somebody who knows everything but one row's label.
 
-    Without noise, `told` of `tried` rows have a label that follows for certain. With noise nothing does; then `game`
-    has how often a label was guessed, beside the bound.
+    Without noise, `told` of `tried` rows have a label that follows for certain; of a rounded number `average` is the
+    share that would follow on average over where it may lie between two rounded ones, which is luck. With noise
+    nothing follows; then `game` has how often a label was guessed, beside the bound.
     """
 
     tried: int
     told: int | None = None
+    average: float | None = None
     game: Game | None = None
 
     @property
@@ -41,11 +43,22 @@ class Insider:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         game = None if self.game is None else self.game.to_dict()
-        return {"tried": self.tried, "told": self.told, "success": self.success, "game": game}
+        return {
+            "tried": self.tried,
+            "told": self.told,
+            "average": self.average,
+            "success": self.success,
+            "game": game,
+        }
 
 
-def insider(counts: ScoreCounts, published: Published, *, trials: int, rng: np.random.Generator) -> Insider:
-    """Try every label, or some of them, against a publication."""
+def insider(
+    counts: ScoreCounts, published: Published, *, trials: int, rng: np.random.Generator, class_sizes: bool = False
+) -> Insider:
+    """Try every label, or some of them, against a publication; exact class sizes tell the last label by themselves."""
+    if class_sizes:
+        rows = int(counts.total_positives + counts.total_negatives)
+        return Insider(tried=rows, told=rows)
     if published.private:
         if published.metric == "roc":
             game = curve_game(counts, published, trials=trials, rng=rng)
@@ -56,7 +69,8 @@ def insider(counts: ScoreCounts, published: Published, *, trials: int, rng: np.r
     if published.metric == "roc":
         return _told_by_curve(counts, published, rng)
     exposed = exposed_rows(counts, published)
-    return Insider(tried=exposed.rows, told=exposed.exposed)
+    average = None if published.digits is None else exposed.average
+    return Insider(tried=exposed.rows, told=exposed.exposed, average=average)
 
 
 def _told_by_curve(counts: ScoreCounts, published: Published, rng: np.random.Generator) -> Insider:

@@ -1,6 +1,7 @@
-"""What publications say to somebody who knows every row's score and no label.
+"""What publications say to somebody who knows every row's score and how many rows are positive, but no label.
 
-The model and the features may well be public. Every labeling that fits what was published is as likely as any other.
+The model and the features may well be public, and how common the outcome is mostly is. Every labeling that fits what
+was published is as likely as any other.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.attacks.disclosure import NEIGHBOURS, Published, Window
 from confide.attacks.from_auc.labelings import Labelings
@@ -30,17 +32,18 @@ _TAKEN_FOR = 0.99  # the level of the released interval that is taken for the tr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outsider:
-    """What follows for somebody who knows every score and no label.
+    """What follows for somebody who knows every score and the number of positives, but no label.
 
     `probability` is that of being positive, by ascending score. `certain` labels follow from what was published;
-    `known` ones are likelier than the level, without being certain; `right` is how many labels the likelier guess gets
-    right. With `drawn`, possible labelings were drawn instead of gone through, and `certain` counts what they cannot
-    exclude. `log10_labelings` says how many labelings stay possible.
+    `known` ones are likelier than the level without being certain, and `known_right` of these are as believed; `right`
+    is how many labels of all the likelier guess gets right. With `drawn`, possible labelings were drawn instead of
+    gone through, and `certain` counts what they cannot exclude. `log10_labelings`: how many labelings stay possible.
     """
 
     probability: FloatArray
     certain: int
     known: int
+    known_right: int
     right: int
     log10_labelings: float | None = None
     drawn: int | None = None
@@ -61,6 +64,7 @@ class Outsider:
         return {
             "certain": self.certain,
             "known": self.known,
+            "known_right": self.known_right,
             "right": self.right,
             "labelings": self.labelings,
             "log10_labelings": self.log10_labelings,
@@ -72,14 +76,12 @@ class Outsider:
 class Effort:
     """From which probability on a label counts as known, and how much work its finding may take.
 
-    `work` bounds the states of an exact posterior; beyond it, so many labelings are `drawn`, or none. With
-    `class_sizes` the number of positives is known.
+    `work` bounds the states of an exact posterior; beyond it, so many labelings are `drawn`, or none.
     """
 
     level: float = 0.9
     work: int = MOST_WORK
     drawn: int = 400
-    class_sizes: bool = False
 
 
 def outsider(counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator) -> Outsider | str:
@@ -92,17 +94,23 @@ def outsider(counts: ScoreCounts, published: Published, effort: Effort, rng: np.
     return find(counts, published, effort, rng)
 
 
-def _right(counts: ScoreCounts, probability: FloatArray) -> int:
-    """How many labels the likelier guess gets right; rows are in order of their scores, equal ones alike."""
+def _outsider(
+    counts: ScoreCounts, probability: FloatArray, certain: NDArray[np.bool_], effort: Effort, **more: Any
+) -> Outsider:
+    """Rows are in order of their scores; rows with equal scores have equal probabilities."""
     sizes = counts.positives + counts.negatives
     first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-    return int(np.where(probability[first] >= 0.5, counts.positives, counts.negatives).sum())
-
-
-def _outsider(counts: ScoreCounts, probability: FloatArray, certain: int, effort: Effort, **more: Any) -> Outsider:
-    likelier = np.maximum(probability, 1.0 - probability)
-    known = int(np.sum(likelier > effort.level)) - certain
-    return Outsider(probability=probability, certain=certain, known=known, right=_right(counts, probability), **more)
+    belief, fixed = probability[first], certain[first]
+    right = np.where(belief >= 0.5, counts.positives, counts.negatives)
+    known = (np.maximum(belief, 1.0 - belief) > effort.level) & ~fixed
+    return Outsider(
+        probability=probability,
+        certain=int(certain.sum()),
+        known=int(sizes[known].sum()),
+        known_right=int(right[known].sum()),
+        right=int(right.sum()),
+        **more,
+    )
 
 
 def _auc_outsider(
@@ -115,18 +123,21 @@ def _by_labelings(
     counts: ScoreCounts, window: Window, effort: Effort, rng: np.random.Generator, *, noisy: bool = False
 ) -> Outsider | str:
     groups = tuple((counts.positives + counts.negatives).tolist())
-    known = int(counts.total_positives) if effort.class_sizes else None
-    labelings = Labelings(groups=groups, window=window, positives=known)
+    labelings = Labelings(groups=groups, window=window, positives=int(counts.total_positives))
     if not effort.drawn and states(labelings) > effort.work:
         return "not computed, as there are too many labelings to go through"
     posterior = label_posterior(labelings, generator=rng, work=effort.work, sample=max(effort.drawn, 1))
     if noisy:  # noise can have any size, so no labeling is ever excluded
-        return _outsider(counts, posterior.probability, 0, effort, drawn=posterior.drawn)
+        return _outsider(counts, posterior.probability, _none(posterior.probability), effort, drawn=posterior.drawn)
     number = posterior.log10_labelings
     if number is None and not labelings.tied:
         number = _log10(labelings.count())
-    fixed = int(posterior.certain.sum())
-    return _outsider(counts, posterior.probability, fixed, effort, log10_labelings=number, drawn=posterior.drawn)
+    more = {"log10_labelings": number, "drawn": posterior.drawn}
+    return _outsider(counts, posterior.probability, posterior.certain, effort, **more)
+
+
+def _none(probability: FloatArray) -> NDArray[np.bool_]:
+    return np.zeros(probability.shape, dtype=np.bool_)
 
 
 def _log10(number: int) -> float:
@@ -159,18 +170,28 @@ def _epsilon(published: Published) -> Fraction:
 def _accuracy_outsider(
     counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
-    """Of all labelings with so many right calls, each row's call is right in the same share."""
-    rows = int(counts.total_positives + counts.total_negatives)
+    """With the numbers of calls and of positives, an accuracy tells how many of the calls are right: `2 TP = ...`."""
+    called = np.repeat(counts.scores >= 0.5, counts.positives + counts.negatives)
+    rows, calls, positives = called.size, int(called.sum()), int(counts.total_positives)
     exact = exact_number(counts, "accuracy")
     window = _taken_for(counts, published) if published.private else published.window(exact)
-    first, last = max(math.ceil(window.lower * rows), 0), min(math.floor(window.upper * rows), rows)
-    ways = {right: math.comb(rows, right) for right in range(first, last + 1)}
+    ways = {}
+    for found in range(max(calls + positives - rows, 0), min(calls, positives) + 1):
+        if window.lower <= Fraction(2 * found + rows - positives - calls, rows) <= window.upper:
+            ways[found] = math.comb(calls, found) * math.comb(rows - calls, positives - found)
     total = sum(ways.values())
-    share = float(Fraction(sum(right * way for right, way in ways.items()), rows * total))
-    probability = np.repeat(np.where(counts.scores >= 0.5, share, 1.0 - share), counts.positives + counts.negatives)
-    certain = rows if share in (0.0, 1.0) and not published.private else 0
-    number = None if published.private else _log10(total)
-    return _outsider(counts, probability, certain, effort, log10_labelings=number)
+    if not total:
+        return "not computed, as the released interval holds no accuracy that is possible"
+    mean = Fraction(sum(found * way for found, way in ways.items()), total)
+    shares = [
+        float(mean / calls) if calls else 0.0,
+        float((positives - mean) / (rows - calls)) if rows > calls else 0.0,
+    ]
+    probability = np.where(called, *shares)
+    if published.private:
+        return _outsider(counts, probability, _none(probability), effort)
+    fixed = np.asarray((probability == 0.0) | (probability == 1.0))
+    return _outsider(counts, probability, fixed, effort, log10_labelings=_log10(total))
 
 
 def _roc_outsider(
@@ -178,7 +199,8 @@ def _roc_outsider(
 ) -> Outsider | str:
     read = labels_exposed(counts, digits=published.digits)
     number = _labelings_of_curve(counts) if published.digits is None else None
-    return _outsider(counts, read.probability, read.certain, effort, log10_labelings=number)
+    fixed = np.asarray((read.lower == 1.0) | (read.upper == 0.0))
+    return _outsider(counts, read.probability, fixed, effort, log10_labelings=number)
 
 
 def _labelings_of_curve(counts: ScoreCounts) -> float:
@@ -196,7 +218,7 @@ def _private_roc_outsider(
     share = (released.positives + 0.5) / (released.positives + released.negatives + 1.0)
     nearest = np.abs(counts.scores[:, None] - released.scores[None]).argmin(axis=1)
     probability = np.repeat(share[nearest], counts.positives + counts.negatives)
-    return _outsider(counts, probability, 0, effort)
+    return _outsider(counts, probability, _none(probability), effort)
 
 
 _OUTSIDERS = {

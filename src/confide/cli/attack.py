@@ -45,6 +45,9 @@ Label = Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column
 Positive = Annotated[
     str | None, typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true.")
 ]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Draw rows, labelings and coins again as before; noise is always new.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of words and tables.")]
 
 
@@ -59,14 +62,14 @@ def attack_file(
             "--release",
             "-r",
             metavar="SPEC",
-            help="What would be published: METRIC:exact, METRIC:digits=4, METRIC:epsilon=1 or "
-            "METRIC:epsilon=0.1,times=10, for auc, roc, average_precision, accuracy, log_loss or brier; repeatable. "
-            "[default: a selection]",
+            help="What would be published: METRIC or METRIC:exact, METRIC:digits=4, METRIC:epsilon=1 or "
+            "METRIC:epsilon=0.1,times=10, for auc, roc, average_precision, accuracy, log_loss or brier; repeatable, "
+            "each judged alone. [default: a selection for auc and roc]",
         ),
     ] = None,
     positive: Positive = None,
     class_sizes: Annotated[
-        bool, typer.Option("--class-sizes", help="The numbers of positives and negatives are published too.")
+        bool, typer.Option("--class-sizes", help="The exact numbers of positives and negatives are published too.")
     ] = False,
     level: Annotated[float, typer.Option(metavar="P", help="From which probability on a label counts as known.")] = 0.9,
     sure: Annotated[
@@ -75,6 +78,7 @@ def attack_file(
     trials: Annotated[
         int, typer.Option(metavar="N", min=1, help="How often a release with noise is drawn and attacked.")
     ] = 200,
+    seed: Seed = None,
     as_json: AsJson = False,
     report: Annotated[
         Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
@@ -82,9 +86,9 @@ def attack_file(
 ) -> None:
     """Say what an adversary would learn of the labels in a file if its AUC, ROC curve or another number were published.
 
-    An outsider knows every score and no label; an insider knows everything but one label. Exact, rounded and private
-    publications stand beside each other, with the epsilon that would prevent the harm. Nothing is published or charged
-    to a ledger.
+    An outsider knows every score and how many rows are positive; an insider knows everything but one label. Exact,
+    rounded and private publications stand beside each other, with the epsilon that would prevent the harm. Nothing is
+    published or charged to a ledger.
 
     Examples:
 
@@ -94,19 +98,31 @@ def attack_file(
 
         confide attack scores.csv -l died -s risk -r roc:exact -r accuracy:digits=2 --json
     """
+    import numpy as np
+
     from confide.attacks.disclosure import Published
-    from confide.attacks.exposure import USUAL, attack
+    from confide.attacks.exposure import USUAL, attack, check_levels
     from confide.sources.tables import count_table
 
     if report is not None:
         output.check_report(report, file)
     if label == score:
         raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
-    asked = [Published.parse(spec) for spec in release or USUAL]
+    asked = list(dict.fromkeys(Published.parse(spec) for spec in release or USUAL))
+    check_levels(level=level, sure=sure)
     with output.busy("reading"):
         counts = count_table(file, label=label, score=score, positive=positive).counts
     with _progress(asked) as starting:
-        found = attack(counts, asked, level=level, sure=sure, class_sizes=class_sizes, trials=trials, starting=starting)
+        found = attack(
+            counts,
+            asked,
+            level=level,
+            sure=sure,
+            class_sizes=class_sizes,
+            trials=trials,
+            generator=np.random.default_rng(seed),
+            starting=starting,
+        )
     if report is not None:
         from confide.report.attack import attack_page
 
@@ -155,8 +171,10 @@ def attack_labelings(
         confide attack labelings --rows 11 --auc 17/24 --positives 8 --list
     """
     from confide.attacks.disclosure import Window
-    from confide.attacks.from_auc.labelings import Labelings
+    from confide.attacks.from_auc.labelings import MOST_LISTED, Labelings
 
+    if cut and "/" in auc:
+        raise UsageError("--cut is for decimals; a fraction is exact")
     if listed and (as_json or queries):
         raise UsageError("--list prints labelings and nothing else; leave --json and --queries out")
     window = Window.written(auc, cut=cut)
@@ -169,6 +187,10 @@ def attack_labelings(
         return
     with output.busy("counting"):
         found = labelings.count_by_positives()
+    if queries and sum(found.values()) > MOST_LISTED:
+        raise UsageError(
+            "--queries goes through every labeling, and there are too many; leave it out, or give --positives"
+        )
     document: dict[str, Any] = {
         "schema": "confide.attack/1",
         "rows": rows,
@@ -192,20 +214,20 @@ def attack_contest(
     rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="How many rows the test set has.")],
     queries: Annotated[int, typer.Option("--queries", "-q", metavar="K", help="How many submissions are allowed.")],
     oracle: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SPEC",
             help="What is answered: METRIC:exact, METRIC:digits=5 or METRIC:epsilon=1 (for each answer), for auc, "
-            "average_precision, accuracy, log_loss or brier.",
+            "average_precision, accuracy, log_loss or brier. [default: auc:digits=5, with a Ladder accuracy]",
         ),
-    ] = "auc:digits=5",
+    ] = None,
     positives: Annotated[
         int | None, typer.Option(metavar="N", help="How many rows are positive. [default: half]")
     ] = None,
     ladder: Annotated[
         str | None, typer.Option(metavar="STEP", help="Defend with the Ladder of Blum & Hardt and this step.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Draw the same labels and attacks again.")] = None,
+    seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Rehearse a contest: what submissions alone, without any learning, make of the scoring oracle. Needs no data.
@@ -226,7 +248,7 @@ def attack_contest(
     from confide.attacks.contest.rehearsal import rehearse_contest
     from confide.attacks.disclosure import Published
 
-    asked = Published.parse(oracle)
+    asked = Published.parse(oracle or ("auc:digits=5" if ladder is None else "accuracy"))
     with output.busy("holding the contest"):
         held = rehearse_contest(
             rows, asked, queries=queries, positives=positives, step=ladder, generator=np.random.default_rng(seed)
@@ -254,7 +276,9 @@ def _print_labelings(document: dict[str, Any]) -> None:
     count, sizes = document["count"], document["positives"]
     shown = f"{count:,}" if count < 10**15 else f"about 10^{len(str(count)) - 1}"
     typer.echo(f"{shown} of 2^{document['rows']} labelings have an AUC of {document['auc']}")
-    if sizes:
+    if not sizes:
+        typer.echo("so this is not the AUC of so many rows: check both, and whether scores tie (--ties)")
+    else:
         some = ", ".join(map(str, sizes[:12])) + (f", ... ({len(sizes)} numbers)" if len(sizes) > 12 else "")
         typer.echo(f"positives: {some}")
     if "queries" in document:

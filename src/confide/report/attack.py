@@ -26,15 +26,27 @@ INTERNAL = "Internal: these findings come from the labels themselves. Do not pub
 
 _FOOTER = "For the data holder alone: made from exact labels, and not to be published. Made with confide."
 
+GENERAL = (
+    "What an outsider comes to know with a probability is mostly that the model is good: knowledge about people in "
+    "general, which every honest evaluation gives, a private one too. What is certain, and what somebody learns who "
+    "knows all else, is about persons; that is what epsilon bounds."
+)
+
 _READING = (
-    "The outsider knows every row's score and no label, and takes all labelings that fit for equally likely. A good "
-    "model is itself evidence: whoever learns that it ranks well may trust its scores. That is knowledge about people "
-    "in general, which every honest evaluation gives, a private one too.",
+    "The outsider knows every row's score and the number of positives, and takes all labelings that fit for equally "
+    "likely.",
+    GENERAL,
     "The insider knows every row and every label but one. What he learns from a number, he learns about a person. "
     "Differential privacy bounds the insider, and with that everybody, whatever they know.",
     "Certain: there is no other labeling that fits. Known: the likelier label has more than the stated probability.",
     "Against a release with noise the insider's success is measured: a row's label is set by a coin, the number is "
-    "released, and the likelier label guessed. The bound holds for every attack, not only for this one.",
+    "released, and the likelier label guessed. The bound holds for every attack, not only for this one; the interval "
+    "of a measurement may pass it.",
+    "How many labels a rounded number tells depends on where the exact one happens to lie between two rounded ones: "
+    "the next publication may tell others. Halves are taken to have been rounded either way.",
+    "One more row: somebody sees the number before and after it was added, and knows the number of rows and, of an "
+    "AUC, which class is rarer, of other numbers the row's score. Each publication is judged alone; several together "
+    "tell more.",
 )
 
 CLASS_SIZES = (
@@ -48,8 +60,8 @@ _BOUNDS = (0.1, 0.5, 1.0, 2.0, 4.0)
 def sentences(attacked: Attacked) -> Iterator[str]:
     """Say in plain words what each publication gives away, and what would prevent it."""
     for exposure in attacked.exposures:
-        parts = (_outside(attacked, exposure), _inside(exposure.insider), _later(exposure))
-        yield f"{_capital(str(exposure.published))}: {' '.join(part for part in parts if part)}"
+        parts = (_inside(exposure), _outside(attacked, exposure), _later(exposure))
+        yield f"{_capital(str(exposure.published))} {verdict(exposure)}: {' '.join(part for part in parts if part)}"
     if attacked.class_sizes:
         yield CLASS_SIZES
     yield advice(attacked)
@@ -59,30 +71,47 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def verdict(exposure: Exposure) -> str:
+    """What to think of a publication, in a few words."""
+    if exposure.insider.told or (exposure.outsider is not None and exposure.outsider.certain):
+        return "gives labels away"
+    if exposure.published.private:
+        return "is bounded by its epsilon"
+    return "gave no label away here, and promises nothing"
+
+
 def _outside(attacked: Attacked, exposure: Exposure) -> str:
     found = exposure.outsider
     if found is None:
-        return f"what an outsider learns is {exposure.left_out}."
+        return f"What an outsider learns is {exposure.left_out}."
+    who = "To an outsider, who knows the scores and how many are positive,"
     if found.certain == attacked.rows and found.drawn is None:
-        return "to somebody who knows the scores, every label is certain."
-    certain = f"{amount(found.certain)} of {amount(attacked.rows)} labels"
-    if exposure.published.private:
-        certain = "no label"
+        return f"{who} every label is certain."
+    certain = f"{amount(found.certain)} of {amount(attacked.rows)} labels are certain"
+    if not found.certain:
+        certain = "no label is certain"
     elif found.drawn is not None:
-        certain = f"at most {certain}" if found.certain else "no label"
-    known = f"{amount(found.known)}{' more' if found.certain else ''} known with probability > {attacked.level:g}"
-    return f"to somebody who knows the scores, {certain} certain, {known}."
+        certain = f"at most {certain}"
+    more = f"{amount(found.known)}{' more' if found.certain else ''}"
+    rightly = f" ({amount(found.known_right)} of them rightly)" if found.known else ""
+    return f"{who} {certain} and {more} known with probability > {attacked.level:g}{rightly}."
 
 
-def _inside(insider: Insider) -> str:
+def _inside(exposure: Exposure) -> str:
+    insider = exposure.insider
     if insider.game is None:
-        return f"Somebody who knows all else can tell {amount(insider.told or 0)} of {amount(insider.tried)} labels."
+        told = f"somebody who knows all else can tell {amount(insider.told or 0)} of {amount(insider.tried)} labels"
+        if insider.average is None:
+            return f"{told}."
+        return (
+            f"{told}; on average over where the number may lie between two rounded ones, {_percent(insider.average)} %."
+        )
     game = insider.game
     low, high = 100 * game.interval.lower, 100 * game.interval.upper
     bound = "" if game.bound is None else f"; nobody can do better than {_percent(game.bound)} %"
     return (
-        f"Somebody who knows all else guessed {100 * game.success:.0f} % of labels that a coin decided "
-        f"({low:.0f} to {high:.0f} %){bound}."
+        f"somebody who knows all else guessed {100 * game.success:.0f} % of labels that a coin decided "
+        f"(measured, {low:.0f} to {high:.0f} %){bound}."
     )
 
 
@@ -90,7 +119,7 @@ def _later(exposure: Exposure) -> str:
     if exposure.added is None:
         return ""
     told = f"{amount(exposure.added.certain)} of {amount(exposure.added.tried)}"
-    return f"Published again after a row was added, it tells that row's label in {told} cases."
+    return f"Published without and then with one more row, it tells that row's label in {told} cases."
 
 
 def _percent(share: float) -> str:
@@ -101,8 +130,9 @@ def _percent(share: float) -> str:
 def advice(attacked: Attacked) -> str:
     """Which epsilon would prevent it."""
     return (
-        f"A release with an epsilon of {_floored(attacked.epsilon)} or less, in total, keeps everybody, whatever they "
-        f"know, from becoming more than {100 * attacked.sure:g} % sure of a label that was open before."
+        f"What would prevent it: releases under replace-one or label-only with an epsilon of "
+        f"{_floored(attacked.epsilon)} or less in total, and one row for each person. They keep everybody, whatever "
+        f"they know, from becoming more than {100 * attacked.sure:g} % sure of one label that was as likely as not."
     )
 
 
@@ -112,14 +142,26 @@ def _floored(value: float) -> str:
 
 def attack_table(attacked: Attacked) -> Table:
     """All publications beside each other."""
+    known = f"also known > {attacked.level:g}"
     return Table(
         title="What would be given away",
-        head=("published", "labelings left", "certain", f"known > {attacked.level:g}", "guessed right", "one label"),
+        head=("published", "labelings left", "certain", known, "guessed right", "one label"),
         body=tuple(_line(exposure) for exposure in attacked.exposures),
-        note=f"Of {amount(attacked.rows)} rows. Labelings left, certain, known and guessed right: for somebody who "
-        f"knows the scores and no label; always guessing the larger class gets {amount(attacked.majority)} right. "
-        "One label: for somebody who knows all others; told for certain, or guessed right, with the bound.",
+        note=" ".join(_notes(attacked)),
     )
+
+
+def _notes(attacked: Attacked) -> Iterator[str]:
+    yield (
+        f"Of {amount(attacked.rows)} rows. Labelings left to guessed right: for an outsider, who knows the scores and "
+        f"how many are positive; always guessing the larger class gets {amount(attacked.majority)} right. One label: "
+        "for somebody who knows all others; told for certain, or guessed right, with the bound."
+    )
+    if attacked.majority > attacked.level * attacked.rows:
+        yield "The prevalence alone makes every label of the larger class count as known."
+    drawn = {found.outsider.drawn for found in attacked.exposures if found.outsider and found.outsider.drawn}
+    if drawn:
+        yield f"*: from {', '.join(map(str, sorted(drawn)))} labelings drawn at random; another run differs a little."
 
 
 def _line(exposure: Exposure) -> tuple[str, ...]:
@@ -128,14 +170,9 @@ def _line(exposure: Exposure) -> tuple[str, ...]:
     if found is None:
         return str(exposure.published), "–", "–", "–", "–", one
     certain = f"≤ {amount(found.certain)}" if found.drawn is not None and found.certain else amount(found.certain)
-    return (
-        str(exposure.published),
-        labelings_left(exposure, found),
-        certain,
-        amount(found.known),
-        amount(found.right),
-        one,
-    )
+    star = "" if found.drawn is None else "*"
+    cells = (certain, amount(found.known) + star, amount(found.right) + star)
+    return str(exposure.published), labelings_left(exposure, found), *cells, one
 
 
 def labelings_left(exposure: Exposure, found: Outsider) -> str:
@@ -180,6 +217,8 @@ def print_attack(attacked: Attacked, console: Console) -> None:
         console.print(f"• {sentence}", highlight=False, markup=False)
     console.print()
     print_table(attack_table(attacked), console)
+    console.print()
+    console.print(GENERAL, highlight=False, markup=False)
 
 
 def contest_lines(held: Rehearsal) -> Iterator[str]:
@@ -251,11 +290,12 @@ def draw_insiders(ax: Axes, attacked: Attacked) -> None:
 
 
 _CAPTIONS = {
-    "outsider": "Each row's probability of being positive, for somebody who knows all scores and no label, after each "
-    "publication. At 0 and 1 a label is certain; beyond the dotted lines it counts as known.",
+    "outsider": "Each row's probability of being positive, for somebody who knows all scores and how many are "
+    "positive, after each publication. At 0 and 1 a label is certain; beyond the dotted lines it counts as known. "
+    "Lines that waver come from labelings drawn at random.",
     "insider": "How often somebody who knows every other row and label is right about one label. Squares: exact or "
-    "rounded numbers, all rows tried. Dots: releases with noise, with 95 % intervals of the measurement; the upright "
-    "bars are the bounds that epsilon promises against every attack.",
+    "rounded numbers. Dots: releases with noise, with 95 % intervals of the measurement, which may pass the upright "
+    "bars, the bounds that epsilon promises against every attack; the truth cannot.",
 }
 
 

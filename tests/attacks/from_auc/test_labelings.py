@@ -151,9 +151,10 @@ def test_draws_agree_with_the_exact_posterior() -> None:
 
 
 @pytest.mark.parametrize("auc", ["0.97", "31/32", "0.9", "1/1"])
-def test_what_is_certain_is_exact_without_ties_though_drawn(auc: str) -> None:
-    """Even from two draws: a label that did not vary is looked into."""
-    labelings = Labelings.untied(12, auc)
+@pytest.mark.parametrize("groups", [(1,) * 12, (1, 2, 1, 1, 3, 1, 1, 2)])
+def test_what_is_certain_is_looked_into_though_drawn(auc: str, groups: tuple[int, ...]) -> None:
+    """Even from two draws: for a label that did not vary, a labeling with the other is looked for."""
+    labelings = Labelings(groups=groups, window=Window.written(auc))
     drawn = label_posterior(labelings, work=0, sample=2, generator=np.random.default_rng(0))
     np.testing.assert_array_equal(drawn.certain, label_posterior(labelings).certain)
 

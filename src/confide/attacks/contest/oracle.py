@@ -38,9 +38,10 @@ class Oracle:
         answer: Callable[[FloatArray], Answer],
         *,
         rows: int,
-        published: Published,
+        published: Published | str,
         limit: int | None = None,
     ) -> None:
+        published = Published.parse(published) if isinstance(published, str) else published
         if published.metric not in NUMBERS:
             raise ParameterError(f"an oracle answers with one number; choose from {', '.join(NUMBERS)}")
         if published.times > 1:
@@ -79,7 +80,7 @@ class Oracle:
         return None if self.published.private else self.published.window(answer)
 
     @classmethod
-    def of_labels(cls, labels: ArrayLike, published: Published, *, limit: int | None = None) -> Oracle:
+    def of_labels(cls, labels: ArrayLike, published: Published | str, *, limit: int | None = None) -> Oracle:
         """The oracle of a contest with these hidden labels.
 
         AUC and accuracy are fractions, computed without rounding; the other numbers are floats. With an epsilon every
@@ -91,6 +92,7 @@ class Oracle:
         >>> oracle.ask([0.1, 0.8, 0.4, 0.4]), oracle.asked
         (Fraction(7, 8), 1)
         """
+        published = Published.parse(published) if isinstance(published, str) else published
         hidden = binary_labels(labels, one_class=True)
         if published.metric in _BOTH_CLASSES and not published.private and (hidden.all() or not hidden.any()):
             raise OneClassError(

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.attacks.disclosure import Window
 from confide.errors import ParameterError
 
-MOST_ROWS = 5_000
+MOST_ROWS = 2_000
 """Of more rows one AUC says next to nothing, and counting would take for ever."""
 
 MOST_LISTED = 5_000_000
@@ -58,7 +58,9 @@ class Labelings:
     @classmethod
     def untied(cls, rows: int, auc: Window | Fraction | str, *, positives: int | None = None) -> Labelings:
         """Labelings of rows with different scores; an AUC in writing is read as `Window.written` does."""
-        return cls(groups=(1,) * max(rows, 0), window=_window(auc), positives=positives)
+        if not 2 <= rows <= MOST_ROWS:
+            raise ParameterError(f"rows must lie between 2 and {MOST_ROWS}; got {rows}")
+        return cls(groups=(1,) * rows, window=_window(auc), positives=positives)
 
     @classmethod
     def of_scores(cls, scores: ArrayLike, auc: Window | Fraction | str, *, positives: int | None = None) -> Labelings:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.attacks.from_auc.labelings import Labelings
-from confide.attacks.from_auc.sampling import sample_labelings
+from confide.attacks.from_auc.sampling import can_be, sample_labelings
 from confide.counts import FloatArray, read_only
 from confide.errors import ParameterError
 
@@ -25,9 +25,9 @@ class Posterior:
     """For each row, by ascending score, the probability that it is positive, all possible labelings being as likely.
 
     `certain` marks labels that are the same in every possible labeling. Where labelings were drawn
-    (`drawn` of them) instead of gone through, and scores tie, a label that did not vary is marked
-    too: `certain` then holds what cannot be excluded. `log10_labelings` says how many labelings are possible, where
-    that was found on the way.
+    (`drawn` of them) instead of gone through, and scores tie, a label is marked too if no labeling with
+    the other was found: `certain` then holds what cannot be excluded. `log10_labelings` says how many labelings are
+    possible, where that was found on the way.
     """
 
     probability: FloatArray
@@ -81,13 +81,19 @@ def _drawn(labelings: Labelings, sample: int, generator: np.random.Generator) ->
     mean = sample_labelings(labelings, sample, generator).mean(axis=0)
     share = np.repeat(np.add.reduceat(mean, _starts(labelings)) / labelings.groups, labelings.groups)
     certain = (share == 0.0) | (share == 1.0)
-    if not labelings.tied:
-        for row in np.flatnonzero(certain):
-            certain[row] = not _can_be(labelings, int(row), label=int(share[row] == 0.0))
+    starts = _starts(labelings)
+    for group in np.flatnonzero(certain[starts]):
+        first, label = int(starts[group]), int(share[starts[group]] == 0.0)
+        varies = (
+            can_be(labelings, int(group), label, generator)
+            if labelings.tied
+            else _possible(labelings, first, label=label)
+        )
+        certain[first : first + labelings.groups[group]] = not varies
     return Posterior(probability=share, certain=certain, drawn=sample)
 
 
-def _can_be(labelings: Labelings, row: int, *, label: int) -> bool:
+def _possible(labelings: Labelings, row: int, *, label: int) -> bool:
     """Whether some labeling of untied rows gives a row a label: with j positives below it, costs fill a range."""
     above = labelings.rows - row - 1
     for positives, (low, high) in labelings.spans().items():

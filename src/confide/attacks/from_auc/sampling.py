@@ -25,6 +25,7 @@ _FIRST_ROUND = 1 << 14
 _LARGEST_ROUND = 1 << 21
 _BATCH_CELLS = 1 << 16
 _PIECES, _LARGE = 4, 1 << 14
+_PARTS_TRIED, _TURNS = 64, 4
 _STEEPEST = 50.0
 
 
@@ -64,6 +65,23 @@ def sample_labelings(
     numbers = _drawn_numbers(side, size, generator, attempts)
     drawn = _spread(side.groups, numbers, generator)
     return drawn[:, ::-1] if turned else drawn
+
+
+def can_be(labelings: Labelings, group: int, label: int, generator: np.random.Generator) -> bool:
+    """Whether a labeling was found, among many drawn for that, in which a row of a group has a label.
+
+    Costs may be turned round with the scores: give the labelings as `cheap_side_up` has them. False says that
+    none was found, not that there is none.
+    """
+    sizes, starts, log_ways = _ways(labelings.groups)
+    other = starts[group] + (0 if label else sizes[group])  # the group's number that leaves no room for the label
+    forced = np.where(np.arange(log_ways.size) == other, -np.inf, log_ways)
+    parts = sorted(_parts(labelings), key=lambda part: -part.log_weight)[:_PARTS_TRIED]
+    for part in parts:
+        for _ in range(_TURNS):
+            if len(_kept_of(labelings, part, _FIRST_ROUND, generator, part.slack, (sizes, starts, forced))):
+                return True
+    return False
 
 
 def _drawn_numbers(labelings: Labelings, size: int, generator: np.random.Generator, attempts: int) -> Numbers:
@@ -109,12 +127,17 @@ def _pieces(proposals: int) -> list[int]:
 
 
 def _kept_of(
-    labelings: Labelings, part: _Part, proposals: int, generator: np.random.Generator, ceiling: float
+    labelings: Labelings,
+    part: _Part,
+    proposals: int,
+    generator: np.random.Generator,
+    ceiling: float,
+    ways: tuple[Numbers, Numbers, FloatArray] | None = None,
 ) -> Numbers:
     """Propose labelings with one number of positives, and keep those whose cost fits."""
     from confide.kernels.labelings import draw_tilted, tilted_chances
 
-    sizes, starts, log_ways = _ways(labelings.groups)
+    sizes, starts, log_ways = ways or _ways(labelings.groups)
     chances = tilted_chances(sizes, log_ways, starts, labelings.unit, part.positives, part.tilt)[0]
     batch = max(_BATCH_CELLS // (sizes.size + 1), 1)
     uniforms = np.empty((batch, sizes.size + 1))  # filled again and again, which is cheaper than new memory

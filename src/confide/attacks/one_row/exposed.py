@@ -26,6 +26,7 @@ class ExposedRows:
     rows: int
     positives: int
     negatives: int
+    average: float
 
     @property
     def exposed(self) -> int:
@@ -46,6 +47,7 @@ class ExposedRows:
             "positives": self.positives,
             "negatives": self.negatives,
             "share": self.share,
+            "average": self.average,
         }
 
 
@@ -60,27 +62,52 @@ def exposed_rows(counts: ScoreCounts, published: Published) -> ExposedRows:
     2
     """
     check_metric(counts, published.metric)
-    window = published.window(exact_number(counts, published.metric))
-    positive, negative = _auc_stays(counts, window) if published.metric == "auc" else _stays(counts, published, window)
+    exact = exact_number(counts, published.metric)
+    window = published.window(exact)
+    flipped = _flipped_auc(counts) if published.metric == "auc" else _FLIPPED[published.metric](counts)
+    positive, negative = _auc_stays(counts, window) if published.metric == "auc" else map(window.holds, flipped)
     return ExposedRows(
         published=published.spec,
         rows=int(counts.total_positives + counts.total_negatives),
         positives=int(counts.positives[~positive].sum()),
         negatives=int(counts.negatives[~negative].sum()),
+        average=_average(counts, flipped, float(exact), published.digits),
     )
+
+
+def _average(counts: ScoreCounts, flipped: tuple[FloatArray, FloatArray], exact: float, digits: int | None) -> float:
+    """The share of labels told if the number lay anywhere, equally likely, between two that it is rounded to.
+
+    Numbers that differ by x are then rounded apart with probability `x 10^digits`, at most 1.
+    """
+    unit = 1e-12 if digits is None else 10.0**-digits
+    chance = [np.where(np.isfinite(each), np.minimum(np.abs(each - exact) / unit, 1.0), 1.0) for each in flipped]
+    told = float(chance[0] @ counts.positives + chance[1] @ counts.negatives)
+    return told / float(counts.total_positives + counts.total_negatives)
 
 
 def _auc_stays(counts: ScoreCounts, window: Window) -> Masks:
     """At each score, whether the AUC stays in the window if a positive, or a negative, has the other label."""
+    less, more = _flipped_wins(counts)
+    return _held(*less, window), _held(*more, window)
+
+
+def _flipped_wins(counts: ScoreCounts) -> tuple[tuple[NDArray[np.int64], int], tuple[NDArray[np.int64], int]]:
+    """Twice the wins, and twice the pairs, if a positive, or a negative, at each score has the other label."""
     ours, theirs = counts.positives, counts.negatives
     positives, negatives = int(counts.total_positives), int(counts.total_negatives)
     below = 2 * np.cumsum(theirs) - theirs
     above = 2 * positives - (2 * np.cumsum(ours) - ours)
     wins = int(twice_wins(counts))
     return (
-        _held(wins - below + above - 1, 2 * (positives - 1) * (negatives + 1), window),
-        _held(wins - above + below - 1, 2 * (positives + 1) * (negatives - 1), window),
+        (wins - below + above - 1, 2 * (positives - 1) * (negatives + 1)),
+        (wins - above + below - 1, 2 * (positives + 1) * (negatives - 1)),
     )
+
+
+def _flipped_auc(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:
+    less, more = (np.asarray(twice / (whole or np.nan)) for twice, whole in _flipped_wins(counts))
+    return less, more
 
 
 def _held(twice: NDArray[np.int64], whole: int, window: Window) -> NDArray[np.bool_]:
@@ -88,11 +115,6 @@ def _held(twice: NDArray[np.int64], whole: int, window: Window) -> NDArray[np.bo
         return np.zeros(twice.shape, dtype=np.bool_)
     low, high = max(math.ceil(window.lower * whole), -1), min(math.floor(window.upper * whole), whole)
     return np.asarray((twice >= low) & (twice <= high))
-
-
-def _stays(counts: ScoreCounts, published: Published, window: Window) -> Masks:
-    flipped = _FLIPPED[published.metric](counts)
-    return window.holds(flipped[0]), window.holds(flipped[1])
 
 
 def _flipped_sums(change: Callable[[FloatArray], FloatArray], metric: str) -> Callable[..., Any]:
