@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from confide.attacks.bounds import success_bound
+from confide.attacks.bounds import finished, success_bound
+from confide.attacks.disclosure import Published
+from confide.privacy.guarantee import Guarantee
+from confide.privacy.neighbours import Neighbours
 
 
 def test_bound_at_known_values() -> None:
@@ -28,3 +32,17 @@ def test_binary_randomised_response_reaches_the_bound() -> None:
 def test_answers_with_an_epsilon_each_add_up() -> None:
     assert success_bound(100 * 0.01) == pytest.approx(success_bound(1.0)) == pytest.approx(np.e / (1 + np.e))
     assert success_bound(100 * 1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "epsilon", "delta"),
+    [("replace-one", 1.5, 0.03), ("add-remove-one", 3.0, 0.03 * (1 + math.exp(0.5)))],
+)
+def test_a_game_adds_up_epsilon_and_delta_of_all_its_answers(neighbours: str, epsilon: float, delta: float) -> None:
+    """Three answers; of a guarantee for rows that come or go, a changed label takes two steps, the second amplified."""
+    guarantee = Guarantee(epsilon=Fraction(1, 2), delta=Fraction(1, 100), neighbours=Neighbours.parse(neighbours))
+    game = finished(Published.parse("accuracy:epsilon=1/2"), 3, 4, level=0.9, guarantee=guarantee, times=3)
+    assert game.epsilon == epsilon
+    assert game.delta == pytest.approx(delta)
+    assert game.bound == pytest.approx((math.exp(epsilon) + delta) / (1.0 + math.exp(epsilon)))
+    assert finished(Published.parse("accuracy"), 3, 4, level=0.9).bound is None

@@ -77,6 +77,19 @@ def test_published_class_sizes_tell_an_insider_everything() -> None:
     assert "alone tell the last label" in str(found)
 
 
+@pytest.mark.parametrize("rows", [12, 30])
+def test_published_class_sizes_tell_labels_of_added_rows(rows: int) -> None:
+    """Two AUCs with the number of positives before leave fewer rows that may have been added than without."""
+    certain: dict[bool, list[int]] = {}
+    for sizes in (True, False):
+        found = attack(simulated(rows), ["auc:exact", "auc:digits=3"], class_sizes=sizes)
+        added = [exposure.added for exposure in found.exposures if exposure.added is not None]
+        assert [each.tried for each in added] == [rows, rows]
+        certain[sizes] = [each.certain for each in added]
+    assert all(known >= unknown for known, unknown in zip(certain[True], certain[False], strict=True))
+    assert sum(certain[True]) > sum(certain[False])
+
+
 def test_what_is_told_on_average_over_rounding() -> None:
     """Shift the boundaries of rounding evenly, and count for each shift the rows whose other label shows."""
     counts = simulated(60)

@@ -80,3 +80,10 @@ def test_gaps_of_fractions_are_exact_and_of_floats_forgive_the_last_places() -> 
     assert gap_to(1 / 3, window) == 0
     assert gap_to(Fraction(1, 3) + Fraction(1, 10**30), window) == Fraction(1, 10**30)
     assert gap_to(0.5, window) == Fraction(1, 6)
+
+
+def test_a_window_holds_floats_that_differ_from_it_in_the_last_places_only() -> None:
+    window = Window.written("0.75")  # from 0.745 to 0.755
+    inside = [np.nextafter(0.745, 0.0), np.nextafter(0.755, 1.0), 0.745 - 1e-13, 0.755 + 1e-13, 0.75]
+    assert window.holds(np.array(inside)).all()
+    assert not window.holds(np.array([0.745 - 1e-9, 0.755 + 1e-9, np.nan])).any()

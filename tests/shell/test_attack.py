@@ -106,7 +106,7 @@ class TestContest:
         options = ("--rows", 60, "--queries", 20, "--oracle", "auc:epsilon=0.05", "--seed", 1)
         answer = confide("attack", "contest", *options)
         assert "0 of them certain" in answer.out
-        assert "all answers together make nobody more than 73 % sure of one label" in answer.out
+        assert "somebody who was 50 % sure of one label to at most 73.2 %" in answer.out
 
     def test_a_ladder(self) -> None:
         options = ("--rows", 200, "--queries", 40, "--oracle", "accuracy", "--ladder", "0.05", "--seed", 1)
@@ -145,8 +145,8 @@ class TestFile:
             "To an outsider, who knows the scores and how many are positive, every label is certain.",
             "on average over where the number may lie between two rounded ones",
             "AUC, released with epsilon 1 is bounded by its epsilon",
-            "nobody can do better than 73 %",
-            "with an epsilon of 1.09 or less in total",
+            "nobody can do better than 73.2 %",
+            "an epsilon of 1.09 or less for replacing one person's row",
             "guessed right",
         ):
             assert words in shown, words

@@ -144,7 +144,11 @@ class Published:
         if self.epsilon is not None:
             times = f", {self.times} times" if self.times > 1 else ""
             return f"{name}, released with epsilon {shown(self.epsilon)}{times}"
-        return f"exact {name}" if self.digits is None else f"{name} rounded to {self.digits} digits"
+        return (
+            f"exact {name}"
+            if self.digits is None
+            else f"{name} rounded to {self.digits} digit{'' if self.digits == 1 else 's'}"
+        )
 
     @property
     def private(self) -> bool:

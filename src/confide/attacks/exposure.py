@@ -77,6 +77,7 @@ class Attacked:
         """Return plain data in the published schema."""
         return {
             "schema": SCHEMA,
+            "publishable": False,
             "rows": self.rows,
             "majority": self.majority,
             "class_sizes": self.class_sizes,

@@ -11,7 +11,7 @@ from confide.attacks.bounds import Game
 from confide.attacks.disclosure import Published
 from confide.attacks.one_row.curve_game import curve_game
 from confide.attacks.one_row.exposed import exposed_rows
-from confide.attacks.one_row.game import label_game
+from confide.attacks.one_row.game import READ_WHOLE, label_game
 from confide.attacks.one_row.rows import flipped_row
 from confide.counts import CountArray, FloatArray, ScoreCounts
 
@@ -63,7 +63,7 @@ def insider(
         if published.metric == "roc":
             game = curve_game(counts, published, trials=trials, rng=rng)
         else:
-            reading = "everything" if published.metric == "auc" else "value"
+            reading = "everything" if published.metric in READ_WHOLE else "value"
             game = label_game(counts, published, trials=trials, rng=rng, reading=reading)
         return Insider(tried=trials, game=game)
     if published.metric == "roc":

@@ -179,9 +179,11 @@ def _accuracy_outsider(
     for found in range(max(calls + positives - rows, 0), min(calls, positives) + 1):
         if window.lower <= Fraction(2 * found + rows - positives - calls, rows) <= window.upper:
             ways[found] = math.comb(calls, found) * math.comb(rows - calls, positives - found)
+    if not ways:  # the released interval lies between two accuracies that are possible
+        middle = (window.lower + window.upper) / 2
+        nearest = round((middle * rows - rows + positives + calls) / 2)
+        ways[min(max(nearest, calls + positives - rows, 0), calls, positives)] = 1
     total = sum(ways.values())
-    if not total:
-        return "not computed, as the released interval holds no accuracy that is possible"
     mean = Fraction(sum(found * way for found, way in ways.items()), total)
     shares = [
         float(mean / calls) if calls else 0.0,
@@ -197,7 +199,7 @@ def _accuracy_outsider(
 def _roc_outsider(
     counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
-    read = labels_exposed(counts, digits=published.digits)
+    read = labels_exposed(counts, digits=published.digits, positives=int(counts.total_positives))
     number = _labelings_of_curve(counts) if published.digits is None else None
     fixed = np.asarray((read.lower == 1.0) | (read.upper == 0.0))
     return _outsider(counts, read.probability, fixed, effort, log10_labelings=number)

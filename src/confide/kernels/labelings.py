@@ -151,13 +151,12 @@ def draw_tilted(
     low: int,
     high: int,
     tilt: float,
-    anchor: float,
     uniforms: Table,
     out: NDArray[np.int64],
 ) -> int:
     """Draw as many labelings as there are rows of uniforms; keep those of a cost from low to high.
 
-    One of cost d is kept with probability `exp(tilt (d - anchor))`, at most 1, which makes all equally likely. What is
+    One of cost d is kept with probability `exp(-tilt (high - d))`, which makes all equally likely. What is
     written is the positives of each group; returned is how many were kept.
     """
     kept = 0
@@ -171,7 +170,7 @@ def draw_tilted(
             cost += unit * (sizes[i] - a) * below + unit * a * (sizes[i] - a) // 2
             below += a
             drawn[i] = a
-        if low <= cost <= high and np.log(uniforms[attempt, sizes.size]) <= tilt * (cost - anchor):
+        if low <= cost <= high and np.log(uniforms[attempt, sizes.size]) <= tilt * (cost - high):
             out[kept] = drawn
             kept += 1
     return kept

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,12 @@ from confide.attacks.contest.rehearsal import Rehearsal
 from confide.attacks.exposure import Attacked, Exposure
 from confide.attacks.insider import Insider
 from confide.attacks.outsider import Outsider
-from confide.report import plots
+from confide.report import attack_plots, plots
 from confide.report.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.tables import Table, amount
 from confide.report.text import print_table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.console import Console
 
@@ -40,8 +40,8 @@ _READING = (
     "Differential privacy bounds the insider, and with that everybody, whatever they know.",
     "Certain: there is no other labeling that fits. Known: the likelier label has more than the stated probability.",
     "Against a release with noise the insider's success is measured: a row's label is set by a coin, the number is "
-    "released, and the likelier label guessed. The bound holds for every attack, not only for this one; the interval "
-    "of a measurement may pass it.",
+    "released, and the nearer of the two possible numbers decides. The bound holds for every attack, not only for this "
+    "one; the interval of a measurement may pass it.",
     "How many labels a rounded number tells depends on where the exact one happens to lie between two rounded ones: "
     "the next publication may tell others. Halves are taken to have been rounded either way.",
     "One more row: somebody sees the number before and after it was added, and knows the number of rows and, of an "
@@ -108,7 +108,7 @@ def _inside(exposure: Exposure) -> str:
         )
     game = insider.game
     low, high = 100 * game.interval.lower, 100 * game.interval.upper
-    bound = "" if game.bound is None else f"; nobody can do better than {_percent(game.bound)} %"
+    bound = "" if game.bound is None else f"; nobody can do better than {_at_most(game.bound)} %"
     return (
         f"somebody who knows all else guessed {100 * game.success:.0f} % of labels that a coin decided "
         f"(measured, {low:.0f} to {high:.0f} %){bound}."
@@ -123,21 +123,35 @@ def _later(exposure: Exposure) -> str:
 
 
 def _percent(share: float) -> str:
-    """Never 100 for what is less."""
-    return f"{100 * share:.0f}" if share < 0.995 else f"{100 * share:.4g}"
+    """A measured share."""
+    return f"{100 * share:.0f}"
+
+
+def _at_most(share: float) -> str:
+    """A bound, rounded up, and never 100 for what is less."""
+    for digits in range(1, 13):
+        shown = math.ceil(round(share * 10 ** (digits + 2), 3)) / 10**digits
+        if shown < 100.0:
+            return f"{shown:.{digits}f}"
+    return "100"
 
 
 def advice(attacked: Attacked) -> str:
     """Which epsilon would prevent it."""
+    odds, rare = attacked.sure / (1.0 - attacked.sure), 0.1
     return (
-        f"What would prevent it: releases under replace-one or label-only with an epsilon of "
-        f"{_floored(attacked.epsilon)} or less in total, and one row for each person. They keep everybody, whatever "
-        f"they know, from becoming more than {100 * attacked.sure:g} % sure of one label that was as likely as not."
+        f"What would prevent it: releases that together have an epsilon of {_floored(attacked.epsilon)} or less for "
+        f"replacing one person's row (replace-one or label-only; half of that under add-remove-one; delta 0). They "
+        f"multiply anybody's odds about one label by at most {odds:.3g}, whatever else is known: from 50 % to at most "
+        f"{100 * attacked.sure:g} %, from {100 * rare:g} % to at most {_at_most(_from(rare, attacked.epsilon))} %. "
+        "Somebody with k rows, or whose label tells k labels, needs an epsilon k times smaller."
     )
 
 
 def _floored(value: float) -> str:
-    return f"{np.floor(100 * value) / 100:.2f}"
+    """Three digits that matter, rounded down."""
+    places = max(2 - math.floor(math.log10(value)), 0)
+    return f"{math.floor(value * 10**places) / 10**places:.{places}f}"
 
 
 def attack_table(attacked: Attacked) -> Table:
@@ -187,7 +201,7 @@ def labelings_left(exposure: Exposure, found: Outsider) -> str:
 def _one_label(insider: Insider) -> str:
     if insider.game is None:
         return f"{amount(insider.told or 0)} of {amount(insider.tried)} told"
-    bound = "" if insider.game.bound is None else f", at most {_percent(insider.game.bound)} %"
+    bound = "" if insider.game.bound is None else f", at most {_at_most(insider.game.bound)} %"
     return f"{100 * insider.success:.0f} %{bound}"
 
 
@@ -197,7 +211,7 @@ def bounds_table() -> Table:
         title="What epsilon promises",
         head=("epsilon", "most sure, from 50 %", "most sure, from 10 %"),
         body=tuple(
-            (f"{epsilon:g}", f"{_percent(success_bound(epsilon))} %", f"{_percent(_from(0.1, epsilon))} %")
+            (f"{epsilon:g}", f"{_at_most(success_bound(epsilon))} %", f"{_at_most(_from(0.1, epsilon))} %")
             for epsilon in _BOUNDS
         ),
         note="How sure of one label anybody can become who was 50 % (or 10 %) sure before, whatever else they know.",
@@ -237,56 +251,17 @@ def contest_lines(held: Rehearsal) -> Iterator[str]:
         f"{amount(held.fewest)}"
     )
     if held.bound is not None:
-        yield f"  all answers together make nobody more than {_percent(held.bound)} % sure of one label"
+        before = held.majority / held.rows
+        after = before * held.bound / (before * held.bound + (1.0 - before) * (1.0 - held.bound))
+        yield (
+            f"  all answers together take somebody who was {_percent(before)} % sure of one label to at most "
+            f"{_at_most(after)} %"
+        )
     if held.boosted is not None:
         yield (
             f"score: {held.boosted:.3f} by putting random submissions together, "
             f"{held.honest:.3f} on rows that the oracle does not answer for"
         )
-
-
-def draw_posteriors(ax: Axes, attacked: Attacked) -> None:
-    """Each label's probability to an outsider, by rank of its score, for every publication."""
-    shown = [exposure for exposure in attacked.exposures if exposure.outsider is not None]
-    for position, exposure in enumerate(shown):
-        if exposure.outsider is None:
-            continue
-        probability = exposure.outsider.probability
-        look: dict[str, Any] = {"drawstyle": "steps-mid", "linewidth": 1.5, **plots.style(position)}
-        if exposure.published.metric == "roc" and not exposure.published.private:
-            look = {"color": plots.style(position)["color"], "linestyle": "none", "marker": ".", "markersize": 5}
-        ax.plot(np.arange(1, probability.size + 1), probability, label=str(exposure.published), **look)
-    for edge in (attacked.level, 1.0 - attacked.level):
-        ax.axhline(edge, color=plots.GREY, linewidth=0.8, linestyle=":")
-    ax.set_xlim(0.5, attacked.rows + 0.5)
-    ax.set_ylim(-0.02, 1.02)
-    ax.set_xlabel("Row, from the lowest score to the highest")
-    ax.set_ylabel("Probability of being positive")
-    ax.set_title("What an outsider believes")
-    ax.grid(True)
-    ax.set_axisbelow(True)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
-
-
-def draw_insiders(ax: Axes, attacked: Attacked) -> None:
-    """How often somebody who knows all else is right about a label, with intervals and bounds."""
-    every = attacked.exposures[::-1]
-    for position, exposure in enumerate(every):
-        game = exposure.insider.game
-        noisy = game is not None
-        if game is not None:
-            ax.plot([game.interval.lower, game.interval.upper], [position] * 2, color=plots.COLOURS[0], linewidth=2.0)
-            if game.bound is not None:
-                ax.plot([game.bound], [position], "|", color=plots.COLOURS[1], markersize=18, markeredgewidth=2.2)
-        ax.plot([exposure.insider.success], [position], "o" if noisy else "s", color=plots.COLOURS[0], markersize=7)
-    ax.axvline(0.5, color=plots.GREY, linewidth=1.0, linestyle=":")
-    ax.set_yticks(range(len(every)), [str(exposure.published) for exposure in every])
-    ax.set_ylim(-0.6, len(every) - 0.4)
-    ax.set_xlim(0.4, 1.02)
-    ax.set_xlabel("Labels guessed right (0.5 is guessing)")
-    ax.set_title("What somebody learns who knows all else")
-    ax.grid(True, axis="x")
-    ax.set_axisbelow(True)
 
 
 _CAPTIONS = {
@@ -301,13 +276,7 @@ _CAPTIONS = {
 
 def picture(attacked: Attacked) -> Figure:
     """Both pictures side by side."""
-    import matplotlib.pyplot as plt
-
-    with plots.house_style():
-        fig, axes = plt.subplots(1, 2, figsize=(12.5, 5.2), layout="constrained")
-        draw_posteriors(axes[0], attacked)
-        draw_insiders(axes[1], attacked)
-    return fig
+    return attack_plots.both(attacked)
 
 
 def fragment(attacked: Attacked) -> str:
@@ -323,14 +292,16 @@ def attack_page(attacked: Attacked, *, title: str) -> str:
 def _parts(attacked: Attacked) -> list[str]:
     pictures = []
     if any(exposure.outsider is not None for exposure in attacked.exposures):
-        svg = plots.as_svg(draw_posteriors, attacked, size=(6.2, 5.4))
+        svg = plots.as_svg(attack_plots.draw_posteriors, attacked, size=(6.2, 5.4))
         pictures.append(figure(svg, "outsider", _CAPTIONS["outsider"]))
     size = (7.0, 1.6 + 0.55 * len(attacked.exposures))
-    pictures.append(figure(plots.as_svg(draw_insiders, attacked, size=size), "insider", _CAPTIONS["insider"]))
+    pictures.append(
+        figure(plots.as_svg(attack_plots.draw_insiders, attacked, size=size), "insider", _CAPTIONS["insider"])
+    )
     return [
         lead(f"{amount(attacked.rows)} rows, attacked as somebody would who reads what is published."),
         warning(INTERNAL),
-        bullets(sentences(attacked)),
+        bullets(list(sentences(attacked))[:-1]),  # the advice has a section of its own
         html_table(attack_table(attacked)),
         figures(pictures),
         "<h2>What would prevent it</h2>",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -113,9 +114,9 @@ def test_the_step_of_theory_gives_next_to_nothing_away() -> None:
 def test_limits_hold() -> None:
     board = ladder(LABELS, "accuracy", step="0.003", limit=10)
     assert climb(board, queries=50, rng=1).queries == 10
-    assert climb(board, queries=50, rng=1).queries == 0
     with pytest.raises(OutOfQueries):
         board.ask(np.zeros(200))
+    assert climb(ladder(LABELS, "accuracy", step="0.003", limit=0), queries=50, rng=1).queries == 0
 
 
 def test_what_is_no_ladder() -> None:
@@ -125,3 +126,27 @@ def test_what_is_no_ladder() -> None:
         parameter_free_ladder(LABELS, "auc")
     with pytest.raises(ParameterError, match="accuracy"):
         climb(ladder(LABELS, "auc", step="0.01"), queries=3)
+
+
+@pytest.mark.parametrize("board", boards("0.003"))
+def test_a_ladder_that_was_asked_before_is_not_climbed(board: LadderOracle) -> None:
+    """Its answer to a first guess may be that of a better submission, and what follows would be wrong."""
+    board.ask(LABELS.astype(float))
+    with pytest.raises(ParameterError, match="asked before"):
+        climb(board, queries=50, rng=1)
+    assert board.asked == 1
+
+
+def test_what_climbing_calls_certain_is_right_whatever_the_step() -> None:
+    """Steps of half a row to two rows and more, so that groups are of one to four rows; and without a step."""
+    rng = np.random.default_rng(12)
+    certain = dict.fromkeys((1, 2, 3, 4), 0)
+    for seed in range(100):
+        hidden = rng.permutation(np.arange(rows := int(rng.integers(12, 41))) < rng.integers(1, rows))
+        step = Fraction(int(rng.integers(500, 2_200)), 1_000 * rows)
+        for board in (ladder(hidden, "accuracy", step=step), parameter_free_ladder(hidden)):
+            found = climb(board, queries=3 * rows, rng=seed)
+            np.testing.assert_array_equal(found.labels[found.certain], hidden[found.certain])
+            certain[board.group] += int(found.certain.sum())
+    assert min(certain[1], certain[2]) > 150
+    assert certain[3] == certain[4] == 0

@@ -113,6 +113,15 @@ def test_epsilon_for_each_answer_protects_nothing_and_epsilon_in_total_does() ->
     assert right["1/64"] <= 50
 
 
+@pytest.mark.parametrize("spec", ["accuracy:digits=1", "brier:digits=1", "log_loss:digits=0", "brier:epsilon=40"])
+def test_correlation_guesses_labels_from_scores_and_from_losses(spec: str) -> None:
+    """A submission near the truth has a high accuracy and a low loss: turned round, all guesses would be wrong."""
+    hidden = labels_of(60, 0.5, 21)
+    found = recover_labels(contest(hidden, spec, limit=64), rng=2)
+    assert found.method.endswith("correlation")
+    assert found.agreement(hidden).share > 0.8
+
+
 def test_agreement_counts_what_was_said() -> None:
     hidden = labels_of(100, 0.5, 3)
     found = recover_labels(contest(hidden, "log_loss"), budget=1, rng=1)

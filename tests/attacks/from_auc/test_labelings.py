@@ -116,27 +116,41 @@ def test_a_stream_is_what_is_listed() -> None:
         assert auc_by_pairs(labels.tolist(), scores.tolist()) == Fraction(1387, 1440)
 
 
-@pytest.mark.parametrize("groups", [(1,) * 12, (1, 3, 1, 2, 1, 2, 2)])
-def test_draws_are_uniform(groups: tuple[int, ...]) -> None:
-    """A chi-square test over all labelings; seeded, so it never raises a false alarm."""
-    labelings = Labelings(groups=groups, window=Window.written("0.81"))
+WIDE = Window(lower=Fraction(7, 10), upper=Fraction(19, 20))
+
+
+@pytest.mark.parametrize("positives", [None, 3])
+@pytest.mark.parametrize(
+    ("groups", "window"),
+    [
+        ((1,) * 12, Window.written("0.81")),
+        ((1, 3, 1, 2, 1, 2, 2), Window.written("0.81")),
+        ((1,) * 8, WIDE),
+        ((1, 2, 1, 1, 3), WIDE),
+        ((1,) * 8, Window(lower=1 - WIDE.upper, upper=1 - WIDE.lower)),
+    ],
+)
+def test_draws_are_uniform(groups: tuple[int, ...], window: Window, positives: int | None) -> None:
+    """A chi-square test over all labelings; seeded, so it never raises a false alarm.
+
+    In a wide window a tilt that is not taken out, and class sizes that weigh too much, show by far.
+    """
+    labelings = Labelings(groups=groups, window=window, positives=positives)
     listed = [labels.tobytes() for labels in labelings.listed()]
-    drawn = sample_labelings(labelings, 100 * len(listed), np.random.default_rng(1))
+    drawn = sample_labelings(labelings, 200 * len(listed), np.random.default_rng(1))
     numbers = dict.fromkeys(listed, 0)
     for labels in drawn:
         numbers[labels.tobytes()] += 1
-    statistic = sum((number - 100) ** 2 / 100 for number in numbers.values())
+    statistic = sum((number - 200) ** 2 / 200 for number in numbers.values())
     assert abs(statistic - len(listed)) < 5 * np.sqrt(2 * len(listed))
 
 
-def test_a_tilt_that_is_not_taken_out_is_not_uniform() -> None:
-    """The broken twin: weighing labelings by their cost within the window."""
-    labelings = Labelings.untied(12, "0.8")
-    listed = labelings.listed()
-    cost = np.array([float(1 - auc_by_pairs(labels.tolist(), range(12))) for labels in listed])
-    weight = np.exp(-8.0 * cost)
-    drawn = np.random.default_rng(1).multinomial(100 * len(listed), weight / weight.sum())
-    assert np.sum((drawn - 100) ** 2 / 100) > len(listed) + 5 * np.sqrt(2 * len(listed))
+def test_draws_from_half_of_all_labelings_take_few_attempts() -> None:
+    """Two rounds of them, or three, which take a tenth of a second; otherwise an error is raised."""
+    labelings = Labelings.untied(200, Window(lower=Fraction(1, 2), upper=Fraction(1)))
+    drawn = sample_labelings(labelings, 100, np.random.default_rng(1), attempts=1 << 15)
+    assert drawn.shape == (100, 200)
+    assert all(auc_by_pairs(labels.tolist(), range(200)) >= Fraction(1, 2) for labels in drawn[:3])
 
 
 def test_draws_agree_with_the_exact_posterior() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -89,14 +90,23 @@ def test_all_rows_but_one_leave_its_label_and_place() -> None:
 
 def test_large_numbers_of_alignments_stay_exact() -> None:
     """Known positives among only positives: `C(n, k)` ways, beyond any machine integer."""
-    import math
-
     steps = RocSteps(np.ones(400, dtype=np.int64), np.zeros(400, dtype=np.int64))
     known = ScoreCounts.from_arrays(np.ones(200), np.arange(200.0), one_class=True)
     found = align_known(steps, known)
     assert found.alignments == math.comb(400, 200)
     np.testing.assert_allclose(found.step_of.sum(axis=1), 1.0)
     np.testing.assert_allclose(found.positives_between.sum(), 200.0)
+
+
+def test_a_step_that_is_all_but_certain_is_not_located() -> None:
+    """The known positive is the second one in 1 of C(90, 30) + 1 alignments, which floats cannot tell from none."""
+    positives = np.array([1] + [0] * 60 + [1] + [0] * 30)
+    known = ScoreCounts.from_arrays([1] + [0] * 30, [100.0, *range(30)])
+    found = align_known(RocSteps(positives, 1 - positives), known)
+    assert found.alignments == math.comb(90, 30) + 1
+    assert found.step_of[0, 0] == 1.0
+    assert found.step_of[0, 61] > 0.0
+    assert found.located == found.to_dict()["located"] == 0
 
 
 def test_a_part_of_the_rows_finds_its_place() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from sklearn.metrics import roc_curve as sklearn_roc_curve
@@ -41,30 +39,36 @@ def test_labels_read_off_the_curve_of_scikit_learn(dropped: bool, digits: int | 
             assert sure.certain == np.isin(expected, (0.0, 1.0)).sum()
 
 
+def fitting(points: RocPoints, scores: np.ndarray) -> np.ndarray:
+    """Every labeling, with both classes, whose curve would be published as these points; halves go either way."""
+    every = (np.arange(1, 2**scores.size - 1)[:, None] >> np.arange(scores.size)) & 1
+    above = scores[:, None] >= np.unique(scores)[::-1]
+    rates = [(each @ above) / each.sum(axis=1, keepdims=True) for each in (1 - every, every)]
+    shown = (points.false_positive_rate[1:], points.true_positive_rate[1:])
+    far = [np.abs(ours - theirs).max(axis=1) for ours, theirs in zip(rates, shown, strict=True)]
+    return np.asarray(every[np.maximum(*far) <= points.reach])
+
+
 @pytest.mark.parametrize("digits", [0, 1])
-def test_bounds_of_coarse_points_against_all_labelings(digits: int) -> None:
-    """Every labeling of the scores that would be published in the same way."""
+def test_coarse_points_against_all_labelings(digits: int) -> None:
+    """Bounds, class sizes and probabilities, with the number of positives known and not."""
     rng = np.random.default_rng(5)
-    exact = 0
-    for _ in range(8):
-        labels, scores = tied_rows(rng, 8, 10)
+    certain = 0
+    for _ in range(60):
+        labels, scores = tied_rows(rng, int(rng.integers(8, 12)), 12)
         published = RocPoints.of_curve(roc_curve(ScoreCounts.from_arrays(labels, scores)), digits=digits)
-        found = labels_from_roc(published, scores)
-        shares, sizes = [], set()
-        for other in itertools.product([False, True], repeat=labels.size):
-            if not 0 < sum(other) < labels.size:
-                continue
-            curve = roc_curve(ScoreCounts.from_arrays(other, scores))
-            far = np.abs(np.subtract(curve.false_positive_rate, published.false_positive_rate)).max()
-            far = max(far, np.abs(np.subtract(curve.true_positive_rate, published.true_positive_rate)).max())
-            if far <= 0.5 * 10.0**-digits + 1e-12:
-                sizes.add((sum(other), labels.size - sum(other)))
-                shares.append([np.array(other)[scores == value].mean() for value in scores])
-        np.testing.assert_allclose(found.lower, np.min(shares, axis=0))
-        np.testing.assert_allclose(found.upper, np.max(shares, axis=0))
-        assert set(found.sizes) == sizes
-        exact += found.certain
-    assert exact > 0
+        every = fitting(published, scores)
+        for positives in (None, int(labels.sum())):
+            found = labels_from_roc(published, scores, positives=positives)
+            fits = every if positives is None else every[every.sum(axis=1) == positives]
+            tied = scores[:, None] == scores
+            shares = (fits @ tied) / tied.sum(axis=0)
+            np.testing.assert_allclose(found.lower, shares.min(axis=0))
+            np.testing.assert_allclose(found.upper, shares.max(axis=0))
+            np.testing.assert_allclose(found.probability, fits.mean(axis=0), atol=1e-10)
+            assert set(found.sizes) == {(int(ours), labels.size - int(ours)) for ours in fits.sum(axis=1)}
+            certain += found.certain
+    assert certain > 0
 
 
 def test_dropped_points_and_coarse_rounding_need_thresholds() -> None:

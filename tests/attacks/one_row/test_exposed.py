@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from confide import ScoreCounts
 from confide.attacks.disclosure import NUMBERS, Published
@@ -39,6 +40,25 @@ def test_exposed_rows_against_each_row_in_turn(metric: str, digits: int | None) 
         assert found.to_dict()["share"] == found.exposed / size
         seen.add(found.share)
     assert min(seen) < 1.0 or digits is None or metric == "accuracy"  # two digits hide some label
+
+
+@pytest.mark.parametrize("digits", [None, 1, 2, 3])
+def test_exposed_average_precision_against_scikit_learn_on_flipped_labels(digits: int | None) -> None:
+    """Several positives at one score, so that the precision there changes with what is left of them."""
+    rng = np.random.default_rng(8)
+    published = Published(metric="average_precision", digits=digits)
+    for size in (6, 12, 25, 40):
+        labels = np.array([0, 1, 1, *(rng.random(size - 3) < 0.6)], dtype=int)
+        scores = rng.integers(1, 5, size) / 5
+        assert np.unique(scores[labels == 1]).size < labels.sum()
+        exact = float(average_precision_score(labels, scores))
+        flips = labels ^ np.eye(size, dtype=int)
+        flipped = np.array([average_precision_score(each, scores) for each in flips])
+        told = ~published.window(exact).holds(flipped)
+        found = exposed_rows(ScoreCounts.from_arrays(labels, scores), published)
+        assert (found.positives, found.negatives) == (told[labels == 1].sum(), told[labels == 0].sum())
+        unit = 1e-12 if digits is None else 10.0**-digits
+        assert found.average == pytest.approx(np.minimum(np.abs(flipped - exact) / unit, 1.0).mean(), abs=1e-9)
 
 
 def test_exact_numbers_give_every_label_and_rounding_hides_some() -> None:

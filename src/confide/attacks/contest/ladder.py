@@ -142,6 +142,8 @@ def climb(oracle: LadderOracle, *, queries: int, rng: np.random.Generator | int 
     """
     if oracle.published.metric != "accuracy":
         raise ParameterError(f"climbing is for accuracy; got {oracle.published.metric}")
+    if oracle.best is not None:
+        raise ParameterError("the Ladder was asked before, so a first guess need not show; climb a Ladder that was not")
     rng = np.random.default_rng(rng)
     asked = oracle.asked
     allowed = queries if oracle.left is None else min(queries, oracle.left)

@@ -1,8 +1,8 @@
 """Labelings drawn uniformly from all that are possible, where there are too many to list.
 
 A labeling is drawn with a weight of `exp(-tilt cost)`, which one pass over the scores makes possible, with the tilt
-that puts the mean cost where the AUC does; it is kept if its cost fits, with a probability that takes the tilt out
-again. So what is kept is exactly uniform, whatever the tilt.
+that puts the mean cost at the highest that the AUC allows, where most labelings are; it is kept if its cost fits, with
+probability `exp(-tilt (highest - cost))`. So what is kept is exactly uniform, whatever the tilt.
 """
 
 from __future__ import annotations
@@ -31,23 +31,13 @@ _STEEPEST = 50.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """Labelings with one number of positives: the tilt, the cost it is reckoned from, and the weight of proposals."""
+    """Labelings with one number of positives: their costs, the tilt, and the weight of proposals."""
 
     positives: int
     low: int
     high: int
     tilt: float
     log_weight: float
-
-    @property
-    def anchor(self) -> float:
-        """The middle of the costs wanted."""
-        return (self.low + self.high) / 2.0
-
-    @property
-    def slack(self) -> float:
-        """The largest exponent that taking the tilt out needs."""
-        return abs(self.tilt) * (self.high - self.low) / 2.0
 
 
 def sample_labelings(
@@ -79,7 +69,7 @@ def can_be(labelings: Labelings, group: int, label: int, generator: np.random.Ge
     parts = sorted(_parts(labelings), key=lambda part: -part.log_weight)[:_PARTS_TRIED]
     for part in parts:
         for _ in range(_TURNS):
-            if len(_kept_of(labelings, part, _FIRST_ROUND, generator, part.slack, (sizes, starts, forced))):
+            if len(_kept_of(labelings, part, _FIRST_ROUND, generator, (sizes, starts, forced))):
                 return True
     return False
 
@@ -93,7 +83,6 @@ def _drawn_numbers(labelings: Labelings, size: int, generator: np.random.Generat
         raise ParameterError("no labeling has that AUC; check the AUC and the number of rows")
     logs = np.array([part.log_weight for part in parts])
     chances = np.exp(logs - logsumexp(logs))
-    ceiling = max(part.slack for part in parts)
     kept: list[Numbers] = []
     found = tried = 0
     proposals = _FIRST_ROUND
@@ -110,7 +99,7 @@ def _drawn_numbers(labelings: Labelings, size: int, generator: np.random.Generat
                 for share, own in zip(_pieces(int(whole)), one.spawn(_PIECES), strict=True)
                 if share
             ]
-            kept += threads.map(lambda task: _kept_of(labelings, *task, ceiling), tasks)
+            kept += threads.map(lambda task: _kept_of(labelings, *task), tasks)
             tried += proposals
             found = sum(part.shape[0] for part in kept)
             wanted = int(1.2 * (size - found) * tried / max(found, 1))
@@ -131,7 +120,6 @@ def _kept_of(
     part: _Part,
     proposals: int,
     generator: np.random.Generator,
-    ceiling: float,
     ways: tuple[Numbers, Numbers, FloatArray] | None = None,
 ) -> Numbers:
     """Propose labelings with one number of positives, and keep those whose cost fits."""
@@ -142,11 +130,10 @@ def _kept_of(
     batch = max(_BATCH_CELLS // (sizes.size + 1), 1)
     uniforms = np.empty((batch, sizes.size + 1))  # filled again and again, which is cheaper than new memory
     out = np.empty((batch, sizes.size), dtype=np.int64)
-    bounds = (part.low, part.high, part.tilt, part.anchor)
+    bounds = (part.low, part.high, part.tilt)
     found = []
     for first in range(0, proposals, batch):
         generator.random(out=uniforms)
-        uniforms[:, -1] *= np.exp(ceiling)  # kept with probability exp(tilt (cost - anchor) - ceiling)
         wanted = uniforms[: proposals - first]
         kept = draw_tilted(sizes, starts, chances, labelings.unit, *bounds, wanted, out)
         found.append(out[:kept].copy())
@@ -165,19 +152,19 @@ def _choices(groups: tuple[int, ...]) -> list[tuple[int, FloatArray]]:
 
 
 def _parts(labelings: Labelings) -> list[_Part]:
-    """Every number of positives with its tilt; proposals weigh as much as labelings do near the anchor."""
+    """Every number of positives with its tilt; proposals weigh as much as labelings do near the highest cost."""
     from confide.kernels.labelings import tilted_chances
 
     sizes, starts, log_ways = _ways(labelings.groups)
     found = []
     for positives, (low, high) in labelings.spans().items():
-        negatives, middle = labelings.rows - positives, (low + high) / 2.0
-        tilt = _tilt(positives, negatives, middle / labelings.unit) / labelings.unit
+        negatives = labelings.rows - positives
+        tilt = _tilt(positives, negatives, high / labelings.unit) / labelings.unit
         if labelings.tied:
             log_sum = tilted_chances(sizes, log_ways, starts, labelings.unit, positives, tilt)[1]
         else:
             log_sum = _log_sum(positives, negatives, tilt)
-        found.append(_Part(positives=positives, low=low, high=high, tilt=tilt, log_weight=log_sum + tilt * middle))
+        found.append(_Part(positives=positives, low=low, high=high, tilt=tilt, log_weight=log_sum + tilt * high))
     return found
 
 

@@ -31,7 +31,8 @@ class RocAlignment:
     lies in step j. `positives_between[g]` and `negatives_between[g]` are the expected unknown rows that lie strictly
     between known scores g - 1 and g (above all for g = 0, below all for the last); `..._beside[i]` those in the step
     whose highest known score is i: tied with it, or among the scores of its step where a step has several. `unknown`
-    has the exact number of positives and of negatives that are not known.
+    has the exact number of positives and of negatives that are not known, `located` the number of known scores whose
+    step is certain.
     """
 
     scores: FloatArray
@@ -43,11 +44,7 @@ class RocAlignment:
     positives_beside: FloatArray
     negatives_beside: FloatArray
     unknown: tuple[int, int]
-
-    @property
-    def located(self) -> int:
-        """Known scores whose step is certain."""
-        return int((self.step_of == 1.0).sum())
+    located: int
 
     @property
     def belief_between(self) -> FloatArray:
@@ -104,11 +101,13 @@ def align_known(steps: RocSteps, known: ScoreCounts, *, every_score: bool = True
     upto = np.cumsum((forward * backward)[:, ::-1], axis=1)[:, ::-1]  # [j, i]: i scores or more in the first j steps
     between = _ratio(forward[:-1] * backward[1:], total)  # [j, g]: no known score in step j, and g above it
     beside = fitting.beside(forward, backward)
+    ways = np.diff(upto[:, 1:], axis=0).T
     return RocAlignment(
         scores=read_only(known.scores[::-1]),
         steps=steps,
         alignments=int(total),
-        step_of=_ratio(np.diff(upto[:, 1:], axis=0).T, total),
+        step_of=_ratio(ways, total),
+        located=int((np.abs(ways) == total).sum()),
         positives_between=steps.positives @ between,
         negatives_between=steps.negatives @ between,
         positives_beside=_ratio(beside[0], total),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp
 
 from confide.attacks.from_curve.points import CHUNK, FEW, IntArray, RocPoints, class_sizes, counts_within, spread
 from confide.attacks.numbers import checked_rows
@@ -14,7 +15,8 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc import roc_curve
 from confide.errors import DataError, ParameterError
 
-_Bounds: TypeAlias = tuple[FloatArray, FloatArray]
+MOST_WORK = 10**8
+"""Pairs of counts to go through for exact probabilities of a rounded curve: some seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,18 +24,15 @@ class LabelsFromRoc:
     """What a published curve says to somebody who knows all scores and no label.
 
     `lower` and `upper` bound, for each row as its score was given, the share of positives among the rows that the
-    curve does not tell apart from it. They are equal where the points give counts, and then are the probability
-    that the row is positive. `sizes` are the class sizes that fit.
+    curve does not tell apart from it; they are equal where the points give counts. `probability` is that of being
+    positive, every labeling that fits being as likely (the middle of the bounds where finding it would take too long).
+    `sizes` are the class sizes that fit.
     """
 
     sizes: tuple[tuple[int, int], ...]
     lower: FloatArray
     upper: FloatArray
-
-    @property
-    def probability(self) -> FloatArray:
-        """The middle of the bounds."""
-        return (self.lower + self.upper) / 2.0
+    probability: FloatArray
 
     @property
     def certain(self) -> int:
@@ -75,13 +74,84 @@ def labels_from_roc(points: RocPoints, scores: ArrayLike, *, positives: int | No
     ranking = _Ranking.of(points, values[order])
     pairs = ranking.pairs() if positives is None else [(positives, values.size - positives)]
     read = {pair: ranking.read(*pair) for pair in pairs}
-    fitting = {pair: bounds for pair, bounds in read.items() if bounds is not None}
+    fitting = {pair: found for pair, found in read.items() if found is not None}
     if not fitting:
         raise DataError("the scores do not fit the curve; check that it was drawn from these rows, and its rounding")
-    lower, upper = np.empty(values.size), np.empty(values.size)
-    lower[order] = np.min([bounds[0] for bounds in fitting.values()], axis=0)
-    upper[order] = np.max([bounds[1] for bounds in fitting.values()], axis=0)
-    return LabelsFromRoc(sizes=tuple(fitting), lower=lower, upper=upper)
+    lower, upper, probability = np.empty(values.size), np.empty(values.size), np.empty(values.size)
+    lower[order] = np.min([found.lower for found in fitting.values()], axis=0)
+    upper[order] = np.max([found.upper for found in fitting.values()], axis=0)
+    probability[order] = _believed(list(fitting.values()))
+    return LabelsFromRoc(sizes=tuple(fitting), lower=lower, upper=upper, probability=probability)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Read:
+    """Rows in each step, and the least and most positives above each point, for one pair of class sizes."""
+
+    steps: IntArray
+    least: IntArray
+    most: IntArray
+
+    @property
+    def lower(self) -> FloatArray:
+        """The least share of positives in the step of each row, from the highest score down."""
+        return self.of_rows(np.maximum(self.least[1:] - self.most[:-1], 0))
+
+    @property
+    def upper(self) -> FloatArray:
+        """The most."""
+        return self.of_rows(np.minimum(self.most[1:] - self.least[:-1], self.steps))
+
+    def of_rows(self, positives: NDArray[Any]) -> FloatArray:
+        """The share of positives for each row from their number in each step."""
+        some = self.steps > 0
+        return np.asarray(np.repeat(positives[some] / self.steps[some], self.steps[some]))
+
+    @property
+    def work(self) -> int:
+        """Pairs of counts at neighbouring points."""
+        widths = self.most - self.least + 1
+        return int(np.sum(widths[1:] * widths[:-1]))
+
+    def expected(self) -> tuple[FloatArray, float]:
+        """The mean number of positives in each step, and the logarithm of the number of labelings that fit."""
+        links = [self._link(k) for k in range(self.steps.size)]
+        forward = [np.zeros(1)]
+        for link in links:
+            forward.append(logsumexp(forward[-1][:, None] + link, axis=0))
+        backward = [np.zeros(1)]
+        for link in reversed(links):
+            backward.append(logsumexp(link + backward[-1][None, :], axis=1))
+        backward.reverse()
+        total = float(forward[-1][0])
+        means = [
+            float(np.sum(np.exp(ahead[:, None] + link + behind[None, :] - total) * self._inside(k)))
+            for k, (ahead, link, behind) in enumerate(zip(forward[:-1], links, backward[1:], strict=True))
+        ]
+        return np.array(means), total
+
+    def _inside(self, k: int) -> FloatArray:
+        """Positives in step k, by how many are above its first and its last point."""
+        first, last = (np.arange(self.least[i], self.most[i] + 1.0) for i in (k, k + 1))
+        return np.asarray(last[None, :] - first[:, None])
+
+    def _link(self, k: int) -> FloatArray:
+        """The logarithm of the ways to have so many positives in step k, by the same."""
+        inside, size = self._inside(k), float(self.steps[k])
+        with np.errstate(invalid="ignore"):
+            ways = gammaln(size + 1.0) - gammaln(inside + 1.0) - gammaln(size - inside + 1.0)
+        return np.asarray(np.where((inside >= 0.0) & (inside <= size), ways, -np.inf))
+
+
+def _believed(read: list[_Read]) -> FloatArray:
+    """The probability that each row is positive, class sizes weighing as many labelings as fit them."""
+    if sum(each.work for each in read) > MOST_WORK:
+        return np.asarray(np.mean([(each.lower + each.upper) / 2.0 for each in read], axis=0))
+    found = [each.expected() for each in read]
+    logs = np.array([total for _, total in found])
+    weights = np.exp(logs - logsumexp(logs))
+    shares = [each.of_rows(means) for each, (means, _) in zip(read, found, strict=True)]
+    return np.asarray(np.clip(weights @ np.array(shares), 0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,8 +194,8 @@ class _Ranking:
         fits = np.maximum(ours[0], some - theirs[1]) <= np.minimum(ours[1], some - theirs[0])
         return np.asarray(sizes[fits.all(axis=-1)])
 
-    def read(self, positives: int, negatives: int) -> _Bounds | None:
-        """The bounds for each row, from the highest score down; None if the class sizes do not fit."""
+    def read(self, positives: int, negatives: int) -> _Read | None:
+        """What the points leave open; None if the class sizes do not fit."""
         ours, theirs = self.points.true_positives(positives), self.points.false_positives(negatives)
         ranks = _counted(ours, theirs) if self.above is None else self.above
         if not np.isin(ranks, self.ends).all() or ranks[0] != 0 or ranks[-1] != self.ends[-1]:
@@ -137,11 +207,9 @@ class _Ranking:
         most = np.minimum.accumulate(most[::-1])[::-1]
         if (least > most).any() or (steps < 0).any():
             return None
-        lower, upper = np.maximum(least[1:] - most[:-1], 0), np.minimum(most[1:] - least[:-1], steps)
-        if (lower > upper).any():
+        if (np.maximum(least[1:] - most[:-1], 0) > np.minimum(most[1:] - least[:-1], steps)).any():
             return None
-        some = steps > 0
-        return np.repeat(lower[some] / steps[some], steps[some]), np.repeat(upper[some] / steps[some], steps[some])
+        return _Read(steps=steps, least=least, most=most)
 
 
 def _counted(ours: tuple[IntArray, IntArray], theirs: tuple[IntArray, IntArray]) -> IntArray:
@@ -154,12 +222,17 @@ def _counted(ours: tuple[IntArray, IntArray], theirs: tuple[IntArray, IntArray])
     return ours[0] + theirs[0]
 
 
-def labels_exposed(counts: ScoreCounts, *, digits: int | None = None, thresholds: bool = False) -> LabelsFromRoc:
-    """Publish the ROC curve of these rows, and read their labels off it with their scores and nothing else.
+def labels_exposed(
+    counts: ScoreCounts, *, digits: int | None = None, thresholds: bool = False, positives: int | None = None
+) -> LabelsFromRoc:
+    """Publish the ROC curve of these rows, and read their labels off it with their scores, and nothing else.
+
+    But for the number of positives, if it is given.
 
     >>> labels_exposed(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).certain
     4
     """
     checked_rows(counts)
     points = RocPoints.of_curve(roc_curve(counts), digits=digits, thresholds=thresholds)
-    return labels_from_roc(points, np.repeat(counts.scores, counts.positives + counts.negatives))
+    scores = np.repeat(counts.scores, counts.positives + counts.negatives)
+    return labels_from_roc(points, scores, positives=positives)

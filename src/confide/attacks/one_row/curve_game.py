@@ -8,7 +8,7 @@ from confide.attacks.bounds import Game, finished
 from confide.attacks.disclosure import NEIGHBOURS, Published
 from confide.attacks.one_row.game import check_trials, right_guess
 from confide.attacks.one_row.rows import flipped_row, row_drawer
-from confide.counts import FloatArray, ScoreCounts
+from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.releases.curve_set import noisy_counts
 from confide.releases.curves import prepare_curves
@@ -27,7 +27,9 @@ def curve_game(
     """Guess a row's label, which a fair coin decided, from released curves; all else, the row's score too, is known.
 
     A label moves one count from one class to the other in the row's cell, and nothing else. So the adversary
-    looks at the difference of the classes there, summed over all releases, and guesses the nearer of two worlds.
+    looks at both counts there, and guesses the world with the smaller sum of absolute distances over all releases: the
+    likelihood-ratio test where each cell has Laplace noise of its own, but for the sharing out of the public number of
+    rows among all cells.
     """
     check_trials(counts, trials)
     target = row_drawer(counts, rng)
@@ -41,32 +43,16 @@ def curve_game(
         guarantee = prepared.guarantee
         releases = [prepared.draw()[0] for _ in range(published.times)]
         score = float(counts.scores[at])
-        seen = sum(_difference(_released_table(release), _grid(release), score) for release in releases)
-        expected = [
-            sum(_difference(_table(each, _grid(release)), _grid(release), score) for release in releases)
-            for each in (world, other)
-        ]
-        hits += right_guess(abs(seen - expected[0]), abs(seen - expected[1]), rng)
+        costs = [sum(_distance(each, release, score) for release in releases) for each in (world, other)]
+        hits += right_guess(costs[0], costs[1], rng)
     return finished(published, hits, trials, level=level, guarantee=guarantee, times=published.times)
 
 
-def _grid(release: Release) -> Grid:
-    return Grid(np.array(release.options["grid"]))
-
-
-def _released_table(release: Release) -> FloatArray:
-    """Noisy counts of both classes in every cell."""
-    return noisy_counts(release.parts["noisy_integers"], release.options).agreed()
-
-
-def _table(counts: ScoreCounts, grid: Grid) -> FloatArray:
-    cells = grid.cells(counts.scores)
-    table = np.zeros((2, len(grid)))
-    np.add.at(table[0], cells, counts.positives)
-    np.add.at(table[1], cells, counts.negatives)
-    return table
-
-
-def _difference(table: FloatArray, grid: Grid, score: float) -> float:
+def _distance(world: ScoreCounts, release: Release, score: float) -> float:
+    """How far the noisy counts of the score's cell, one of each class, are from a world's."""
+    grid = Grid(np.array(release.options["grid"]))
     cell = int(grid.cells([score])[0])
-    return float(table[0, cell] - table[1, cell])
+    inside = grid.cells(world.scores) == cell
+    seen = noisy_counts(release.parts["noisy_integers"], release.options).agreed()[:, cell]
+    exact = np.array([world.positives[inside].sum(), world.negatives[inside].sum()])
+    return float(np.abs(seen - exact).sum())

@@ -16,6 +16,7 @@ from confide.attacks.one_row.missing import Candidates
 from confide.attacks.one_row.rows import flipped_row, row_drawer, with_row, without_row
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError
+from confide.metrics.threshold import confusion_matrix
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.releases.release import Release
@@ -23,6 +24,9 @@ from confide.releases.release import Release
 _Trial: TypeAlias = tuple[ScoreCounts, ScoreCounts, bool]
 
 READINGS = ("value", "everything")
+
+READ_WHOLE = ("auc", "accuracy")
+"""Numbers whose release has more in it than the number."""
 
 
 def label_game(
@@ -43,9 +47,9 @@ def label_game(
     The adversary computes the number in both worlds and guesses the nearer one. Of a private number, released `times`
     times (or as often as `published` says) with fresh noise and epsilon each time, it is the world with the smaller
     sum of absolute distances: the likelihood-ratio test for Laplace noise, and robust for heavier tails. With
-    `reading="everything"` the released number of positives is used too, and both get the weight of their public
-    scales: the likelihood-ratio test of what the rank sum releases. Targets and coins come from `rng`, noise from the
-    system; mechanism, neighbours and delta are those of a release.
+    `reading="everything"` all that is released is used: of an AUC the number of positives too, both with the weight of
+    their public scales, of an accuracy the four noisy counts. Either is the likelihood-ratio test of the release.
+    Targets and coins come from `rng`, noise from the system; mechanism, neighbours and delta are those of a release.
     """
     published = published if times is None else replace(published, times=times)
     check_game(counts, published, trials, reading)
@@ -80,7 +84,14 @@ def _costs(
     if reading == "value":
         seen = np.array([release.value for release in releases])
         return [float(np.abs(seen - float(exact_number(world, metric))).sum()) for world in worlds]
-    return [sum(_rank_sum_cost(world, release) for release in releases) for world in worlds]
+    cost = _rank_sum_cost if metric == "auc" else _confusion_cost
+    return [sum(cost(world, release) for release in releases) for world in worlds]
+
+
+def _confusion_cost(world: ScoreCounts, release: Release) -> float:
+    """How far the four noisy counts of a confusion matrix, all with the same noise, are from a world's."""
+    matrix = confusion_matrix(world, release.options["threshold"])
+    return float(sum(abs(noisy - float(getattr(matrix, name))) for name, noisy in release.parts.items()))
 
 
 def _rank_sum_cost(world: ScoreCounts, release: Release) -> float:
@@ -188,8 +199,8 @@ def check_game(counts: ScoreCounts, published: Published, trials: int, reading: 
     check_trials(counts, trials)
     if reading not in READINGS:
         raise ParameterError(f"reading must be one of {', '.join(READINGS)}; got {reading!r}")
-    if reading != "value" and not (published.private and published.metric == "auc"):
-        raise ParameterError("only a released AUC is read whole; give reading='value' for other numbers")
+    if reading != "value" and not (published.private and published.metric in READ_WHOLE):
+        raise ParameterError("only a released AUC or accuracy is read whole; give reading='value' for other numbers")
 
 
 def check_trials(counts: ScoreCounts, trials: int) -> None:
