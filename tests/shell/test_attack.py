@@ -45,7 +45,7 @@ class TestLabelings:
 
     def test_in_words_with_queries(self) -> None:
         out = confide("attack", "labelings", "--rows", 11, "--auc", "17/24", "--positives", 8, "--queries").out
-        assert "8 of 2^11 labelings have an AUC of 17/24" in out
+        assert "8 of 165 labelings have an AUC of 17/24" in out  # 165 ways to choose 8 of 11
         assert "positives: 8" in out
         assert "at most 9" in out
 
@@ -209,6 +209,11 @@ class TestFile:
         answer = confide("attack", "row.csv", *COLUMNS, folder=folder)
         assert answer.code != 0
         assert "row.csv" in answer.err
+
+    def test_a_mistyped_attack(self, folder: Path) -> None:
+        answer = confide("attack", "contst", "--rows", 500, "--queries", 5, folder=folder)
+        assert answer.code == 2
+        assert "Did you mean 'contest'?" in answer.err
 
     def test_nothing_alone_shows_the_help(self) -> None:
         answer = confide("attack")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from confide.cli import output
-from confide.errors import ParameterError, UsageError
+from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from confide.attacks.disclosure import Published
@@ -23,6 +24,9 @@ class _FileUnlessNamed(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            hint = "" if args[0].startswith("-") else did_you_mean(args[0], self.commands)
+            if hint and not Path(args[0]).exists():
+                raise UsageError(f"there is no attack {args[0]!r}, nor such a file. {hint.strip()}")
             args = ["file", *args]
         return super().parse_args(ctx, args)
 
@@ -206,7 +210,7 @@ def attack_labelings(
     if as_json:
         output.print_json(document)
     else:
-        _print_labelings(document)
+        _print_labelings(document, positives)
 
 
 @app.command("contest")
@@ -272,10 +276,10 @@ def _groups(ties: str, rows: int) -> tuple[int, ...]:
     return groups
 
 
-def _print_labelings(document: dict[str, Any]) -> None:
-    count, sizes = document["count"], document["positives"]
-    shown = f"{count:,}" if count < 10**15 else f"about 10^{len(str(count)) - 1}"
-    typer.echo(f"{shown} of 2^{document['rows']} labelings have an AUC of {document['auc']}")
+def _print_labelings(document: dict[str, Any], positives: int | None) -> None:
+    rows, sizes = document["rows"], document["positives"]
+    every = f"2^{rows}" if positives is None else _large(comb(rows, positives))
+    typer.echo(f"{_large(document['count'])} of {every} labelings have an AUC of {document['auc']}")
     if not sizes:
         typer.echo("so this is not the AUC of so many rows: check both, and whether scores tie (--ties)")
     else:
@@ -283,6 +287,10 @@ def _print_labelings(document: dict[str, Any]) -> None:
         typer.echo(f"positives: {some}")
     if "queries" in document:
         typer.echo(f"submissions that find the true one: at most {document['queries']}")
+
+
+def _large(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
 
 
 class _Starting(Protocol):

@@ -155,3 +155,13 @@ def test_an_oracle_that_contradicts_itself_is_answered_with_guesses() -> None:
     odd = Oracle(lambda scores: Fraction(1, 3), rows=12, published=Published.parse("auc"))
     found = recover_labels(odd, budget=30, rng=1)
     assert not found.certain.any()
+
+
+def test_answers_that_are_not_what_was_said() -> None:
+    """Two digits shown as if there were five: found out, said, and nothing is called certain."""
+    labels = np.random.default_rng(0).integers(0, 2, 60)
+    exact = Oracle.of_labels(labels, Published.parse("auc"))
+    oracle = Oracle(lambda scores: round(Fraction(exact.ask(scores)), 2), rows=60, published="auc:digits=5")
+    found = recover_labels(oracle, rng=0)
+    assert "no labeling explains the answers" in found.method
+    assert not found.certain.any()

@@ -64,6 +64,7 @@ class _Attack:
     positives: IntArray  # the numbers of positives that agree with every answer
     width: float  # of a window: as published, then as last seen
     asked: int = 0
+    contradicted: bool = False  # no labeling explains the answers
 
     @property
     def metric(self) -> str:
@@ -121,6 +122,8 @@ def recover_labels(
         method = _correlate(attack)
     else:
         method = _METHODS[attack.metric](attack)
+        if attack.contradicted:
+            method += " (no labeling explains the answers: they are not what the oracle says they are)"
         if attack.left and (attack.labels == UNKNOWN).any():
             method = f"{method}, then {_correlate(attack)}"
     return Recovered(
@@ -230,8 +233,9 @@ def _decode(attack: _Attack, block: IntArray, ranking: Ranking) -> None:
         held = window.holds(values)
         if not held.any():
             attack.learn(block, _nearest(values, candidates, window), False)
-            attack.certain[:] = False  # the answers contradict each other
+            attack.certain[:] = False
             attack.positives = attack.positives[:0]
+            attack.contradicted = True
             return
         candidates = candidates.only(held)
         if attack.left < 1 or (candidates.labels == candidates.labels[0]).all():
