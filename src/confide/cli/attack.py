@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import comb
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -16,7 +14,7 @@ from confide.cli import output
 from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from confide.attacks.disclosure import Published
+    pass
 
 
 class _FileUnlessNamed(TyperGroup):
@@ -116,7 +114,7 @@ def attack_file(
     check_levels(level=level, sure=sure)
     with output.busy("reading"):
         counts = count_table(file, label=label, score=score, positive=positive).counts
-    with _progress(asked) as starting:
+    with output.steps(len(asked)) as step:
         found = attack(
             counts,
             asked,
@@ -125,7 +123,7 @@ def attack_file(
             class_sizes=class_sizes,
             trials=trials,
             generator=np.random.default_rng(seed),
-            starting=starting,
+            starting=lambda published: step(str(published)),
         )
     if report is not None:
         from confide.report.attack import attack_page
@@ -291,27 +289,3 @@ def _print_labelings(document: dict[str, Any], positives: int | None) -> None:
 
 def _large(number: int) -> str:
     return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
-
-
-class _Starting(Protocol):
-    def __call__(self, published: Published) -> None: ...
-
-
-@contextmanager
-def _progress(asked: list[Published]) -> Iterator[_Starting]:
-    """A bar on standard error that names what is being attacked, if somebody watches."""
-    if not sys.stderr.isatty():
-        yield lambda published: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=len(asked))
-        begun = iter(range(len(asked)))
-
-        def starting(published: Published) -> None:
-            bar.update(task, completed=next(begun), description=str(published))
-
-        yield starting

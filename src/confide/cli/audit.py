@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +11,6 @@ from confide.cli import output
 
 if TYPE_CHECKING:
     from confide.audit.run import Finding
-    from confide.audit.subject import Subject
 
 
 def audit(
@@ -56,8 +53,13 @@ def audit(
     from confide.audit.run import audit_all, subjects
 
     chosen = subjects(mechanism or (), epsilon=epsilon, broken=twins)
-    with _progress(chosen) as starting:
-        findings = audit_all(chosen, draws=draws, error=error, starting=starting)
+    with output.steps(len(chosen)) as step:
+        findings = audit_all(
+            chosen,
+            draws=draws,
+            error=error,
+            starting=lambda subject: step(f"{subject.name}, {subject.neighbours.value}"),
+        )
     if as_json:
         output.print_json(_document(findings))
     else:
@@ -126,27 +128,3 @@ def _summary(mechanisms: Sequence[Finding], broken: Sequence[Finding]) -> Iterat
         caught = sum(finding.refuted for finding in broken)
         more = "" if caught == len(broken) else " The others need more --draws, or the audit is blind to them."
         yield f"{caught} of {len(broken)} broken twins are caught.{more}"
-
-
-class _Starting(Protocol):
-    def __call__(self, subject: Subject) -> None: ...
-
-
-@contextmanager
-def _progress(chosen: Sequence[Subject]) -> Iterator[_Starting]:
-    """A bar on standard error that names what is being audited, if somebody watches."""
-    if not sys.stderr.isatty():
-        yield lambda subject: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=len(chosen))
-        begun = iter(range(len(chosen)))
-
-        def starting(subject: Subject) -> None:
-            bar.update(task, completed=next(begun), description=f"{subject.name}, {subject.neighbours.value}")
-
-        yield starting

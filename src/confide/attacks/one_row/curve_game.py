@@ -7,7 +7,7 @@ import numpy as np
 from confide.attacks.bounds import Game, finished
 from confide.attacks.disclosure import NEIGHBOURS, Published
 from confide.attacks.one_row.game import check_trials, right_guess
-from confide.attacks.one_row.rows import flipped_row, row_drawer
+from confide.attacks.one_row.rows import coin_worlds
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.releases.curve_set import noisy_counts
@@ -32,13 +32,8 @@ def curve_game(
     rows among all cells.
     """
     check_trials(counts, trials)
-    target = row_drawer(counts, rng)
     hits, guarantee = 0, None
-    for _ in range(trials):
-        at, positive = target()
-        truth = bool(rng.integers(2))
-        flipped = flipped_row(counts, at, positive)
-        world, other = (counts, flipped) if truth == positive else (flipped, counts)
+    for at, world, other in coin_worlds(counts, trials, rng):
         prepared = prepare_curves(world, epsilon=published.epsilon, neighbours=neighbours)
         guarantee = prepared.guarantee
         releases = [prepared.draw()[0] for _ in range(published.times)]

@@ -13,7 +13,7 @@ from confide.attacks.bounds import Game, finished
 from confide.attacks.disclosure import NEIGHBOURS, Published, Window
 from confide.attacks.numbers import check_metric, checked_rows, exact_number, gap_to, released
 from confide.attacks.one_row.missing import Candidates
-from confide.attacks.one_row.rows import flipped_row, row_drawer, with_row, without_row
+from confide.attacks.one_row.rows import coin_worlds, row_drawer, with_row, without_row
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError
 from confide.metrics.threshold import confusion_matrix
@@ -59,13 +59,8 @@ def label_game(
         "neighbours": neighbours,
         "delta": delta,
     }
-    target = row_drawer(counts, rng)
     hits, guarantee = 0, None
-    for _ in range(trials):
-        at, positive = target()
-        truth = bool(rng.integers(2))
-        flipped = flipped_row(counts, at, positive)
-        worlds = (counts, flipped) if truth == positive else (flipped, counts)  # the first is the published one
+    for _, *worlds in coin_worlds(counts, trials, rng):  # the first is the published one
         if published.private:
             releases, guarantee = released(worlds[0], published.metric, times=published.times, **terms)
             costs = _costs(worlds, published.metric, releases, reading)
@@ -77,9 +72,7 @@ def label_game(
     return finished(published, hits, trials, level=level, guarantee=guarantee, times=published.times)
 
 
-def _costs(
-    worlds: tuple[ScoreCounts, ScoreCounts], metric: str, releases: tuple[Release, ...], reading: str
-) -> list[float]:
+def _costs(worlds: Sequence[ScoreCounts], metric: str, releases: tuple[Release, ...], reading: str) -> list[float]:
     """How far the answers are from what each world would answer without noise."""
     if reading == "value":
         seen = np.array([release.value for release in releases])

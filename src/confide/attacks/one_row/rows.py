@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -46,3 +46,14 @@ def row_drawer(counts: ScoreCounts, rng: np.random.Generator) -> Callable[[], tu
         return found % len(counts), found < len(counts)
 
     return draw
+
+
+def coin_worlds(
+    counts: ScoreCounts, trials: int, rng: np.random.Generator
+) -> Iterator[tuple[int, ScoreCounts, ScoreCounts]]:
+    """For each trial a random row: where its score is, the rows with a label that a coin decided, and the other."""
+    target = row_drawer(counts, rng)
+    for _ in range(trials):
+        at, positive = target()
+        flipped = flipped_row(counts, at, positive)
+        yield (at, counts, flipped) if bool(rng.integers(2)) == positive else (at, flipped, counts)
