@@ -67,6 +67,12 @@ class TestLabelings:
         assert confide("attack", "labelings", "--rows", 7, "--auc", "0.8437").out.count("check both") == 1
         assert 0 < count("--rows", 30, "--auc", "0.90", "--ties", tied) != rounded
 
+    def test_possible_triples(self) -> None:
+        """Whitehill's 18 are those of five digits that were cut off."""
+        cut = confide("attack", "labelings", "--rows", 172, "--auc", "0.90277", "--cut").out
+        assert "misplaced pairs): 18" in cut
+        assert "misplaced pairs): 8" in confide("attack", "labelings", "--rows", 172, "--auc", "0.90278").out
+
     def test_numbers_beyond_floats(self) -> None:
         answer = confide("attack", "labelings", "--rows", 1_100, "--auc", "0.99")
         assert "about 10^" in answer.out

@@ -14,7 +14,7 @@ from confide.cli import output
 from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    pass
+    from confide.attacks.from_auc.labelings import Labelings
 
 
 class _FileUnlessNamed(TyperGroup):
@@ -208,7 +208,7 @@ def attack_labelings(
     if as_json:
         output.print_json(document)
     else:
-        _print_labelings(document, positives)
+        _print_labelings(document, labelings)
 
 
 @app.command("contest")
@@ -274,15 +274,17 @@ def _groups(ties: str, rows: int) -> tuple[int, ...]:
     return groups
 
 
-def _print_labelings(document: dict[str, Any], positives: int | None) -> None:
+def _print_labelings(document: dict[str, Any], labelings: Labelings) -> None:
     rows, sizes = document["rows"], document["positives"]
-    every = f"2^{rows}" if positives is None else _large(comb(rows, positives))
+    every = f"2^{rows}" if labelings.positives is None else _large(comb(rows, labelings.positives))
     typer.echo(f"{_large(document['count'])} of {every} labelings have an AUC of {document['auc']}")
     if not sizes:
         typer.echo("so this is not the AUC of so many rows: check both, and whether scores tie (--ties)")
     else:
         some = ", ".join(map(str, sizes[:12])) + (f", ... ({len(sizes)} numbers)" if len(sizes) > 12 else "")
         typer.echo(f"positives: {some}")
+        triples = sum(high - low + 1 for low, high in labelings.spans().values())
+        typer.echo(f"possible (negatives, positives, misplaced pairs): {triples:,}")
     if "queries" in document:
         typer.echo(f"submissions that find the true one: at most {document['queries']}")
 
