@@ -75,6 +75,7 @@ def test_published_class_sizes_tell_an_insider_everything() -> None:
     found = attack(COUNTS, ["auc:digits=1", "auc:epsilon=1"], class_sizes=True, trials=3)
     assert [exposure.insider.told for exposure in found.exposures] == [11, 11]
     assert "alone tell the last label" in str(found)
+    assert "AUC, released with epsilon 1 beside exact class sizes gives labels away" in str(found)
 
 
 @pytest.mark.parametrize("rows", [12, 30])

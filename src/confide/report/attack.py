@@ -61,7 +61,9 @@ def sentences(attacked: Attacked) -> Iterator[str]:
     """Say in plain words what each publication gives away, and what would prevent it."""
     for exposure in attacked.exposures:
         parts = (_inside(exposure), _outside(attacked, exposure), _later(exposure))
-        yield f"{_capital(str(exposure.published))} {verdict(exposure)}: {' '.join(part for part in parts if part)}"
+        beside = " beside exact class sizes" if attacked.class_sizes else ""
+        said = " ".join(part for part in parts if part)
+        yield f"{_capital(str(exposure.published))}{beside} {verdict(exposure)}: {said}"
     if attacked.class_sizes:
         yield CLASS_SIZES
     yield advice(attacked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_the_game_sees_more_where_more_is_spent() -> None:
     weak = label_game(small, Published.parse("brier:epsilon=100"), trials=30, rng=rng)
     assert weak.success > 0.9
     published = Published.parse("auc:epsilon=4")
-    often = label_game(small, published, trials=15, times=6, rng=rng, reading="everything")
+    often = label_game(small, replace(published, times=6), trials=15, rng=rng, reading="everything")
     assert (often.epsilon, often.times, often.bound) == (24.0, 6, success_bound(24.0))
     assert often.success > 0.7  # of 0.98, measured
     assert often.published == "auc:epsilon=4,times=6"
@@ -182,7 +183,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="trials"):
         label_game(counts, auc, trials=0, rng=rng)
     with pytest.raises(ParameterError, match="1 without an epsilon"):
-        label_game(counts, auc, trials=1, times=2, rng=rng)
+        label_game(counts, replace(auc, times=2), trials=1, rng=rng)
     with pytest.raises(ParameterError, match="one release"):
         missing_row_game(counts, [Published.parse("auc:epsilon=1,times=2")], trials=1, rng=rng)
     with pytest.raises(ParameterError, match="only a released AUC"):

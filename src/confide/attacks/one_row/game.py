@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -35,7 +34,6 @@ def label_game(
     *,
     trials: int,
     rng: np.random.Generator,
-    times: int | None = None,
     neighbours: str = NEIGHBOURS,
     mechanism: str = "auto",
     delta: object = 0,
@@ -44,14 +42,14 @@ def label_game(
 ) -> Game:
     """Guess a row's label that a fair coin decided, all else known, from a number: exact, rounded or released.
 
-    The adversary computes the number in both worlds and guesses the nearer one. Of a private number, released `times`
-    times (or as often as `published` says) with fresh noise and epsilon each time, it is the world with the smaller
+    The adversary computes the number in both worlds and guesses the nearer one. Of a private number, released as
+    often as `published` says with fresh noise and epsilon each time, it is the world with the smaller
     sum of absolute distances: the likelihood-ratio test for Laplace noise, and robust for heavier tails. With
     `reading="everything"` all that is released is used: of an AUC the number of positives too, both with the weight of
-    their public scales, of an accuracy the four noisy counts. Either is the likelihood-ratio test of the release.
+    their public scales, of an accuracy the four noisy counts. For an AUC that is the likelihood-ratio test of
+    the release, for an accuracy nearly so.
     Targets and coins come from `rng`, noise from the system; mechanism, neighbours and delta are those of a release.
     """
-    published = published if times is None else replace(published, times=times)
     check_game(counts, published, trials, reading)
     terms: dict[str, Any] = {
         "epsilon": published.epsilon,
