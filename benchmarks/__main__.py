@@ -19,6 +19,7 @@ from benchmarks import (
     private_ap,
     private_auc,
     private_curves,
+    private_learning,
     ranking,
     startup,
 )
@@ -34,6 +35,7 @@ ALL = {
     "coverage": coverage.run,
     "adult": adult.run,
     "private-curves": private_curves.run,
+    "private-learning": private_learning.run,
     "curve-coverage": curve_coverage.run,
     "large-curves": large_curves.run,
     "labelings": labelings.run,

@@ -13,8 +13,12 @@ from pathlib import Path
 from confide.metrics.registry import METRICS
 
 REFERENCE = Path(__file__).parent / "reference"
-VERBS = ("evaluate", "release", "plan", "ledger", "attack", "audit", "demo")
-GROUPS = {"ledger": ("new", "show", "history", "verify"), "attack": ("file", "labelings", "contest")}
+VERBS = ("evaluate", "release", "plan", "select", "train", "predict", "ledger", "attack", "audit", "study", "demo")
+GROUPS = {
+    "ledger": ("new", "show", "history", "verify"),
+    "attack": ("file", "labelings", "contest"),
+    "study": ("stoddard",),
+}
 
 
 def command_line() -> str:

@@ -6,15 +6,18 @@ it is given, and `seeded` draws the right distributions in floats from a seed.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
 from confide import PreparedRelease, Release, ScoreCounts
+from confide.privacy.noise.choice import exponential_top, permute_and_flip_top
 from confide.privacy.noise.reals import ExactReal, upper_bound
 from confide.privacy.queries import Noise
 from confide.releases.registry import RELEASABLE
@@ -77,6 +80,14 @@ def _cheapest(costs: Sequence[int], rate: Fraction, multiplicities: Sequence[int
     return min(range(len(costs)), key=lambda index: costs[index])
 
 
+def _cheapest_first(costs: Sequence[int], rate: Fraction, k: int) -> list[int]:
+    return sorted(range(len(costs)), key=lambda index: costs[index])[:k]
+
+
+def _each_rounded(values: Sequence[Fraction], scale: Fraction, grid: Fraction) -> list[int]:
+    return [round(value / grid) for value in values]
+
+
 SILENT = Noise(
     discrete_laplace=_unchanged,
     discrete_gaussian=_unchanged,
@@ -84,6 +95,9 @@ SILENT = Noise(
     cauchy=_rounded,
     student_t=_rounded,
     exponential_choice=_cheapest,
+    exponential_top=_cheapest_first,
+    permute_and_flip_top=_cheapest_first,
+    spherical_laplace=_each_rounded,
 )
 
 
@@ -98,6 +112,9 @@ FORBIDDEN = Noise(
     cauchy=_forbidden,
     student_t=_forbidden,
     exponential_choice=_forbidden,
+    exponential_top=_forbidden,
+    permute_and_flip_top=_forbidden,
+    spherical_laplace=_forbidden,
 )
 
 
@@ -120,6 +137,9 @@ class Deaf:
             cauchy=self._real("cauchy"),
             student_t=self._real("student-t"),
             exponential_choice=self._choice,
+            exponential_top=self._top("exponential"),
+            permute_and_flip_top=self._top("permute-and-flip"),
+            spherical_laplace=self._spherical,
         )
 
     def _integers(self, kind: str) -> Callable[[Sequence[int], Fraction], list[int]]:
@@ -141,10 +161,23 @@ class Deaf:
         self.heard.append(("choice", len(costs), rate))
         return self.level % len(costs)
 
+    def _top(self, kind: str) -> Callable[[Sequence[int], Fraction, int], list[int]]:
+        def choose(costs: Sequence[int], rate: Fraction, k: int) -> list[int]:
+            self.heard.append((kind, len(costs), rate, k))
+            return [(self.level + turn) % len(costs) for turn in range(k)]
+
+        return choose
+
+    def _spherical(self, values: Sequence[Fraction], scale: Fraction, grid: Fraction) -> list[int]:
+        assert all(type(value) is Fraction for value in values)
+        self.heard.append(("spherical", len(values), scale, grid))
+        return [round(Fraction(self.level + 3 * place, 11) / grid) for place in range(len(values))]
+
 
 def seeded(seed: int) -> Noise:
     """Draw noise in floats, which is no privacy but enough for statistics that must repeat themselves."""
     rng = np.random.default_rng(seed)
+    bits = random.Random(seed).getrandbits  # noqa: S311
 
     def laplace(values: Sequence[int], scale: Fraction) -> list[int]:
         stop = -np.expm1(-1.0 / float(scale))
@@ -166,6 +199,11 @@ def seeded(seed: int) -> Noise:
         )
         return int(rng.choice(len(costs), p=weights / weights.sum()))
 
+    def spherical(values: Sequence[Fraction], scale: Fraction, grid: Fraction) -> list[int]:
+        drawn = rng.normal(size=len(values))
+        drawn *= rng.gamma(len(values)) * float(scale) / np.linalg.norm(drawn)
+        return [round((value + Fraction(moved)) / grid) for value, moved in zip(values, drawn.tolist(), strict=True)]
+
     return Noise(
         discrete_laplace=laplace,
         discrete_gaussian=gaussian,
@@ -173,4 +211,7 @@ def seeded(seed: int) -> Noise:
         cauchy=real(lambda: float(rng.standard_cauchy())),
         student_t=real(lambda degrees_of_freedom: float(rng.standard_t(degrees_of_freedom))),
         exponential_choice=choose,
+        exponential_top=partial(exponential_top, bits=bits),
+        permute_and_flip_top=partial(permute_and_flip_top, bits=bits),
+        spherical_laplace=spherical,
     )

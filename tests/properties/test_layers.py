@@ -16,7 +16,7 @@ PACKAGE = Path(confide.__file__).parent
 # A part may import parts of a lower layer, and itself. Parts of one layer do not know each other.
 LAYERS = (
     {"errors", "examples"},
-    {"counts"},
+    {"counts", "features", "lazily"},
     {"grid"},
     {"kernels"},
     {"curves", "sources"},
@@ -24,6 +24,9 @@ LAYERS = (
     {"intervals", "privacy"},
     {"releases"},
     {"attacks", "audit", "ledger"},
+    {"selection"},
+    {"learning"},
+    {"studies"},
     {"report"},
     {"cli"},
     {"__main__"},
@@ -55,7 +58,7 @@ ROOMS = {
     "dp_accounting": {"privacy"},
     "sqlalchemy": {"ledger"},
     "psycopg": {"ledger"},
-    "sklearn": set(),
+    "sklearn": {"selection", "learning", "studies"},
     "pandas": set(),
     "polars": set(),
     "statsmodels": set(),
@@ -152,7 +155,10 @@ def test_third_parties_stay_in_their_rooms(package: str) -> None:
 
 
 # What is imported at the top here is itself imported only when something is drawn, released or charged.
-LATE = {"matplotlib": ("report",), "scipy": ("intervals/private", "privacy/mechanisms", "releases", "attacks", "audit")}
+LATE = {
+    "matplotlib": ("report",),
+    "scipy": ("intervals/private", "privacy/mechanisms", "releases", "attacks", "audit", "learning", "studies"),
+}
 
 
 @pytest.mark.parametrize("package", ["ibis", "duckdb", "pyarrow", "narwhals", "matplotlib", "scipy", "opendp"])

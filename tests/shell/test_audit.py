@@ -20,12 +20,12 @@ from tests.shell.commands import confide
 FEW = ("--draws", "20000")
 
 
-def broken_targets(epsilon: Fraction) -> tuple[Subject, ...]:
+def broken_targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
     """A broken twin that passes for a mechanism."""
     return tuple(replace(twin, wrong="") for twin in twins(epsilon) if twin.name == "auc/exact-one-class")
 
 
-def blind_twins(epsilon: Fraction) -> tuple[Subject, ...]:
+def blind_twins(epsilon: Fraction) -> tuple[Subject[Any], ...]:
     """A sound mechanism that passes for a broken twin."""
     return tuple(replace(target, wrong="nothing") for target in run.subjects(["prevalence"], epsilon=epsilon))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import subprocess
 import sys
@@ -15,10 +16,17 @@ import pytest
 from benchmarks import parallel
 from benchmarks.__main__ import ALL
 from benchmarks.curve_coverage import LAWS, Population, holds
+from benchmarks.feature_data import Split, text_like
 from benchmarks.private_curves import Curve, area_between, check_released, medians_grid, privelet_table
+from benchmarks.private_learning import OURS, Accuracy, Task, our_strength_as_c, shares_right
 
 from confide import ScoreCounts, auc_score, average_precision_score, brier_score, observed_expected_ratio
+from confide.features import FeatureRows
 from confide.intervals.bands import Band
+from confide.learning.logistic import usual_regularization
+from confide.learning.models import LOGISTIC_ROW_WEIGHT
+from confide.privacy.mechanisms.logistic_minimum import near_minimum
+from confide.privacy.mechanisms.unit_rows import unit_rows
 from confide.privacy.neighbours import Neighbours
 from confide.releases.curves import release_curves
 from confide.releases.shapes import whole_rows
@@ -34,6 +42,7 @@ ROOT = Path(__file__).parents[2]
         ("coverage", "are LOW"),
         ("private-curves", "targets missed in"),
         ("curve-coverage", "are LOW"),
+        ("private-learning", "NB as published"),
         ("large-curves", "release_curves"),
         ("labelings", "submissions for all labels"),
         ("contest", "Ladder"),
@@ -167,3 +176,51 @@ def test_a_band_is_looked_at_between_vertices_too() -> None:
     assert holds(roomy, *DIAGONAL, lines=True)
     assert holds(dented, *DIAGONAL, lines=False)
     assert not holds(dented, *DIAGONAL, lines=True)
+
+
+def test_made_up_texts_are_the_same_every_time_and_like_texts() -> None:
+    rows = text_like(2_000, 500, 10.0)
+    assert list(rows.content()) == list(text_like(2_000, 500, 10.0).content())
+    ours, theirs = rows.counts()
+    assert (ours + theirs)[:10].min() > 5 * (ours + theirs)[-10:].max()
+    positives, negatives = rows.class_sizes()
+    apart = np.abs(ours / positives - theirs / negatives)[:10]
+    assert apart.max() > 0.05 > apart.min()  # some words lean to a class and others do not
+
+
+@pytest.mark.parametrize("method", OURS)
+def test_a_share_that_is_right_is_counted_on_test_rows(method: str) -> None:
+    """One feature tells the class, and a tenth of the test rows' labels are turned round.
+
+    Noise that changed a prediction would be a hundred times its scale.
+    """
+    labels = np.arange(20_000) % 2 == 0
+    training = FeatureRows.from_matrix(np.column_stack((labels, ~labels)), labels)
+    turned = np.arange(20_000) % 10 == 0
+    test = FeatureRows(training.starts, training.features, labels ^ turned, 2)
+    data = Split(name="plain", training=training, test=test)
+    assert shares_right(Task(method=method, data=data, epsilon="1", draws=2)) == [0.9, 0.9]
+
+
+def test_accuracies_and_their_differences_by_hand() -> None:
+    one, other = Accuracy.of([0.9, 0.7]), Accuracy.of([0.5, 0.5])
+    assert (one.mean, one.error) == pytest.approx((0.8, 0.1))
+    assert one.less(other) == "+0.300 ± 0.100"
+
+
+def test_both_libraries_get_the_same_strength_of_regularisation() -> None:
+    """With a constant column in place of its intercept, which it does not penalise, scikit-learn finds our weights."""
+    from sklearn.linear_model import LogisticRegression
+
+    data = text_like(500, 20, 3.0)
+    matrix, bound = data.matrix().toarray(), math.sqrt(LOGISTIC_ROW_WEIGHT)
+    assert matrix.sum(axis=1).max() <= LOGISTIC_ROW_WEIGHT  # no row is shortened
+    rows = unit_rows(matrix, data.labels, row_norm=bound, intercept=True)
+    weights = near_minimum(rows, usual_regularization("objective", Fraction(1), Neighbours.REPLACE_ONE, 21))
+    ours = [float(weight) * scale for weight, scale in zip(weights, rows.scales, strict=True)]
+    constant = np.full((500, 1), rows.scales[-1] / rows.scales[0])
+    theirs = LogisticRegression(
+        C=our_strength_as_c(Fraction(1), 20), fit_intercept=False, tol=1e-10, solver="newton-cholesky"
+    ).fit(np.hstack((matrix, constant)), data.labels)
+    assert theirs.coef_[0, :-1] == pytest.approx(ours[:-1], abs=1e-4)
+    assert np.abs(theirs.coef_[0, :-1]).max() > 0.1

@@ -35,7 +35,7 @@ def run_cli(*arguments: str) -> str:
     )
 
 
-VERBS = ("evaluate", "release", "plan", "ledger", "attack", "audit", "demo")
+VERBS = ("evaluate", "release", "plan", "select", "train", "predict", "ledger", "attack", "audit", "study", "demo")
 
 
 @pytest.mark.parametrize("program", ["import confide", run_cli("--help"), *(run_cli(verb, "--help") for verb in VERBS)])

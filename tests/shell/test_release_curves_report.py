@@ -16,6 +16,7 @@ from confide import Ledger, ScoreCounts
 from confide.ledger.receipts import Receipt
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
+from confide.releases.release import Release
 from confide.report.curves import EXACT, exact_shares, picture, pr_joined
 from confide.report.release import FOOTER, release_page
 from tests.noises import RELATIONS, seeded
@@ -30,7 +31,7 @@ COUNTS = ScoreCounts.from_arrays(LABELS, SCORES)
 EVERY = ("roc", "pr", "calibration", "counts")
 
 
-def receipt_of(folder: Path, *metrics: str, counts: ScoreCounts = COUNTS, **terms: Any) -> Receipt:
+def receipt_of(folder: Path, *metrics: str, counts: ScoreCounts = COUNTS, **terms: Any) -> Receipt[Release]:
     with Ledger(folder / "ledger.sqlite") as ledger:
         return ledger.release(prepare(metrics, counts, **{"epsilon": 1, "noise": seeded(2), **terms}), account="trial")
 

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,21 +19,30 @@ from confide.audit.targets import GRID, THRESHOLD, targets
 from confide.audit.twins import twins
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
+from confide.features import FeatureRows
 from confide.grid import Grid
 from confide.privacy import mechanisms
 from confide.privacy.accounting import rho_for
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, as_real, lower_bound, upper_bound
-from confide.privacy.queries import IntegerQuery, Noise
+from confide.privacy.queries import IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
 from confide.releases.counting import FAMILIES, PUBLISHED
 from confide.releases.grids import Automatic, PrivateQuantiles, RecursiveMedians, grid_source
 from confide.releases.registry import RELEASABLE
+from tests.selection_odds import largest_loss
 
 EPSILON = Fraction(3, 4)
 TARGETS = targets(EPSILON)
-MADE_OF_NOISE = ("IntegerQuery", "RealQuery", "Calibration")
 
-every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.name}-{target.neighbours}")
+WITHOUT_RELEASE = {"features", "learning", "logistic-regression"}
+"""What is drawn to select features and to learn, by steps of their own."""
+
+
+def named(subject: Subject[Any]) -> str:
+    return f"{subject.name}-{subject.neighbours}"
+
+
+every_target = pytest.mark.parametrize("target", TARGETS, ids=named)
 
 
 def proven_functions() -> set[Callable[..., Any]]:
@@ -43,7 +53,7 @@ def proven_functions() -> set[Callable[..., Any]]:
         for name, function in inspect.getmembers(loaded, inspect.isfunction):
             own = function.__module__ == module.name and not name.startswith("_")
             types = function.__annotations__
-            if own and (types.get("return") in MADE_OF_NOISE or types.get("noise") == "Noise"):
+            if own and (types.get("return", "").endswith(("Query", "Calibration")) or types.get("noise") == "Noise"):
                 found.add(function)
     return found
 
@@ -155,13 +165,13 @@ def asked(queries: Sequence[Query]) -> list[Call]:
         if isinstance(query, IntegerQuery):
             pairs = zip(query.values, query.scales, strict=True)
             calls.extend((query.family, (Fraction(value),), scale) for value, scale in pairs)
-        else:
+        elif isinstance(query, RealQuery):
             shape = {"degrees_of_freedom": query.degrees_of_freedom} if query.family == "student-t" else {}
             calls.append((f"{query.family} {shape}", (query.value,), middle(query.scale)))
     return calls
 
 
-def drawn(target: Subject, counts: ScoreCounts) -> list[Call]:
+def drawn(target: Subject[Any], counts: ScoreCounts) -> list[Call]:
     if target.queries is not None:
         return asked(target.queries(counts))
     calls: list[Call] = []
@@ -170,8 +180,12 @@ def drawn(target: Subject, counts: ScoreCounts) -> list[Call]:
     return calls
 
 
-@every_target
-def test_the_audit_draws_what_the_release_draws(target: Subject) -> None:
+def test_only_selection_and_learning_have_no_release_of_a_metric() -> None:
+    assert {target.name.split("/")[0] for target in TARGETS if target.release is None} == WITHOUT_RELEASE
+
+
+@pytest.mark.parametrize("target", [target for target in TARGETS if target.release], ids=named)
+def test_the_audit_draws_what_the_release_draws(target: Subject[Any]) -> None:
     assert target.release is not None
     for counts in target.pairs[0]:
         if not counts.total_positives + counts.total_negatives:
@@ -184,14 +198,21 @@ def test_the_audit_draws_what_the_release_draws(target: Subject) -> None:
         assert release.guarantee.delta == target.delta
 
 
-def rows(counts: ScoreCounts) -> Counter[tuple[int, float]]:
-    found: Counter[tuple[int, float]] = Counter()
-    for score, positives, negatives in zip(counts.scores, counts.positives, counts.negatives, strict=True):
+Row = tuple[int, object]
+"""A label, and a score or the features."""
+
+
+def rows(data: ScoreCounts | FeatureRows) -> Counter[Row]:
+    found: Counter[Row] = Counter()
+    if isinstance(data, FeatureRows):
+        ends = zip(data.labels, data.starts[:-1], data.starts[1:], strict=True)
+        return Counter((int(label), tuple(data.features[start:stop].tolist())) for label, start, stop in ends)
+    for score, positives, negatives in zip(data.scores, data.positives, data.negatives, strict=True):
         found.update({(1, float(score)): int(positives), (0, float(score)): int(negatives)})
     return +found
 
 
-def are_neighbours(first: ScoreCounts, second: ScoreCounts, neighbours: Neighbours) -> bool:
+def are_neighbours(first: ScoreCounts | FeatureRows, second: ScoreCounts | FeatureRows, neighbours: Neighbours) -> bool:
     gone, come = rows(first) - rows(second), rows(second) - rows(first)
     sizes = (gone.total(), come.total())
     if neighbours == Neighbours.ADD_REMOVE_ONE:
@@ -201,17 +222,15 @@ def are_neighbours(first: ScoreCounts, second: ScoreCounts, neighbours: Neighbou
     return neighbours == Neighbours.REPLACE_ONE and sizes == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "subject", [*TARGETS, *twins(EPSILON)], ids=lambda target: f"{target.name}-{target.neighbours}"
-)
-def test_pairs_are_neighbours(subject: Subject) -> None:
+@pytest.mark.parametrize("subject", [*TARGETS, *twins(EPSILON)], ids=named)
+def test_pairs_are_neighbours(subject: Subject[Any]) -> None:
     assert subject.pairs
     for first, second in subject.pairs:
         assert are_neighbours(first, second, subject.neighbours)
 
 
 @every_target
-def test_integers_with_laplace_noise_are_strained_to_their_epsilon(target: Subject) -> None:
+def test_integers_with_laplace_noise_are_strained_to_their_epsilon(target: Subject[Any]) -> None:
     """Every pair attains the sensitivity exactly, so that a bound near the claim can be expected.
 
     The papers' curves spend a part of epsilon alone.
@@ -228,7 +247,7 @@ def test_integers_with_laplace_noise_are_strained_to_their_epsilon(target: Subje
 
 
 @every_target
-def test_integers_with_gaussian_noise_are_strained_to_their_rho(target: Subject) -> None:
+def test_integers_with_gaussian_noise_are_strained_to_their_rho(target: Subject[Any]) -> None:
     from confide.audit.exhaustive import concentrated_loss
 
     rho = rho_for(target.epsilon, DELTA)
@@ -240,8 +259,33 @@ def test_integers_with_gaussian_noise_are_strained_to_their_rho(target: Subject)
         assert rho * (1 - Fraction(1, 2**50)) < concentrated_loss(ours, theirs) <= rho
 
 
+def selecting(target: Subject[Any]) -> tuple[ThresholdQuery | TopQuery, ThresholdQuery | TopQuery] | None:
+    """What is asked of both datasets, if features are selected."""
+    asked = [query for data in target.pairs[0] for query in (target.queries(data) if target.queries else ())]
+    first, second = asked if len(asked) == 2 else (None, None)
+    if isinstance(first, ThresholdQuery | TopQuery) and isinstance(second, ThresholdQuery | TopQuery):
+        return first, second
+    return None
+
+
+@pytest.mark.parametrize("target", [target for target in TARGETS if selecting(target)], ids=named)
+def test_selections_are_strained_and_hold(target: Subject[Any]) -> None:
+    """By the probability of every selection: most of epsilon is lost, and with half of the noise more than all."""
+    pair = selecting(target)
+    assert pair is not None
+    lost = largest_loss(*pair)
+    assert Fraction(1, 2) * target.epsilon < lost <= target.epsilon * (1 + Fraction(1, 10**9))
+    assert largest_loss(*map(with_half_of_the_noise, pair)) > target.epsilon
+
+
+def with_half_of_the_noise(query: ThresholdQuery | TopQuery) -> ThresholdQuery | TopQuery:
+    if isinstance(query, TopQuery):
+        return replace(query, rate=2 * query.rate)
+    return replace(query, threshold_scale=query.threshold_scale / 2, value_scale=query.value_scale / 2)
+
+
 @pytest.mark.parametrize("target", [target for target in TARGETS if target.steps], ids=lambda target: target.name)
-def test_a_release_in_steps_shows_the_grid_and_the_integers(target: Subject) -> None:
+def test_a_release_in_steps_shows_the_grid_and_the_integers(target: Subject[Any]) -> None:
     assert target.steps is not None
     for counts in target.pairs[0]:
         calls: list[Call] = []

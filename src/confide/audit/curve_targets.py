@@ -32,7 +32,7 @@ from confide.releases.grids import DROWNED, FEWEST, ROWS_SHARE, PrivateQuantiles
 from confide.releases.terms import Terms
 
 Proven = tuple[Callable[..., Any], ...]
-Pairs = Mapping[Neighbours, tuple[Pair, ...]]
+Pairs = Mapping[Neighbours, tuple[Pair[ScoreCounts], ...]]
 
 STRATEGIES = {"flat": Grid.uniform(2), "tree:2": Grid.uniform(3), "haar": Grid.uniform(2)}
 """Grids on which each strategy has all of its levels: one, two and two."""
@@ -73,7 +73,7 @@ _MEDIANS: Pairs = {
 }
 
 
-def curve_targets(epsilon: Fraction) -> Iterator[Subject]:
+def curve_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     """Every way to make noisy counts for curves, at an epsilon."""
     for neighbours in Neighbours:
         for strategy in STRATEGIES:
@@ -95,7 +95,7 @@ def counting_with(epsilon: Fraction, neighbours: Neighbours, mechanism: str, **o
     )
 
 
-def counts_of(counting: Counting) -> Queries:
+def counts_of(counting: Counting) -> Queries[ScoreCounts]:
     """What a release asks for on a grid that takes no noise to find."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
@@ -104,7 +104,7 @@ def counts_of(counting: Counting) -> Queries:
     return queries
 
 
-def _on_public_grid(epsilon: Fraction, neighbours: Neighbours, mechanism: str, strategy: str) -> Subject:
+def _on_public_grid(epsilon: Fraction, neighbours: Neighbours, mechanism: str, strategy: str) -> Subject[ScoreCounts]:
     pairs = _ENDS[neighbours]
     if (mechanism, strategy, neighbours) == ("gaussian", "haar", Neighbours.REPLACE_ONE):
         pairs = (*pairs, _MOVED)
@@ -117,7 +117,7 @@ def _on_public_grid(epsilon: Fraction, neighbours: Neighbours, mechanism: str, s
     )
 
 
-def _as_published(epsilon: Fraction, neighbours: Neighbours, mechanism: str) -> Subject:
+def _as_published(epsilon: Fraction, neighbours: Neighbours, mechanism: str) -> Subject[ScoreCounts]:
     grid = Grid.uniform(2)
     return _asking(
         mechanism,
@@ -129,7 +129,7 @@ def _as_published(epsilon: Fraction, neighbours: Neighbours, mechanism: str) -> 
     )
 
 
-def _quantiles(epsilon: Fraction, neighbours: Neighbours) -> Subject:
+def _quantiles(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts]:
     """Two levels of private quantiles: up to four cells."""
     source = PrivateQuantiles(4, CANDIDATES)
     counting = counting_with(epsilon, neighbours, "laplace", grid=source, strategy="flat")
@@ -142,7 +142,7 @@ def _quantiles(epsilon: Fraction, neighbours: Neighbours) -> Subject:
     )
 
 
-def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject:
+def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts]:
     """One noisy median: two cells."""
     name, grid = "recursive-medians", "medians:1"
     counting = counting_with(epsilon, neighbours, name, grid=grid)
@@ -156,7 +156,7 @@ def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject:
     )
 
 
-def _automatic(epsilon: Fraction) -> Subject:
+def _automatic(epsilon: Fraction) -> Subject[ScoreCounts]:
     """A noisy number of rows decides how many cells there are, and nothing else decides their edges.
 
     There are just as many rows as make more cells, and they lie where all grids have an edge.
@@ -176,7 +176,9 @@ def _automatic(epsilon: Fraction) -> Subject:
     )
 
 
-def _asking(name: str, counting: Counting, pairs: tuple[Pair, ...], proven: Proven, **given: Any) -> Subject:
+def _asking(
+    name: str, counting: Counting, pairs: tuple[Pair[ScoreCounts], ...], proven: Proven, **given: Any
+) -> Subject[ScoreCounts]:
     delta = Fraction(0) if counting.rho is None else DELTA
     return asking(
         f"curves/{name}",
@@ -194,14 +196,14 @@ def _asking(name: str, counting: Counting, pairs: tuple[Pair, ...], proven: Prov
 def _stepping(
     name: str,
     counting: Counting,
-    pairs: tuple[Pair, ...],
+    pairs: tuple[Pair[ScoreCounts], ...],
     proven: Proven,
     *,
     edges: int,
     integers: int,
     cost: int,
     options: Mapping[str, Any] | None = None,
-) -> Subject:
+) -> Subject[ScoreCounts]:
     steps = Steps(find=counting.find_grid, ask=counting.ask, edges=edges, integers=integers)
     return Subject(
         name=f"curves/{name}",

@@ -25,7 +25,7 @@ _FEW: Rows = [(1, 0.1), (0, 0.9)]
 _HARD = REAL_COST * 7 // 10  # the hardest to catch get more draws than their cost would allow
 
 
-def curve_twins(epsilon: Fraction) -> Iterator[Subject]:
+def curve_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     """Every broken twin of private curves, claiming an epsilon."""
     yield _published_medians(epsilon)
     yield _parallel_counts(epsilon)
@@ -35,7 +35,7 @@ def curve_twins(epsilon: Fraction) -> Iterator[Subject]:
     yield _one_level("haar", epsilon, Haar(), 4)
 
 
-def _published_medians(epsilon: Fraction) -> Subject:
+def _published_medians(epsilon: Fraction) -> Subject[ScoreCounts]:
     """One of 20 levels as in Stoddard, Chen & Machanavajjhala (2014), algorithm 4.
 
     It may spend a twentieth, epsilon here, and has noise for all of it: scale `8 S/(20 epsilon)`, `beta = epsilon`.
@@ -60,7 +60,7 @@ def _published_medians(epsilon: Fraction) -> Subject:
     )
 
 
-def _parallel_counts(epsilon: Fraction) -> Subject:
+def _parallel_counts(epsilon: Fraction) -> Subject[ScoreCounts]:
     """Counts whose cells share epsilon, as if a replaced row were in one of them alone."""
     counting = counting_with(epsilon, _ADD_REMOVE, "laplace", grid=Grid.uniform(2), strategy="flat")
     pair = differing(_FEW, [(1, 0.9)], [(0, 0.1)])
@@ -68,7 +68,7 @@ def _parallel_counts(epsilon: Fraction) -> Subject:
     return asking("curves/parallel-counts", _REPLACE, epsilon, Fraction(0), (pair,), counts_of(counting), wrong=wrong)
 
 
-def _parallel_medians(epsilon: Fraction) -> Subject:
+def _parallel_medians(epsilon: Fraction) -> Subject[ScoreCounts]:
     """Private quantiles whose levels each have a whole share, though a replaced row leaves one part for another.
 
     Two edges, one below the median and one above it: the costs of both change by 2, in opposite directions.
@@ -95,7 +95,7 @@ def _parallel_medians(epsilon: Fraction) -> Subject:
     )
 
 
-def _own_quantiles(epsilon: Fraction) -> Subject:
+def _own_quantiles(epsilon: Fraction) -> Subject[ScoreCounts]:
     """The data's own quantiles as edges, which label-only allows, with the right noise on the counts between them."""
     found = counting_with(epsilon, Neighbours.LABEL_ONLY, "laplace", grid="quantiles:2")
     counted = counting_with(epsilon, _REPLACE, "laplace", grid=Grid.uniform(2), strategy="flat")
@@ -112,7 +112,7 @@ def _own_quantiles(epsilon: Fraction) -> Subject:
     )
 
 
-def _one_level(name: str, epsilon: Fraction, strategy: Strategy, cells: int) -> Subject:
+def _one_level(name: str, epsilon: Fraction, strategy: Strategy, cells: int) -> Subject[ScoreCounts]:
     """The integers of all levels, with noise as if a row were in one of them."""
     grid = Grid.uniform(cells)
 

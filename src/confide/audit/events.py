@@ -27,6 +27,9 @@ CELLS = 24
 FEW = 400
 """Up to so many different values are counted one by one."""
 
+GUESS = 0.25
+"""With this error an event is chosen if none shows anything with that of the audit."""
+
 _SHARES = np.unique(np.concatenate((np.geomspace(1e-4, 0.1, 25), np.linspace(0.1, 0.9, 81))))
 
 
@@ -50,16 +53,16 @@ def choose_event(first: FloatArray, second: FloatArray, *, delta: float, error: 
     """The event that shows most on these draws; it must be tested on others.
 
     Half of them make the scores, the other half choose one and its threshold, so that a score that
-    learnt its draws by heart is not preferred.
+    learnt its draws by heart is not preferred. Where nothing is shown at this error, a guess is preferred.
     """
     (first, ours), (second, theirs) = (np.array_split(answered(outputs), 2) for outputs in (first, second))
-    best: tuple[float, Event] | None = None
-    for name, score in _scores(first, second):
-        shown, event = _best_threshold(name, score, _scored(score, ours), _scored(score, theirs), delta, error)
-        if best is None or shown > best[0]:
-            best = shown, event
-    assert best is not None  # noqa: S101  # an output has at least one number, and so a score
-    return best[1]
+    scored = [(name, score, _scored(score, ours), _scored(score, theirs)) for name, score in _scores(first, second)]
+    for allowed in (error, GUESS):
+        found = [_best_threshold(*each, delta, allowed) for each in scored]
+        shown, event = max(found, key=lambda each: each[0])
+        if shown > 0.0:
+            break
+    return event
 
 
 def answered(outputs: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any
 
 from confide.audit.bound import checked_error, loss_below
 from confide.audit.events import choose_event
-from confide.audit.subject import Pair, Subject
+from confide.audit.subject import Data, Pair, Subject
 from confide.audit.targets import targets
 from confide.audit.twins import twins
 from confide.errors import ParameterError, did_you_mean
@@ -80,7 +80,7 @@ class Finding:
         return {**plain, "wrong": self.wrong} if self.twin else plain
 
 
-def subjects(names: Sequence[str] = (), *, epsilon: object = 1, broken: bool = False) -> tuple[Subject, ...]:
+def subjects(names: Sequence[str] = (), *, epsilon: object = 1, broken: bool = False) -> tuple[Subject[Any], ...]:
     """The mechanisms of these names ("auc/rank-sum", or "auc" for all of it), all by default; `broken` adds the twins.
 
     >>> [subject.neighbours.value for subject in subjects(["auc/rank-sum"])]
@@ -97,11 +97,11 @@ def subjects(names: Sequence[str] = (), *, epsilon: object = 1, broken: bool = F
     return (*chosen, *twins(claimed)) if broken else chosen
 
 
-def _names(subject: Subject) -> set[str]:
+def _names(subject: Subject[Any]) -> set[str]:
     return {subject.name, subject.name.split("/")[0]}
 
 
-def audit(subject: Subject, *, draws: int = DRAWS, error: float = ERROR) -> Finding:
+def audit(subject: Subject[Data], *, draws: int = DRAWS, error: float = ERROR) -> Finding:
     """Audit one mechanism with as much noise as `draws` integers take.
 
     The pairs of neighbours share the draws and the error (Bonferroni), so that the largest of their
@@ -123,7 +123,7 @@ def audit(subject: Subject, *, draws: int = DRAWS, error: float = ERROR) -> Find
     )
 
 
-def _draws_of_each(subject: Subject, draws: int) -> int:
+def _draws_of_each(subject: Subject[Data], draws: int) -> int:
     """How often each of a pair's datasets is released to choose the event, and again to judge it."""
     cost = 4 * subject.cost * len(subject.pairs)
     if draws < _FEWEST * cost:
@@ -132,11 +132,11 @@ def _draws_of_each(subject: Subject, draws: int) -> int:
 
 
 def audit_all(
-    chosen: Iterable[Subject],
+    chosen: Iterable[Subject[Any]],
     *,
     draws: int = DRAWS,
     error: float = ERROR,
-    starting: Callable[[Subject], None] = lambda subject: None,
+    starting: Callable[[Subject[Any]], None] = lambda subject: None,
 ) -> tuple[Finding, ...]:
     """Audit several; `starting` is told of each before its turn."""
     every, findings = tuple(chosen), []
@@ -148,9 +148,9 @@ def audit_all(
     return tuple(findings)
 
 
-def _judged(subject: Subject, pair: Pair, each: int, error: float) -> tuple[float, str]:
+def _judged(subject: Subject[Data], pair: Pair[Data], each: int, error: float) -> tuple[float, str]:
     """The bound from one pair, and the event that it comes from."""
-    ours, theirs = (subject.sample(counts, 2 * each) for counts in pair)
+    ours, theirs = (subject.sample(data, 2 * each) for data in pair)
     delta = float(subject.delta)
     if ours.shape[1] != theirs.shape[1]:  # only one of them is answered, or with more numbers
         ours, theirs = ours[:, :1], theirs[:, :1]

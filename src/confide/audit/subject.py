@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,16 +14,19 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ConfideError
 from confide.grid import Grid
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery
+from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
 
-Query: TypeAlias = IntegerQuery | RealQuery
-Queries: TypeAlias = Callable[[ScoreCounts], tuple[Query, ...]]
+Data = TypeVar("Data")
+"""A dataset, of the kind that a mechanism takes."""
+
+Query: TypeAlias = IntegerQuery | RealQuery | ThresholdQuery | TopQuery
+Queries: TypeAlias = Callable[[Data], tuple[Query, ...]]
 """What a release asks of a dataset; all of it is shown."""
 
-Sampler: TypeAlias = Callable[[ScoreCounts, int], FloatArray]
+Sampler: TypeAlias = Callable[[Data, int], FloatArray]
 """Releases a dataset many times: an output in each row, NaN where there was no answer."""
 
-Pair: TypeAlias = tuple[ScoreCounts, ScoreCounts]
+Pair: TypeAlias = tuple[Data, Data]
 Rows: TypeAlias = list[tuple[int, float]]
 
 REAL_COST = 10
@@ -60,7 +63,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(Generic[Data]):
     """A mechanism, or a broken twin of one, with its claim and pairs of neighbours that strain it most.
 
     `cost` is the time of one release in units of one integer's. `proven` holds the functions under
@@ -73,12 +76,12 @@ class Subject:
     neighbours: Neighbours
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-    pairs: tuple[Pair, ...]
-    sample: Sampler
+    pairs: tuple[Pair[Data], ...]
+    sample: Sampler[Data]
     cost: int
     proven: tuple[Callable[..., Any], ...] = ()
     release: tuple[str, str] | None = None
-    queries: Queries | None = None
+    queries: Queries[Data] | None = None
     steps: Steps | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     spent: Fraction = Fraction(1)
@@ -90,12 +93,12 @@ def asking(
     neighbours: Neighbours,
     epsilon: Fraction,
     delta: Fraction,
-    pairs: tuple[Pair, ...],
-    queries: Queries,
+    pairs: tuple[Pair[Data], ...],
+    queries: Queries[Data],
     proven: tuple[Callable[..., Any], ...] = (),
     release: tuple[str, str] | None = None,
     **given: Any,
-) -> Subject:
+) -> Subject[Data]:
     """A subject that draws the queries of a release."""
     return Subject(
         name=name,
@@ -112,12 +115,12 @@ def asking(
     )
 
 
-def drawing(queries: Queries) -> Sampler:
+def drawing(queries: Queries[Data]) -> Sampler[Data]:
     """Draw everything that is asked of a dataset, side by side; NaN throughout where it is refused."""
 
-    def sample(counts: ScoreCounts, times: int) -> FloatArray:
+    def sample(data: Data, times: int) -> FloatArray:
         try:
-            asked = queries(counts)
+            asked = queries(data)
         except ConfideError:
             return np.full((times, 1), np.nan)
         return np.hstack([_columns(query, times) for query in asked])
@@ -125,9 +128,9 @@ def drawing(queries: Queries) -> Sampler:
     return sample
 
 
-def cost_of(queries: Queries, counts: ScoreCounts) -> int:
+def cost_of(queries: Queries[Data], data: Data) -> int:
     """The time of one release."""
-    return sum(len(query.values) if isinstance(query, IntegerQuery) else REAL_COST for query in queries(counts))
+    return sum(map(_cost, queries(data)))
 
 
 def counted(rows: Iterable[tuple[int, float]]) -> ScoreCounts:
@@ -138,14 +141,31 @@ def counted(rows: Iterable[tuple[int, float]]) -> ScoreCounts:
     return ScoreCounts(np.array(scores), np.array(positives, dtype=np.int64), np.array(negatives, dtype=np.int64))
 
 
-def differing(common: Rows, ours: Rows, theirs: Rows) -> Pair:
+def differing(common: Rows, ours: Rows, theirs: Rows) -> Pair[ScoreCounts]:
     """Two datasets that have most rows in common."""
     return counted(common + ours), counted(common + theirs)
 
 
+def _cost(query: Query) -> int:
+    if isinstance(query, IntegerQuery):
+        return len(query.values)
+    if isinstance(query, ThresholdQuery):
+        return len(query.values) + 1
+    if isinstance(query, TopQuery) and query.how == "permute-and-flip":
+        return 4 * query.k
+    return REAL_COST
+
+
 def _columns(query: Query, times: int) -> FloatArray:
-    drawn = np.array(query.draw_many(times), dtype=np.float64)
-    return drawn.reshape(times, -1)
+    if isinstance(query, ThresholdQuery | TopQuery):
+        return selected_numbers(query.draw_many(times), len(query.values))
+    return np.array(query.draw_many(times), dtype=np.float64).reshape(times, -1)
+
+
+def selected_numbers(answers: Sequence[Sequence[int]], width: int) -> FloatArray:
+    """Which features were selected, in which order, as one number: its digits to the base `width + 1`."""
+    numbers = [sum((number + 1) * (width + 1) ** place for place, number in enumerate(answer)) for answer in answers]
+    return np.array(numbers, dtype=np.float64)[:, np.newaxis]
 
 
 def _drawn_together(queries: Sequence[IntegerQuery], noise: Noise) -> list[list[int]]:

@@ -3,7 +3,8 @@
 What is drawn is what a release shows: the rank sum's two integers, or the value on its grid beside the noisy
 class sizes, against the epsilon of the whole release. Pairs attain the sensitivity, or nearly so; where noise is
 scaled to a smooth bound no pair attains everything at once, and the published calibrations add more than is needed,
-so the bounds found there stay far below the claim. Curves are in `curve_targets`.
+so the bounds found there stay far below the claim. Curves are in `curve_targets`, the selection of features
+is in `selection_targets` and learning in `learning_targets`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from confide.audit.curve_targets import curve_targets
+from confide.audit.learning_targets import learning_targets
+from confide.audit.selection_targets import selection_targets
 from confide.audit.subject import DELTA, Pair, Queries, Query, Subject, asking, counted, differing
 from confide.counts import ScoreCounts
 from confide.grid import Grid
@@ -43,7 +46,7 @@ _CALIBRATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def targets(epsilon: Fraction) -> tuple[Subject, ...]:
+def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
     """Every mechanism under every relation, at an epsilon."""
     return (
         *_integers(epsilon, "auc/rank-sum", ("auc", "rank-sum"), rank_sum, _RANK_SUM),
@@ -56,6 +59,8 @@ def targets(epsilon: Fraction) -> tuple[Subject, ...]:
         *_gaussian(epsilon),
         *curve_targets(epsilon),
         *_symmetric(epsilon),
+        *selection_targets(epsilon),
+        *learning_targets(epsilon),
     )
 
 
@@ -77,7 +82,7 @@ def _others(label: int, rows: int) -> list[tuple[int, float]]:
 # class, so that 2W changes by N - 1 and n by 1.
 _MOVED = (top_and_rest(1, 0), bottom_and_rest(1, 0))
 _FLIPPED = (top_and_rest(1, 0), top_and_rest(0, 0))
-_RANK_SUM: dict[Neighbours, tuple[Pair, ...]] = {
+_RANK_SUM: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (_MOVED, _FLIPPED),
     Neighbours.LABEL_ONLY: (_FLIPPED,),
 }
@@ -88,7 +93,7 @@ _BOTTOM_FLIPPED = (
     counted([(1, 1.0), *_others(0, ROWS), (0, 0.0)]),
     counted([(1, 1.0), *_others(0, ROWS), (1, 0.0)]),
 )
-_SMOOTH_AUC: dict[Neighbours, tuple[Pair, ...]] = {
+_SMOOTH_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (_MOVED, _BOTTOM_FLIPPED),
     Neighbours.ADD_REMOVE_ONE: (_SECOND,),
     Neighbours.LABEL_ONLY: (_BOTTOM_FLIPPED,),
@@ -96,20 +101,20 @@ _SMOOTH_AUC: dict[Neighbours, tuple[Pair, ...]] = {
 
 # The first positive comes, on top of all negatives: average precision goes from 0 to 1.
 _FIRST = (counted(_others(0, ROWS)), top_and_rest(1, 0))
-_SMOOTH_AP: dict[Neighbours, tuple[Pair, ...]] = {
+_SMOOTH_AP: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (_FLIPPED,),
     Neighbours.ADD_REMOVE_ONE: (_FIRST,),
     Neighbours.LABEL_ONLY: (_FLIPPED,),
 }
 
 _FEW = [(1, 0.25), (1, 0.75), (0, 0.25), (0, 0.75)]
-_CELLS: dict[Neighbours, tuple[Pair, ...]] = {
+_CELLS: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (differing(_FEW, [(1, 0.75)], [(0, 0.25)]),),
     Neighbours.ADD_REMOVE_ONE: (differing(_FEW, [(1, 0.75)], []),),
     Neighbours.LABEL_ONLY: (differing(_FEW, [(1, 0.75)], [(0, 0.75)]),),
 }
 _CLASS_SIZES = _CELLS
-_SQUARED_ERROR: dict[Neighbours, tuple[Pair, ...]] = {
+_SQUARED_ERROR: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (differing(_FEW, [(1, 0.0)], [(1, 1.0)]),),
     Neighbours.ADD_REMOVE_ONE: (differing(_FEW, [(1, 0.0)], []),),
     Neighbours.LABEL_ONLY: (differing(_FEW, [(1, 0.0)], [(0, 0.0)]),),
@@ -133,9 +138,9 @@ def _integers(
     name: str,
     release: tuple[str, str],
     ask: Callable[[ScoreCounts, Fraction, Neighbours], Query],
-    pairs: dict[Neighbours, tuple[Pair, ...]],
+    pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]],
     proven: Callable[..., Any] | None = None,
-) -> Iterator[Subject]:
+) -> Iterator[Subject[ScoreCounts]]:
     """A mechanism that shows the integers of one query."""
     for neighbours, strained in pairs.items():
 
@@ -145,7 +150,7 @@ def _integers(
         yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, (proven or ask,), release)
 
 
-def _gaussian(epsilon: Fraction) -> Iterator[Subject]:
+def _gaussian(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     rho = rho_for(epsilon, DELTA)
     for neighbours, strained in _CELLS.items():
 
@@ -164,7 +169,9 @@ def _gaussian(epsilon: Fraction) -> Iterator[Subject]:
         )
 
 
-def _smooth(epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair, ...]]) -> Iterator[Subject]:
+def _smooth(
+    epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]]
+) -> Iterator[Subject[ScoreCounts]]:
     """A value by smooth sensitivity beside the class sizes."""
     for mechanism, calibration in _CALIBRATIONS.items():
         delta = DELTA if mechanism == "published-laplace" else Fraction(0)
@@ -184,7 +191,7 @@ def _smooth(epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair, 
             )
 
 
-def _symmetric(epsilon: Fraction) -> Iterator[Subject]:
+def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     """A ROC curve drawn from a private AUC alone."""
     name, release = "curves/symmetric-binormal", ("curves", "symmetric-binormal")
     for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
@@ -193,7 +200,7 @@ def _symmetric(epsilon: Fraction) -> Iterator[Subject]:
         yield asking(name, neighbours, epsilon, Fraction(0), strained, _area_queries(terms), proven, release)
 
 
-def _area_queries(terms: Terms) -> Queries:
+def _area_queries(terms: Terms) -> Queries[ScoreCounts]:
     """What a release of AUC asks where nobody chose a mechanism."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
@@ -205,7 +212,7 @@ def _area_queries(terms: Terms) -> Queries:
     return queries
 
 
-def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries:
+def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries[ScoreCounts]:
     """What a release by smooth sensitivity asks: the value, and the class sizes."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from confide.audit.curve_twins import curve_twins
+from confide.audit.logistic_targets import logistic_twins
+from confide.audit.selection_twins import selection_twins
 from confide.audit.subject import REAL_COST, Pair, Queries, Query, Sampler, Subject, counted, drawing
 from confide.audit.targets import bottom_and_rest, targets, top_and_rest
 from confide.counts import FloatArray, ScoreCounts
@@ -26,7 +29,7 @@ from confide.privacy.noise.reals import exact
 from confide.privacy.queries import IntegerQuery, RealQuery
 
 
-def twins(epsilon: Fraction) -> tuple[Subject, ...]:
+def twins(epsilon: Fraction) -> tuple[Subject[Any], ...]:
     """Every broken twin, claiming an epsilon."""
     return (
         *_half_noise(epsilon),
@@ -39,6 +42,8 @@ def twins(epsilon: Fraction) -> tuple[Subject, ...]:
         _answers_one_class(epsilon),
         _exact_size(epsilon),
         *curve_twins(epsilon),
+        *selection_twins(epsilon),
+        *logistic_twins(epsilon),
     )
 
 
@@ -48,12 +53,12 @@ _FEW = [(1, 0.9), (0, 0.6), (0, 0.4)]
 _SECOND = (counted([*_FEW, (0, 0.1)]), counted([*_FEW, (1, 0.1)]))
 
 
-def _half_noise(epsilon: Fraction) -> Iterator[Subject]:
+def _half_noise(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     """Every mechanism that draws integers with Laplace noise, with half of the scale; where it shows fewest of them.
 
     What was published with more noise than it needs has that taken off as well: halved as it is, it would be private.
     """
-    cheapest: dict[str, Subject] = {}
+    cheapest: dict[str, Subject[Any]] = {}
     for target in sorted(targets(epsilon), key=lambda target: target.cost):
         cheapest.setdefault(target.name, target)
     for name, target in cheapest.items():
@@ -64,11 +69,11 @@ def _half_noise(epsilon: Fraction) -> Iterator[Subject]:
         yield replace(target, name=f"{name}-halved", sample=drawing(queries), queries=queries, wrong=wrong)
 
 
-def _integers_alone(queries: Queries, pair: Pair) -> bool:
+def _integers_alone(queries: Queries[ScoreCounts], pair: Pair[ScoreCounts]) -> bool:
     return all(isinstance(query, IntegerQuery) for query in queries(pair[0]))
 
 
-def _scarce(queries: Queries, part: Fraction) -> Queries:
+def _scarce(queries: Queries[ScoreCounts], part: Fraction) -> Queries[ScoreCounts]:
     def scarce(counts: ScoreCounts) -> tuple[Query, ...]:
         return tuple(
             replace(query, scales=tuple(scale * part for scale in query.scales))
@@ -79,13 +84,15 @@ def _scarce(queries: Queries, part: Fraction) -> Queries:
     return scarce
 
 
-def _twin(name: str, epsilon: Fraction, wrong: str, sample: Sampler, cost: int, pair: Pair = _SECOND) -> Subject:
+def _twin(
+    name: str, epsilon: Fraction, wrong: str, sample: Sampler[ScoreCounts], cost: int, pair: Pair[ScoreCounts] = _SECOND
+) -> Subject[ScoreCounts]:
     return Subject(
         name=name, neighbours=_REPLACE, epsilon=epsilon, pairs=(pair,), sample=sample, cost=cost, wrong=wrong
     )
 
 
-def _float_laplace(epsilon: Fraction) -> Subject:
+def _float_laplace(epsilon: Fraction) -> Subject[ScoreCounts]:
     """`value + scale * log(u)` in doubles: neighbours reach different floats (Mironov 2012)."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
@@ -97,7 +104,7 @@ def _float_laplace(epsilon: Fraction) -> Subject:
     return _twin("prevalence/float-laplace", epsilon, "noise in floating point", sample, 1, pair)
 
 
-def _own_grid(epsilon: Fraction) -> Subject:
+def _own_grid(epsilon: Fraction) -> Subject[ScoreCounts]:
     """AUC with the right noise, but rounded to what the data's class sizes make possible."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
@@ -108,7 +115,7 @@ def _own_grid(epsilon: Fraction) -> Subject:
     return _twin("auc/own-grid", epsilon, "a grid that depends on the data", sample, 1)
 
 
-def _own_edges(epsilon: Fraction) -> Subject:
+def _own_edges(epsilon: Fraction) -> Subject[ScoreCounts]:
     """Noisy counts below and above the data's own median score, which is shown with them."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
@@ -126,7 +133,7 @@ def _own_edges(epsilon: Fraction) -> Subject:
     return _twin("confusion/own-edges", epsilon, "cells at the data's own quantiles", sample, 2, pair)
 
 
-def _local_laplace(epsilon: Fraction) -> Subject:
+def _local_laplace(epsilon: Fraction) -> Subject[ScoreCounts]:
     """Laplace noise scaled to the local sensitivity, which differs between neighbours."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
@@ -135,7 +142,7 @@ def _local_laplace(epsilon: Fraction) -> Subject:
     return _twin("auc/local-laplace", epsilon, "local instead of smooth sensitivity", sample, 1)
 
 
-def _local_student_t(epsilon: Fraction) -> Subject:
+def _local_student_t(epsilon: Fraction) -> Subject[ScoreCounts]:
     """Student-t noise as calibrated, but on the local sensitivity."""
     calibration = student_t(epsilon, epsilon / 100)
 
@@ -146,7 +153,7 @@ def _local_student_t(epsilon: Fraction) -> Subject:
     return _twin("auc/local-student-t", epsilon, "local instead of smooth sensitivity", drawing(queries), 2)
 
 
-def _refuses_one_class(epsilon: Fraction) -> Subject:
+def _refuses_one_class(epsilon: Fraction) -> Subject[ScoreCounts]:
     """The rank sum, but an error where a class is absent: the error itself tells."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
@@ -156,7 +163,7 @@ def _refuses_one_class(epsilon: Fraction) -> Subject:
     return _twin("auc/refuses-one-class", epsilon, "an error for data with one class", drawing(queries), 2, _FLIPPED)
 
 
-def _answers_one_class(epsilon: Fraction) -> Subject:
+def _answers_one_class(epsilon: Fraction) -> Subject[ScoreCounts]:
     """Noise on AUC, but exactly 1/2 where a class is absent."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
@@ -169,7 +176,7 @@ def _answers_one_class(epsilon: Fraction) -> Subject:
     return _twin("auc/exact-one-class", epsilon, "no noise for data with one class", sample, 1, _FLIPPED)
 
 
-def _exact_size(epsilon: Fraction) -> Subject:
+def _exact_size(epsilon: Fraction) -> Subject[ScoreCounts]:
     """AUC with noise beside the number of positives without any."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:

@@ -9,6 +9,7 @@ import typer
 
 from confide.cli import output, release
 from confide.cli.evaluate import evaluate_file
+from confide.cli.scored import ColumnScores
 from confide.errors import BudgetError, ConfideError, UsageError
 
 _ACCOUNT = "heart-attack"
@@ -85,13 +86,8 @@ def _release(data: Path, place: Path) -> Any:
     from confide.report.release import print_release
 
     with output.busy("counting"):
-        prepared = release.prepare_file(
-            data,
-            label="died",
-            score="logistic",
-            metrics=_METRICS,
-            options={"epsilon": 2, "threshold": _THRESHOLD},
-        )
+        scores = ColumnScores(label="died", score="logistic")
+        prepared = scores.prepare(data, _METRICS, {"epsilon": 2, "threshold": _THRESHOLD})
     with Ledger(place) as book:
         if _ACCOUNT not in {account.name for account in book.accounts()}:
             book.open_account(_ACCOUNT, epsilon=_CAP)
@@ -103,7 +99,7 @@ def _release(data: Path, place: Path) -> Any:
 def _refused(data: Path, place: Path) -> str:
     from confide.ledger.ledger import Ledger
 
-    prepared = release.prepare_file(data, label="died", score="age_only", metrics=["auc"], options={"epsilon": 2})
+    prepared = ColumnScores(label="died", score="age_only").prepare(data, ["auc"], {"epsilon": 2})
     with Ledger(place) as book:
         try:
             book.release(prepared, account=_ACCOUNT)

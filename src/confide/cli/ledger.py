@@ -221,6 +221,11 @@ def _show(
     head = ("account", "what", "epsilon spent", "left", "cap", "delta spent", "left", "cap")
     overview = Table(title="Accounts", head=head, body=tuple(_overview(account) for account in accounts))
     print_table(overview, output.console())
+    parts = tuple(line for account in accounts for line in _parts(account))
+    if parts:
+        of_parts = ("account", "what", "epsilon", "delta")
+        note = "Parts of one partition do not add up: the dearest counts."
+        print_table(Table(title="By part of the rows", head=of_parts, body=parts, note=note), output.console())
     people = tuple(line for account in accounts for line in _people(account))
     if people:
         columns = ("account", "analyst", "epsilon spent", "left", "cap")
@@ -238,6 +243,16 @@ def _overview(account: Account) -> tuple[str, ...]:
     left, cap, spent = account.remaining(), account.caps.total, account.spent
     amounts = (spent.epsilon, left.epsilon, cap.epsilon, spent.delta, left.delta, cap.delta)
     return (account.name, f"{account.neighbours.value}, each {account.unit}", *(shown(amount) for amount in amounts))
+
+
+def _parts(account: Account) -> list[tuple[str, ...]]:
+    from confide.privacy.guarantee import shown
+
+    found = sorted(account.spending.parts.items(), key=lambda one: (one[0].partition, one[0].name))
+    return [
+        (account.name, f"part {part.name} of {part.partition}", shown(spent.epsilon), shown(spent.delta))
+        for part, spent in found
+    ]
 
 
 def _people(account: Account) -> list[tuple[str, ...]]:
@@ -274,14 +289,23 @@ def _what(entry: Entry) -> str:
     if entry.kind == "charge":
         request = entry.asked["request"]
         cut = f" at {request['threshold']:g}" if "threshold" in request else ""
-        return f"charge: {request.get('metric', 'release')}{cut}, {request.get('mechanism', '')}".removesuffix(", ")
+        what = f"charge: {request.get('metric', 'release')}{cut}, {request.get('mechanism', '')}".removesuffix(", ")
+        return what if entry.part is None else f"{what}; part {entry.part.name} of {entry.part.partition}"
     return f"answer to {entry.charge}" if entry.kind == "answer" else entry.kind
 
 
 def _answers(entry: Entry) -> str:
     """The first answers: a confusion matrix has many."""
-    said = [f"{one['metric']} {_value(one['value'])}" for one in entry.answered]
+    said = [_answer(one) for one in entry.answered]
     return ", ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+
+
+def _answer(plain: Mapping[str, Any]) -> str:
+    """A metric with its value; of anything else what it is, such as a selection or a model."""
+    if "metric" in plain and "value" in plain:
+        return f"{plain['metric']} {_value(plain['value'])}"
+    kind = str(plain.get("schema", "answer")).removeprefix("confide.").partition("/")[0]
+    return f"{kind} of {len(plain['features'])} features" if "features" in plain else kind
 
 
 def _require(book: Ledger) -> None:

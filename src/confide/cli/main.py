@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from confide.cli import attack, audit, demo, evaluate, ledger, plan, release
+from confide.cli import attack, audit, demo, evaluate, ledger, plan, predict, release, select, study, train
 from confide.errors import ConfideError
 
 app = typer.Typer(
@@ -23,9 +23,13 @@ app = typer.Typer(
 app.command("evaluate")(evaluate.evaluate)
 app.command("release")(release.release)
 app.command("plan")(plan.plan)
+app.command("select")(select.select)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(attack.app, name="attack")
 app.command("audit")(audit.audit)
+app.add_typer(study.app, name="study")
 app.command("demo")(demo.demo)
 
 

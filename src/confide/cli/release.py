@@ -10,13 +10,14 @@ import typer
 
 from confide.cli import output
 from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words
+from confide.cli.scored import scored
 from confide.errors import ParameterError, UsageError
 
 if TYPE_CHECKING:
     from confide.ledger.ledger import Ledger
     from confide.ledger.receipts import Quote, Receipt
     from confide.privacy.guarantee import Guarantee
-    from confide.releases.release import PreparedRelease
+    from confide.releases.release import PreparedRelease, Release
 
 STEP_SECONDS = 0.25
 
@@ -28,11 +29,27 @@ def release(
             metavar="FILE", help="CSV, TSV, JSON lines or Parquet, text also as .gz; `-` is standard input."
         ),
     ],
-    label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")],
-    score: Annotated[list[str], typer.Option("--score", "-s", metavar="COL", help="Column of scores, one.")],
+    label: Annotated[
+        str | None, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")
+    ] = None,
+    score: Annotated[
+        list[str] | None, typer.Option("--score", "-s", metavar="COL", help="Column of scores, one.")
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL.json", help="Instead of columns: what `confide train` wrote, run on rows held out."
+        ),
+    ] = None,
     epsilon: Annotated[
-        str, typer.Option("--epsilon", "-e", metavar="E", help="Privacy budget of this release, for example 1 or 1/3.")
-    ],
+        str | None,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            metavar="E",
+            help="Privacy budget of this release, for example 1 or 1/3. [default with --model: its workflow's]",
+        ),
+    ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,8 +61,12 @@ def release(
     ] = None,
     delta: Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one, far below 1 / rows.")] = "0",
     neighbours: Annotated[
-        str, typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only.")
-    ] = "replace-one",
+        str | None,
+        typer.Option(
+            metavar="RELATION",
+            help="replace-one, add-remove-one or label-only. [default: replace-one; with --model the training's]",
+        ),
+    ] = None,
     mechanism: Annotated[str, typer.Option(metavar="NAME", help="How; auto chooses from public facts alone.")] = "auto",
     positive: Annotated[
         str | None,
@@ -84,10 +105,15 @@ def release(
     prevalence_guess: Annotated[
         float | None, typer.Option(metavar="P", help="A public guess of the positives' share; steers the noise.")
     ] = None,
-    unit: Annotated[str, typer.Option(metavar="UNIT", help="Whom it protects: row or person.")] = "row",
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT", help="Whom it protects: row or person. [default: row; with --model the training's]"
+        ),
+    ] = None,
     rows_per_person: Annotated[
-        int, typer.Option(metavar="K", help="With --unit person: nobody has more than K rows.")
-    ] = 1,
+        int | None, typer.Option(metavar="K", help="With --unit person: nobody has more than K rows. [default: 1]")
+    ] = None,
     level: Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")] = 0.95,
     ledger: Annotated[
         str | None,
@@ -136,20 +162,22 @@ def release(
         confide release scores.csv -l died -s risk -e 1 -m curves,auc --target recall=0.9 --safe --json
 
         confide release test.csv -l won -s submission -e 0.1 --neighbours label-only --analyst team-4
+
+        confide release messages.csv --model model.json -m auc,accuracy --report evaluation.html
     """
     metrics = [name.strip() for given in metric or ["auc"] for name in given.split(",") if name.strip()]
     if report is not None:
         output.check_report(report, file)
         _keep_apart(report, ledger)
-    (column,), cut = _at_most_one(score, "--score"), next(iter(_at_most_one(threshold, "--threshold")), None)
-    if label == column:
-        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    cut = next(iter(_at_most_one(threshold, "--threshold")), None)
+    source_of_scores = scored(model, label=label, score=_at_most_one(score, "--score"), positive=positive)
     from confide.ledger.ledger import Ledger
 
+    protected, most_rows = source_of_scores.protects(unit, rows_per_person)
     options: dict[str, Any] = {
-        "epsilon": epsilon,
+        "epsilon": source_of_scores.epsilon(epsilon),
         "delta": delta,
-        "neighbours": neighbours,
+        "neighbours": source_of_scores.neighbours(neighbours),
         "mechanism": mechanism,
         "threshold": cut,
         "grid": asked_grid(grid, file),
@@ -157,8 +185,8 @@ def release(
         "shape": shape,
         "target": asked_target(_at_most_one(target, "--target"), safe=safe),
         "prevalence_guess": prevalence_guess,
-        "unit": unit,
-        "rows_per_person": rows_per_person,
+        "unit": protected,
+        "rows_per_person": most_rows,
         "level": level,
     }
     trial = check_terms(metrics, options)
@@ -166,7 +194,7 @@ def release(
         check_reveal(trial, report)
     with output.busy("reading"):
         source = readable(file)
-        prepared = prepare_file(source, label=label, score=column, positive=positive, metrics=metrics, options=options)
+        prepared = source_of_scores.prepare(source, metrics, options)
     with Ledger(ledger) as book:
         name = book.account_for(file_chunks(source)) if account is None else account
         if dry_run:
@@ -176,7 +204,7 @@ def release(
     if report is not None:
         from confide.report.release import release_page
 
-        about = {"label": label, "score": column, **({} if positive is None else {"positive label": positive})}
+        about = source_of_scores.about()
         if _has_grid(receipt):
             about["grid"] = grid_in_words(grid)
         named = title or ("Private release beside exact curves" if reveal else "Private release")
@@ -188,14 +216,14 @@ def release(
     for remark in remarks(receipt, known_by_content=account is None):
         typer.echo(remark, err=True)
     if as_json:
-        output.print_json({**document(receipt), "data": {"label": label, "score": column, "positive": positive}})
+        output.print_json({**document(receipt), "data": source_of_scores.data()})
     else:
         from confide.report.release import print_release
 
         print_release(receipt, output.console())
 
 
-def _has_grid(receipt: Receipt) -> bool:
+def _has_grid(receipt: Receipt[Release]) -> bool:
     """Whether anything was counted on a grid."""
     return any({"grid", "cells"} & set(release.options) for release in receipt.releases)
 
@@ -210,7 +238,7 @@ def _at_most_one(given: list[T] | None, option: str) -> list[T]:
     return given or []
 
 
-def remarks(receipt: Receipt, *, known_by_content: bool) -> Iterator[str]:
+def remarks(receipt: Receipt[Release], *, known_by_content: bool) -> Iterator[str]:
     """What the one who pays should know."""
     from confide.privacy.guarantee import shown
     from confide.report.release import whole_guarantee
@@ -261,17 +289,6 @@ def readable(file: str) -> Path:
     return spooled_input()
 
 
-def prepare_file(
-    file: Path, *, label: str, score: str, metrics: Sequence[str], options: dict[str, Any], positive: str | None = None
-) -> tuple[PreparedRelease, ...]:
-    """Count a file, one class only being no error, and prepare the request."""
-    from confide.releases.registry import prepare
-    from confide.sources.tables import count_table
-
-    counts = count_table(file, label=label, score=score, positive=positive, one_class=True).counts
-    return prepare(metrics, counts, **options)
-
-
 def file_chunks(file: Path) -> Any:
     """The file's bytes in pieces."""
     with file.open("rb") as stream:
@@ -279,13 +296,15 @@ def file_chunks(file: Path) -> Any:
             yield block
 
 
-def draw(book: Ledger, prepared: Sequence[PreparedRelease], *, account: str, analyst: str | None = None) -> Receipt:
+def draw(
+    book: Ledger, prepared: Sequence[PreparedRelease], *, account: str, analyst: str | None = None
+) -> Receipt[Release]:
     """Charge and draw; the answer comes after a whole number of steps of time, whatever the noise was."""
     with output.busy("charging the ledger and drawing noise"), output.steady(STEP_SECONDS):
         return book.release(prepared, account=account, analyst=analyst)
 
 
-def document(receipt: Receipt) -> dict[str, Any]:
+def document(receipt: Receipt[Release]) -> dict[str, Any]:
     """The JSON: one release flat, several in a list."""
     from confide.releases.release import SCHEMA
     from confide.report.release import split_of, whole_guarantee

@@ -8,11 +8,14 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from confide.errors import BudgetError, LedgerError, ParameterError
-from confide.ledger.budget import NOTHING, Budget
+from confide.errors import LedgerError, ParameterError
+from confide.ledger.budget import Budget
 from confide.ledger.entries import Entry, Kind, canonical_json
-from confide.privacy.guarantee import UNITS, Guarantee, checked_delta, exact_fraction, shown
+from confide.ledger.refusals import Limit, refusal
+from confide.ledger.spending import Cost, Spending
+from confide.privacy.guarantee import UNITS, Guarantee, checked_delta, exact_fraction
 from confide.privacy.neighbours import Neighbours, price_factor
+from confide.releases.prepared import Part
 
 DEFAULT_EPSILON_CAP = Fraction(10)
 DEFAULT_DELTA_CAP = Fraction(1, 100_000)
@@ -88,20 +91,21 @@ class Account:
     """The state of an account: the fold of its entries.
 
     Its neighbouring relation and unit are fixed when it is opened: sums of epsilons mean something
-    only under one relation.
+    only under one relation. What was spent is the total of `spending`; see there how parts of the rows
+    compose.
     """
 
     name: str
     neighbours: Neighbours
     unit: str = "row"
     caps: Caps = Caps()
-    spent: Budget = NOTHING
-    spent_by: Mapping[str, Budget] = field(default_factory=dict)
+    spending: Spending = field(default_factory=Spending)
+    spending_by: Mapping[str, Spending] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checked_name(self.name, "account")
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
-        object.__setattr__(self, "spent_by", MappingProxyType(dict(self.spent_by)))
+        object.__setattr__(self, "spending_by", MappingProxyType(dict(self.spending_by)))
         if self.unit not in UNITS:
             raise ParameterError(f"unit must be one of {', '.join(UNITS)}; got {self.unit!r}")
 
@@ -124,15 +128,25 @@ class Account:
         if entry.kind == Kind.CAP:
             return replace(self, caps=Caps.from_entry(entry))
         if entry.kind == Kind.CHARGE:
-            return self.charged(entry.amount, entry.analyst)
+            return self.charged([self.cost_of(entry)], entry.analyst)
         return self
 
-    def charged(self, price: Budget, analyst: str | None) -> Account:
-        """The state after a price was paid."""
-        by = dict(self.spent_by)
+    def charged(self, costs: Sequence[Cost], analyst: str | None) -> Account:
+        """The state after costs were paid."""
+        by = dict(self.spending_by)
         if analyst is not None:
-            by[analyst] = by.get(analyst, NOTHING) + price
-        return replace(self, spent=self.spent + price, spent_by=by)
+            by[analyst] = by.get(analyst, Spending()).after(*costs)
+        return replace(self, spending=self.spending.after(*costs), spending_by=by)
+
+    @property
+    def spent(self) -> Budget:
+        """What was spent in all."""
+        return self.spending.total
+
+    @property
+    def spent_by(self) -> Mapping[str, Budget]:
+        """What each analyst spent."""
+        return {name: spending.total for name, spending in self.spending_by.items()}
 
     def terms(self) -> str:
         """The terms of the account as an entry stores them."""
@@ -140,20 +154,31 @@ class Account:
         return canonical_json(plain, "terms")
 
     def remaining(self, analyst: str | None = None) -> Budget:
-        """What is left in the account, or to one analyst of it."""
-        left = self.caps.total.less(self.spent)
-        own = self._left_to(analyst)
-        return left if own is None else replace(left, epsilon=min(left.epsilon, own))
+        """What is left in the account, or to one analyst of it, for an answer that reads all rows.
 
-    def _left_to(self, analyst: str | None) -> Fraction | None:
-        cap = None if analyst is None else self.caps.of_analyst(analyst)
-        if analyst is None or cap is None:
-            return None
-        return max(cap - self.spent_by.get(analyst, NOTHING).epsilon, Fraction(0))
+        More may be left for a part that was read less than others.
+        """
+        left = self.caps.total.less(self.spent)
+        own = min(limit.left for limit in self._limits(analyst) if limit.parameter == "epsilon")
+        return replace(left, epsilon=own)
+
+    def _limits(self, analyst: str | None) -> tuple[Limit, ...]:
+        """What a request must stay within; the account's own limits come first."""
+        whose, total = f"account {self.name!r}", self.caps.total
+        own = None if analyst is None else self.caps.of_analyst(analyst)
+        limits = [
+            Limit(whose=whose, parameter="epsilon", cap=total.epsilon, spending=self.spending),
+            Limit(whose=whose, parameter="delta", cap=total.delta, spending=self.spending),
+        ]
+        if analyst is not None and own is not None:
+            spending = self.spending_by.get(analyst, Spending())
+            whose = f"analyst {analyst!r} in {whose}"
+            limits.append(Limit(whose=whose, parameter="epsilon", cap=own, spending=spending))
+        return tuple(limits)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        named = sorted({*self.spent_by, *self.caps.analysts})
+        named = sorted({*self.spending_by, *self.caps.analysts})
         return {
             "account": self.name,
             "neighbours": self.neighbours.value,
@@ -163,6 +188,7 @@ class Account:
             "remaining": self.remaining().to_dict(),
             "each_analyst": None if self.caps.each_analyst is None else float(self.caps.each_analyst),
             "analysts": [self._analyst(name) for name in named],
+            "parts": [{**part.to_dict(), "spent": spent.to_dict()} for part, spent in self.spending.parts.items()],
         }
 
     def _analyst(self, name: str) -> dict[str, Any]:
@@ -170,7 +196,7 @@ class Account:
         return {
             "analyst": name,
             "cap": None if cap is None else float(cap),
-            "spent": self.spent_by.get(name, NOTHING).to_dict(),
+            "spent": self.spending_by.get(name, Spending()).total.to_dict(),
             "remaining": self.remaining(name).to_dict(),
         }
 
@@ -191,63 +217,34 @@ class Account:
             )
         return Budget(epsilon=here.epsilon, delta=here.delta)
 
-    def require(self, guarantees: Sequence[Guarantee], analyst: str | None) -> tuple[Budget, ...]:
-        """Return the price of each release if all of them fit together; refuse otherwise."""
-        prices = tuple(self.price(guarantee) for guarantee in guarantees)
-        if prices and analyst is None and self.caps.name_analysts:
+    def cost(self, guarantee: Guarantee, part: Part | None) -> Cost:
+        """What a release of a part costs here, and whether it concerns that part alone."""
+        return Cost(price=self.price(guarantee), part=part if self._parallel(guarantee.neighbours) else None)
+
+    def cost_of(self, charge: Entry) -> Cost:
+        """The same for a charge that was paid."""
+        part = charge.part
+        if part is not None and not self._parallel(Neighbours.parse(charge.asked["guarantee"]["neighbours"])):
+            part = None
+        return Cost(price=charge.amount, part=part)
+
+    def _parallel(self, released: Neighbours) -> bool:
+        """Whether parts compose in parallel: not if what was released says nothing about a row that changes parts."""
+        return released != Neighbours.REPLACE_ONE
+
+    def added(self, costs: Sequence[Cost]) -> Budget:
+        """What costs would add to what is spent."""
+        return self.spending.after(*costs).total.less(self.spent)
+
+    def require(self, costs: Sequence[Cost], analyst: str | None, *, asked: Fraction) -> None:
+        """Refuse costs that do not fit together; `asked` is the sum of the epsilons in the requests' own terms."""
+        if costs and analyst is None and self.caps.name_analysts:
             raise ParameterError(
                 f"account {self.name!r} has caps for analysts; name the analyst who asks (--analyst NAME)"
             )
-        total = sum(prices, NOTHING)
-        if not self.remaining(analyst).covers(total):
-            raise self._refusal(total, sum((g.epsilon for g in guarantees), Fraction(0)), analyst)
-        return prices
-
-    def _refusal(self, price: Budget, asked: Fraction, analyst: str | None) -> BudgetError:
-        """Say what was requested, what is left, what is missing, and what would fit."""
-        left, everyone = self.remaining(analyst), f"account {self.name!r}"
-        whose = f"analyst {analyst!r} in {everyone}" if left.epsilon < self.remaining().epsilon else everyone
-        short = [
-            _Shortage(whose=who, parameter=parameter, requested=requested, remaining=remaining)
-            for who, parameter, requested, remaining in (
-                (whose, "epsilon", price.epsilon, left.epsilon),
-                (everyone, "delta", price.delta, left.delta),
-            )
-            if requested > remaining
-        ]
-        # In the relation of the request, whose epsilon may cost a multiple here.
-        fits = [f"epsilon {shown(left.epsilon * asked / price.epsilon)}"] if price.epsilon > left.epsilon > 0 else []
-        if price.delta > left.delta and left.epsilon > 0 and asked == price.epsilon:
-            fits.append(f"delta {shown(left.delta)}")
-        advice = f"{' and '.join(fits)} would fit; more only" if fits else "It can go on only"
-        first = short[0]
-        return BudgetError(
-            f"{'; '.join(one.in_words() for one in short)}. {advice} if the data holder raises the cap",
-            parameter=first.parameter,
-            requested=first.requested,
-            remaining=first.remaining,
-            missing=first.missing,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shortage:
-    """One reason why a price does not fit."""
-
-    whose: str
-    parameter: str
-    requested: Fraction
-    remaining: Fraction
-
-    @property
-    def missing(self) -> Fraction:
-        return self.requested - self.remaining
-
-    def in_words(self) -> str:
-        return (
-            f"{self.whose} has {self.parameter} {shown(self.remaining)} left, "
-            f"but {shown(self.requested)} was requested: {shown(self.missing)} is missing"
-        )
+        exceeded = [limit for limit in self._limits(analyst) if limit.exceeded(costs)]
+        if exceeded:
+            raise refusal(exceeded, costs, asked)
 
 
 def checked_name(name: object, parameter: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,14 +24,16 @@ class Budget:
     def __add__(self, other: Budget) -> Budget:
         return Budget(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
 
+    @classmethod
+    def dearest(cls, budgets: Iterable[Budget]) -> Budget:
+        """The largest epsilon and the largest delta, be they of different ones."""
+        every = list(budgets)
+        return cls(epsilon=max(one.epsilon for one in every), delta=max(one.delta for one in every))
+
     def less(self, spent: Budget) -> Budget:
         """What is left of it, never below nothing."""
         zero = Fraction(0)
         return Budget(epsilon=max(self.epsilon - spent.epsilon, zero), delta=max(self.delta - spent.delta, zero))
-
-    def covers(self, price: Budget) -> bool:
-        """Whether a price can be paid from it."""
-        return price.epsilon <= self.epsilon and price.delta <= self.delta
 
     def in_words(self) -> str:
         """Say it; a delta of nothing is left out."""

@@ -12,6 +12,7 @@ from typing import Any
 from confide.errors import ParameterError
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.seals import same_seal, seal
+from confide.releases.prepared import Part
 
 START = ""  # the hash before the first entry
 
@@ -29,8 +30,9 @@ class Kind(StrEnum):
 class Draft:
     """What an entry says, before it has its place in a chain.
 
-    `amount` is the caps of an account or the price of a charge. `request` is canonical JSON: the terms
-    of an account, or the public parameters of a release. `request_id` is a keyed hash of those
+    `amount` is the caps of an account or the price of a charge: that of its part alone, if it has one.
+    `request` is canonical JSON: the terms of an account, or the public parameters of a release, with the
+    part of the rows that it reads. `request_id` is a keyed hash of those
     parameters and of the data. `charge` is the sequence of the charge that an answer belongs to.
     """
 
@@ -104,8 +106,14 @@ class Entry:
         return plain
 
     @property
+    def part(self) -> Part | None:
+        """The part of the rows that a charge is for, if it is not for all of them."""
+        plain = self.asked.get("part")
+        return None if plain is None else Part(partition=plain["partition"], name=plain["name"])
+
+    @property
     def answered(self) -> list[dict[str, Any]]:
-        """The releases of an answer as plain data; none for other kinds."""
+        """The answers as plain data; none for other kinds."""
         plain: list[dict[str, Any]] = json.loads(self.answer) if self.answer is not None else []
         return plain
 

@@ -15,22 +15,23 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from confide.errors import BudgetError, ParameterError
+from confide.errors import ParameterError
 from confide.ledger.account import DEFAULT_DELTA_CAP, DEFAULT_EPSILON_CAP, Account, Caps, checked_name
-from confide.ledger.budget import NOTHING
 from confide.ledger.chain import Chain
-from confide.ledger.charging import answer, charge, opened, read_answer, state_of, unanswered
+from confide.ledger.charging import answer, charge, opened, quoted, read_answer
 from confide.ledger.entries import Draft, Entry, Kind
 from confide.ledger.key import KeyFile, fresh_key
 from confide.ledger.place import find_place
 from confide.ledger.receipts import AccountCheck, Quote, Receipt, Verification
 from confide.ledger.requests import Request, common_digest, content_digest, data_account
+from confide.ledger.spending import covering
 from confide.privacy.accounting import tight_epsilon
 from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon
 from confide.privacy.neighbours import Neighbours
-from confide.releases.release import PreparedRelease
+from confide.privacy.noise.integers import float_at_least
+from confide.releases.prepared import A, Prepared
 
 if TYPE_CHECKING:
     from confide.ledger.transaction import Transaction
@@ -138,7 +139,7 @@ class Ledger:
 
     def quote(
         self,
-        prepared: PreparedRelease | Sequence[PreparedRelease],
+        prepared: Prepared[A] | Sequence[Prepared[A]],
         *,
         account: str | None = None,
         analyst: str | None = None,
@@ -154,21 +155,22 @@ class Ledger:
         else:
             key = self._key_file.load() or self._pending_key
             chain = Chain(account=self._account_name(account, requests, key))
-        return _quoted(chain, _by_identity(requests, key), analyst, key)
+        return quoted(chain, _by_identity(requests, key), analyst=analyst, key=key, at=_now())
 
     def release(
         self,
-        prepared: PreparedRelease | Sequence[PreparedRelease],
+        prepared: Prepared[A] | Sequence[Prepared[A]],
         *,
         account: str | None = None,
         analyst: str | None = None,
-    ) -> Receipt:
+    ) -> Receipt[A]:
         """Charge a request, draw its noise, store and return the answer.
 
-        Several prepared releases are charged together: all or none. A request that was answered before
-        gets the stored answer, at no cost. Without an account's name it is the account of these counts:
+        Several prepared answers are charged together: all or none. A request that was answered before
+        gets the stored answer, at no cost. Without an account's name it is the account of these data:
         other scores of the same people are then another account, so name it. An account that is new is
-        opened with the default caps.
+        opened with the default caps. Answers that read one part of the rows alone are charged in full to that
+        part, and the account has spent what its dearest parts cost; see `ledger.spending`.
 
         Raises BudgetError if the request does not fit, before anything is written.
         """
@@ -196,6 +198,7 @@ class Ledger:
             account=name,
             answers=tuple(read_answer(after, request.identity(key), request) for request in requests),
             charged=charged.price,
+            full_price=charged.full_price,
             spent=state.spent,
             remaining=state.remaining(analyst),
             reused=not charged.charges,
@@ -238,21 +241,20 @@ class Ledger:
     def tight_epsilon(self, name: str, delta: Number) -> float:
         """What an account's charges add up to, at most, if a total delta is granted; see `accounting.tight_epsilon`.
 
-        It is for information: caps hold for the plain sum.
+        Where charges concern parts of the rows, what is composed is a list of prices that covers those of any one
+        row. It is for information: caps hold for what is spent.
         """
-        account = self.account(name)
-        charged = [
-            Guarantee(
-                epsilon=entry.amount.epsilon,
-                delta=entry.amount.delta,
-                neighbours=account.neighbours,
-                unit=account.unit,
-            )
-            for entry in self.history(name)
-            if entry.kind == Kind.CHARGE
-        ]
+        entries = self.history(name)
+        account = Account.fold(entries)
+        costs = [account.cost_of(entry) for entry in entries if entry.kind == Kind.CHARGE]
         checked_delta(delta)
-        return tight_epsilon(charged, delta) if charged else 0.0
+        if not costs:
+            return 0.0
+        prices = [
+            Guarantee(epsilon=price.epsilon, delta=price.delta, neighbours=account.neighbours, unit=account.unit)
+            for price in covering(costs)
+        ]
+        return min(tight_epsilon(prices, delta), float_at_least(account.spent.epsilon))
 
     def verify(self) -> Verification:
         """Check every entry of every account. A missing or wrong key raises LedgerError, as does an unreadable file."""
@@ -292,7 +294,7 @@ class Ledger:
         if not self._store.exists():
             raise _unknown(name)
 
-    def _account_name(self, account: str | None, requests: Sequence[Request], key: bytes) -> str:
+    def _account_name(self, account: str | None, requests: Sequence[Request[Any]], key: bytes) -> str:
         if account is None:
             return data_account(key, common_digest(requests))
         if account in self._pending_names:  # named before the ledger was made, perhaps by another process's key
@@ -300,39 +302,16 @@ class Ledger:
         return checked_name(account, "account")
 
 
-def _requests(prepared: PreparedRelease | Sequence[PreparedRelease]) -> tuple[Request, ...]:
-    several = (prepared,) if isinstance(prepared, PreparedRelease) else tuple(prepared)
+def _requests(prepared: Prepared[A] | Sequence[Prepared[A]]) -> tuple[Request[A], ...]:
+    several = (prepared,) if isinstance(prepared, Prepared) else tuple(prepared)
     if not several:
         raise ParameterError("a request needs at least one prepared release")
     return tuple(Request.of(one) for one in several)
 
 
-def _by_identity(requests: Sequence[Request], key: bytes) -> dict[str, Request]:
+def _by_identity(requests: Sequence[Request[A]], key: bytes) -> dict[str, Request[A]]:
     """The requests by their identity: two that are the same become one."""
     return {request.identity(key): request for request in requests}
-
-
-def _quoted(chain: Chain, asked: Mapping[str, Request], analyst: str | None, key: bytes) -> Quote:
-    account = state_of(chain, next(iter(asked.values())))
-    new = unanswered(chain, asked)
-    remaining = after = account.remaining(analyst)
-    refusal = None
-    try:
-        charged = charge(chain, asked, analyst=analyst, key=key, at=_now())
-    except BudgetError as error:
-        refusal = str(error)
-    else:
-        after = state_of(charged.chain, next(iter(asked.values()))).remaining(analyst)
-    return Quote(
-        account=chain.account,
-        price=sum((account.price(request.prepared.guarantee) for request in new.values()), NOTHING),
-        spent=account.spent,
-        remaining=remaining,
-        remaining_after=after,
-        answered=not new,
-        refusal=refusal,
-        opens=not chain.entries,
-    )
 
 
 def _existing(chain: Chain) -> Account:

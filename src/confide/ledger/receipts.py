@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from confide.ledger.budget import Budget
-from confide.releases.release import Release
+from confide.releases.prepared import A
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
     """What a request would cost now; nothing was charged or written.
 
-    An account without a name given gets its final name only when the ledger is made.
-    `remaining` is what is left to the one who asks, `remaining_after` what would be left. `refusal` says
-    why the request does not fit, if it does not. `answered` says that all answers are stored already,
-    `opens` that the account would be new.
+    An account without a name given gets its final name only when the ledger is made. `price` is what would
+    be added to what is spent; `full_price` is what the requests cost by themselves, which is more where one is
+    for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what is
+    left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not
+    fit, if it does not. `answered` says that all answers are stored already, `opens` that the account would
+    be new.
     """
 
     account: str
     price: Budget
+    full_price: Budget
     spent: Budget
     remaining: Budget
     remaining_after: Budget
@@ -33,11 +36,16 @@ class Quote:
         """Whether the request would be granted."""
         return self.refusal is None
 
+    def in_words(self) -> str:
+        """Say what it would cost."""
+        return "nothing: answered before" if self.answered else _price_in_words(self.price, self.full_price)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
             "account": self.account,
             "price": self.price.to_dict(),
+            "full_price": self.full_price.to_dict(),
             "spent": self.spent.to_dict(),
             "remaining": self.remaining.to_dict(),
             "remaining_after": self.remaining_after.to_dict(),
@@ -48,17 +56,20 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Generic[A]):
     """What was released, and what it cost.
 
-    `answers` holds the releases of each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged; `opened` that the account was new. `spent` is the
-    account's, `remaining` is what is left to the one who asked.
+    `answers` holds the answers to each request in the order asked. `reused` says that all of them had
+    been stored before, so that nothing was charged; `opened` that the account was new. `charged` is what
+    was added to what is spent, `full_price` what the requests that were charged cost by themselves: more where one is
+    for a part of the rows and other parts had cost as much. `spent` is the account's, `remaining` is what is
+    left to the one who asked.
     """
 
     account: str
-    answers: tuple[tuple[Release, ...], ...]
+    answers: tuple[tuple[A, ...], ...]
     charged: Budget
+    full_price: Budget
     spent: Budget
     remaining: Budget
     reused: bool
@@ -66,19 +77,30 @@ class Receipt:
     analyst: str | None = None
 
     @property
-    def releases(self) -> tuple[Release, ...]:
-        """All releases, one after another."""
+    def releases(self) -> tuple[A, ...]:
+        """All answers, one after another."""
         return tuple(release for answer in self.answers for release in answer)
+
+    def in_words(self) -> str:
+        """Say what it cost."""
+        return "nothing: answered before" if self.reused else _price_in_words(self.charged, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what was paid, without the releases."""
         return {
             "account": self.account,
             "charged": self.charged.to_dict(),
+            "full_price": self.full_price.to_dict(),
             "spent": self.spent.to_dict(),
             "remaining": self.remaining.to_dict(),
             "reused": self.reused,
         }
+
+
+def _price_in_words(added: Budget, full: Budget) -> str:
+    if added == full:
+        return added.in_words()
+    return f"{added.in_words()} more (by itself {full.in_words()}; parts of the rows count in parallel)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

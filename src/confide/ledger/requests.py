@@ -1,36 +1,37 @@
-"""When two requests are the same: same public parameters, same guarantee, same data."""
+"""When two requests are the same: same public parameters, same guarantee, same part, same data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Generic
 
-from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.ledger.entries import canonical_json
 from confide.ledger.seals import seal
 from confide.privacy.guarantee import Guarantee
-from confide.releases.release import PreparedRelease
+from confide.releases.prepared import A, Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A prepared release as the ledger sees it: `parameters` are public, the digest is not and is never stored."""
+class Request(Generic[A]):
+    """What is prepared as the ledger sees it: `parameters` are public, the digest is not and is never stored."""
 
-    prepared: PreparedRelease
+    prepared: Prepared[A]
     parameters: str
     digest: bytes
 
     @classmethod
-    def of(cls, prepared: PreparedRelease) -> Request:
+    def of(cls, prepared: Prepared[A]) -> Request[A]:
         """Write down what is asked."""
         plain = {"request": dict(prepared.request), "guarantee": _exact(prepared.guarantee)}
+        if prepared.part is not None:
+            plain["part"] = prepared.part.to_dict()
         return cls(
             prepared=prepared,
             parameters=canonical_json(plain, "request"),
-            digest=content_digest(_content(prepared.counts)),
+            digest=content_digest(prepared.content()),
         )
 
     def identity(self, key: bytes) -> str:
@@ -51,20 +52,12 @@ def data_account(key: bytes, digest: bytes) -> str:
     return "data-" + seal(key, "data", digest)[:16]
 
 
-def common_digest(requests: Iterable[Request]) -> bytes:
+def common_digest(requests: Iterable[Request[Any]]) -> bytes:
     """The digest of the data that all requests are about."""
     digests = {request.digest for request in requests}
     if len(digests) != 1:
         raise ParameterError("releases of different data in one request need the name of their account")
     return digests.pop()
-
-
-def _content(counts: ScoreCounts) -> Iterator[bytes]:
-    for array in (counts.scores, counts.positives, counts.negatives):
-        kind = array.dtype.kind
-        yield f"{kind}{array.size}:".encode()
-        # Adding nothing makes minus zero zero, which it equals.
-        yield (array + 0).astype(f"<{kind}8").tobytes()
 
 
 def _exact(guarantee: Guarantee) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Neighbours(StrEnum):
 
 _MEANING = MappingProxyType(
     {
-        Neighbours.REPLACE_ONE: "if one {unit}'s score and label are replaced by any other",
+        Neighbours.REPLACE_ONE: "if one {unit} is replaced by any other",
         Neighbours.ADD_REMOVE_ONE: "if one {unit} is added or left out",
         Neighbours.LABEL_ONLY: "if one {unit}'s label is the other one",
     }

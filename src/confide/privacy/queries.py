@@ -6,12 +6,14 @@ holds exact private numbers: it has no text form and must not leave the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from confide.privacy.noise import choice, heavy_tailed, integers
+from confide.errors import ParameterError
+from confide.privacy.noise import choice, heavy_tailed, integers, spherical
 
 if TYPE_CHECKING:
     from confide.privacy.noise.reals import ExactReal
@@ -20,6 +22,12 @@ Family = Literal["laplace", "cauchy", "student-t"]
 
 GRID = Fraction(1, 2**40)
 """Released real numbers are multiples of this, whatever the data."""
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+"""Where integer noise is cut off."""
+
+BLOCK = 4096
+"""Noise for so many integers is drawn at once while they are compared with a threshold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +40,9 @@ class Noise:
     cauchy: Callable[..., int] = heavy_tailed.cauchy_on_grid
     student_t: Callable[..., int] = heavy_tailed.student_t_on_grid
     exponential_choice: Callable[..., int] = choice.exponential_choice
+    exponential_top: Callable[..., list[int]] = choice.exponential_top
+    permute_and_flip_top: Callable[..., list[int]] = choice.permute_and_flip_top
+    spherical_laplace: Callable[..., list[int]] = spherical.spherical_laplace_on_grid
 
 
 SYSTEM_NOISE = Noise()
@@ -42,22 +53,32 @@ class IntegerQuery:
     """Integers, each to be released with independent discrete noise of its own scale.
 
     For "laplace" the loss between neighbours is `sum |difference_k| / scale_k`; for "gaussian" it is
-    `rho = sum difference_k^2 / (2 scale_k^2)`.
+    `rho = sum difference_k^2 / (2 scale_k^2)`. Not `noisy` are integers that are public anyway.
     """
 
     values: tuple[int, ...] = field(repr=False)
     scales: tuple[Fraction, ...]
     family: Literal["laplace", "gaussian"] = "laplace"
+    noisy: bool = True
 
     def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[int, ...]:
         """Release every integer once."""
+        if not self.noisy:
+            return self.values
         add = noise.discrete_laplace if self.family == "laplace" else noise.discrete_gaussian
-        if len(set(self.scales)) == 1:
-            return tuple(add(self.values, self.scales[0]))
-        return tuple(add((value,), scale)[0] for value, scale in zip(self.values, self.scales, strict=True))
+        alike: dict[Fraction, list[int]] = {}
+        for place, scale in enumerate(self.scales):
+            alike.setdefault(scale, []).append(place)
+        drawn = [0] * len(self.values)
+        for scale, places in alike.items():
+            for place, value in zip(places, add([self.values[place] for place in places], scale), strict=True):
+                drawn[place] = value
+        return tuple(drawn)
 
     def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
         """Release independently many times, as an audit does."""
+        if not self.noisy:
+            return [self.values] * times
         add = noise.discrete_laplace if self.family == "laplace" else noise.discrete_gaussian
         columns = (add((value,) * times, scale) for value, scale in zip(self.values, self.scales, strict=True))
         return list(zip(*columns, strict=True))
@@ -87,3 +108,138 @@ class RealQuery:
     def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[Fraction]:
         """Release independently many times, as an audit does."""
         return [self.draw(noise) for _ in range(times)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdQuery:
+    """Which integers reach a threshold, asked one after another until `cutoff` of them do.
+
+    All are compared with one noisy threshold, each with fresh noise of its own; both noises are discrete Laplace. Which
+    is asked first says the public `order`. Not `noisy` is a question about integers that are public anyway.
+    """
+
+    values: tuple[int, ...] = field(repr=False)
+    order: tuple[int, ...] = field(repr=False)
+    threshold: int
+    cutoff: int
+    threshold_scale: Fraction
+    value_scale: Fraction
+    noisy: bool = True
+
+    def __post_init__(self) -> None:
+        if self.noisy:
+            checked_scale(self.threshold_scale)
+            checked_scale(self.value_scale)
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[int, ...]:
+        """Ask once: the numbers of those that reached the threshold, in the order asked."""
+        (shift,) = self._noises(1, self.threshold_scale, noise)
+        return self._reaching(shift, self._in_blocks(noise))
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
+        """Ask independently many times, as an audit does."""
+        shifts = self._noises(times, self.threshold_scale, noise)
+        width = len(self.order)
+        extra = self._noises(times * width, self.value_scale, noise)
+        return [self._reaching(shift, extra[k * width : (k + 1) * width]) for k, shift in enumerate(shifts)]
+
+    def _reaching(self, shift: int, noises: Iterable[int]) -> tuple[int, ...]:
+        asked = zip(self.order, noises, strict=False)  # noise is drawn until the cut-off only
+        reached = (number for number, extra in asked if self.values[number] + extra >= self.threshold + shift)
+        return tuple(islice(reached, self.cutoff))
+
+    def _in_blocks(self, noise: Noise) -> Iterator[int]:
+        for start in range(0, len(self.order), BLOCK):
+            yield from self._noises(min(BLOCK, len(self.order) - start), self.value_scale, noise)
+
+    def _noises(self, count: int, scale: Fraction, noise: Noise) -> list[int]:
+        return unbounded_laplace(count, scale, noise) if self.noisy else [0] * count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopQuery:
+    """Which k integers are among the greatest: chosen in turn, each among those left, the greater the likelier.
+
+    "peeling" chooses by the exponential mechanism, with a probability proportional to `exp(rate * value)`;
+    "permute-and-flip" as its name says, with the same rate. Not `noisy` is a question about integers that are public
+    anyway, of which equal ones are taken in the public `order`.
+    """
+
+    values: tuple[int, ...] = field(repr=False)
+    order: tuple[int, ...] = field(repr=False)
+    k: int
+    rate: Fraction
+    how: Literal["peeling", "permute-and-flip"]
+    noisy: bool = True
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[int, ...]:
+        """Choose once: the numbers of the k chosen, in the order chosen."""
+        if not self.noisy:
+            return tuple(sorted(self.order, key=lambda number: -self.values[number])[: self.k])
+        choose = noise.exponential_top if self.how == "peeling" else noise.permute_and_flip_top
+        return tuple(choose([-value for value in self.values], self.rate, self.k))
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
+        """Choose independently many times, as an audit does."""
+        return [self.draw(noise) for _ in range(times)]
+
+
+def checked_scale(scale: Fraction) -> Fraction:
+    """Return a scale of integer noise, refusing one that 64 bits have no room for before anything is drawn."""
+    if scale > integers.LARGEST_SCALE:
+        raise ParameterError(
+            "the noise would be too large for whole numbers of 64 bits: take a larger epsilon, fewer features or "
+            "another score"
+        )
+    return scale
+
+
+def unbounded_laplace(count: int, scale: Fraction, noise: Noise) -> list[int]:
+    """Draw discrete Laplace noise that is not held within 64 bits, for where it is compared and not shown."""
+    return [_beyond(drawn, scale, noise) for drawn in noise.discrete_laplace((0,) * count, scale)]
+
+
+def _beyond(drawn: int, scale: Fraction, noise: Noise) -> int:
+    """What lies behind an end of 64 bits: there the distribution begins anew, as it has no memory."""
+    if LOWEST < drawn < HIGHEST:
+        return drawn
+    further = -1
+    while further < 0:
+        (further,) = unbounded_laplace(1, scale, noise)
+    return drawn + further if drawn > 0 else drawn - further
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SphericalQuery:
+    """Real numbers to be released together as `values + scale * X`, each rounded to a public grid.
+
+    X has a density proportional to `exp(-|x|)`, so the loss between neighbours is the Euclidean distance of their
+    values divided by `scale`. The grid is a power of two far below the scale, and as public.
+    """
+
+    values: tuple[Fraction, ...] = field(repr=False)
+    scale: Fraction
+
+    @property
+    def grid(self) -> Fraction:
+        """Released numbers are multiples of this."""
+        return power_of_two_below(self.scale) / 2**16
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[Fraction, ...]:
+        """Release all numbers once."""
+        grid = self.grid
+        return tuple(step * grid for step in noise.spherical_laplace(self.values, self.scale, grid))
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[Fraction, ...]]:
+        """Release independently many times, as an audit does."""
+        return [self.draw(noise) for _ in range(times)]
+
+
+def power_of_two_below(value: Fraction) -> Fraction:
+    """The largest power of two that is not above a positive fraction.
+
+    >>> power_of_two_below(Fraction(3, 10))
+    Fraction(1, 4)
+    """
+    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
+    return power if power <= value else power / 2

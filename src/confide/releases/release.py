@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee
+from confide.releases.prepared import Prepared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -181,29 +183,39 @@ def _interval(plain: Mapping[str, Any]) -> Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedRelease:
-    """A request whose parameters and data were checked, with its price; no noise has been drawn.
+class PreparedRelease(Prepared[Release]):
+    """A request for metrics: see `Prepared`.
 
-    `request` holds every public parameter that the answer depends on, as plain data; together with
-    the counts it says whether two requests are the same. `draw` draws the noise: call it once, after
-    the price was paid. It may return several releases that follow from the same noise; those named in
-    `asked` are wanted, and come first. With `derive`, what is drawn is noisy counts, and whatever is
-    wanted follows from them: other wishes are then the same request.
+    Whether two requests are the same is told by the counts. Of the releases that follow from the noise those named in
+    `asked` are wanted, and come first. With `derive`, what is drawn is noisy counts, and whatever is wanted follows
+    from them: other wishes are then the same request.
     """
 
-    guarantee: Guarantee
-    request: Mapping[str, Any]
     counts: ScoreCounts = field(repr=False)
-    draw: Callable[[], tuple[Release, ...]] = field(repr=False)
+    content: Callable[[], Iterator[bytes]] = field(init=False, repr=False, compare=False)
+    read: Callable[[Mapping[str, Any], Guarantee], Release] = field(init=False, repr=False, compare=False)
     asked: tuple[str, ...] = ()
     derive: Callable[[Release], tuple[Release, ...]] | None = field(default=None, repr=False)
 
-    def chosen(self, releases: Iterable[Release]) -> tuple[Release, ...]:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", partial(_content, self.counts))
+        object.__setattr__(self, "read", Release.from_dict)
+
+    def chosen(self, answers: Iterable[Release]) -> tuple[Release, ...]:
         """Those that were asked for, in that order; all, if nothing was said."""
-        every = tuple(releases)
+        every = tuple(answers)
         if self.derive is not None:
             every = self.derive(every[0])
         if not self.asked:
             return every
         found = {release.metric: release for release in every}
         return tuple(found[metric] for metric in self.asked)
+
+
+def _content(counts: ScoreCounts) -> Iterator[bytes]:
+    """The bytes that tell one dataset from another."""
+    for array in (counts.scores, counts.positives, counts.negatives):
+        kind = array.dtype.kind
+        yield f"{kind}{array.size}:".encode()
+        # Adding nothing makes minus zero zero, which it equals.
+        yield (array + 0).astype(f"<{kind}8").tobytes()

@@ -76,17 +76,17 @@ _READING_CURVES = (
 )
 
 
-def split_of(receipt: Receipt) -> list[tuple[list[str], Guarantee]]:
+def split_of(receipt: Receipt[Release]) -> list[tuple[list[str], Guarantee]]:
     """The metrics of each answer, which share one noise, and what that noise cost."""
     return [([release.metric for release in answer], answer[0].guarantee) for answer in receipt.answers]
 
 
-def whole_guarantee(receipt: Receipt) -> Guarantee:
+def whole_guarantee(receipt: Receipt[Release]) -> Guarantee:
     """The guarantee of all answers together."""
     return total(guarantee for _, guarantee in split_of(receipt))
 
 
-def print_release(receipt: Receipt, console: Console) -> None:
+def print_release(receipt: Receipt[Release], console: Console) -> None:
     """Print a release: the numbers, the guarantee in words, the ledger."""
     from confide.report.text import print_table
 
@@ -109,12 +109,11 @@ def print_quote(quote: Quote, prepared: Sequence[PreparedRelease], console: Cons
 
     asked = [(_names(part), part.guarantee) for part in prepared]
     print_table(split_table(asked), console)
-    price = "nothing: answered before" if quote.answered else quote.price.in_words()
     print_table(
         Table(
             title="Price",
             head=("account", "price", "left now", "left after"),
-            body=((quote.account, price, quote.remaining.in_words(), quote.remaining_after.in_words()),),
+            body=((quote.account, quote.in_words(), quote.remaining.in_words(), quote.remaining_after.in_words()),),
         ),
         console,
     )
@@ -137,7 +136,7 @@ def fragment(releases: Sequence[Release]) -> str:
 
 
 def release_page(
-    receipt: Receipt,
+    receipt: Receipt[Release],
     *,
     title: str,
     about: Mapping[str, str] = MappingProxyType({}),
@@ -155,7 +154,7 @@ def release_page(
 
 
 def release_parts(
-    receipt: Receipt, about: Mapping[str, str] = MappingProxyType({}), *, revealed: ScoreCounts | None = None
+    receipt: Receipt[Release], about: Mapping[str, str] = MappingProxyType({}), *, revealed: ScoreCounts | None = None
 ) -> list[str]:
     """Return what stands on the page: nothing of the ledger, which is for the data holder."""
     releases = receipt.releases

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from confide.intervals.interval import Interval
 from confide.ledger.receipts import Receipt
@@ -107,9 +108,8 @@ def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
     )
 
 
-def ledger_table(receipt: Receipt) -> Table:
+def ledger_table(receipt: Receipt[Any]) -> Table:
     """What was paid and what is left."""
-    paid = "nothing: answered before" if receipt.reused else receipt.charged.in_words()
     return Table(
         title="Ledger",
         head=(
@@ -118,7 +118,7 @@ def ledger_table(receipt: Receipt) -> Table:
             "spent in all",
             "left" if receipt.analyst is None else f"left to {receipt.analyst}",
         ),
-        body=((receipt.account, paid, receipt.spent.in_words(), receipt.remaining.in_words()),),
+        body=((receipt.account, receipt.in_words(), receipt.spent.in_words(), receipt.remaining.in_words()),),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from confide.ledger.receipts import Receipt
+from confide.releases.release import Release
 from confide.report import html, release
 from confide.report.model import Evaluation
 from confide.report.page import html_table, lead, warning, whole_page
@@ -12,7 +13,7 @@ from confide.report.page import html_table, lead, warning, whole_page
 _FOOTER = "The first part may be published; the second is for those who may see the data. Made with confide."
 
 
-def story_page(evaluation: Evaluation, receipt: Receipt, refusal: str, *, title: str) -> str:
+def story_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, *, title: str) -> str:
     """Return one page: the private release and a refusal, then the exact evaluation."""
     return whole_page(
         title,

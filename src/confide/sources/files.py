@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import UnreadableError, UsageError
+from confide.sources.written_csv import read_written
 
 _READERS = {
     ".csv": "read_csv",
@@ -32,8 +33,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def open_file(path: str | Path) -> Any:
-    """Open a file as an Ibis table; `-` reads CSV, JSON lines or Parquet from standard input."""
+def open_file(path: str | Path, *, as_written: bool = False) -> Any:
+    """Open a file as an Ibis table; `-` reads CSV, JSON lines or Parquet from standard input.
+
+    Types are those of the values in a column together; with `as_written` all columns of CSV and JSON are text, so
+    that no row changes how another is read. Parquet has its own types.
+    """
     import duckdb
 
     file = spooled_input() if str(path) == "-" else Path(path)
@@ -41,8 +46,15 @@ def open_file(path: str | Path) -> Any:
     if reader != "read_parquet":
         _check_text(file, path, packed)
     connection = _connection()
+    if as_written and reader == "read_csv":
+        tabs = file.name.lower().removesuffix(".gz").endswith(".tsv")
+        connection.con.register("written", read_written(file, path, tabs=tabs, packed=packed))
+        return connection.table("written")
     try:
         table = getattr(connection, reader)(_literally(file), **_OPTIONS[reader])
+        if as_written and reader == "read_json" and list(table.columns) != ["json"]:
+            texts = dict.fromkeys(table.columns, "VARCHAR")
+            table = connection.read_json(_literally(file), columns=texts, **_OPTIONS[reader])
         # Text is parsed once and kept in columns; Parquet is read again as needed.
         table = table if reader == "read_parquet" else table.cache()
     except duckdb.Error as error:

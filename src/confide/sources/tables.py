@@ -63,7 +63,7 @@ def count_table(
     one_class: bool = False,
 ) -> CountedTable:
     """Count an Ibis table, or the file at a path, by score; `one_class` allows a single label."""
-    with _discreet(table):
+    with discreet(table):
         checked = _look(
             as_table(table), label=label, scores=[score], weight=weight, positive=positive, one_class=one_class
         )
@@ -83,14 +83,14 @@ def table_rows(
     positive: object = None,
 ) -> Rows:
     """Bring the needed columns of a table into memory, row by row."""
-    with _discreet(table):
+    with discreet(table):
         checked = _look(as_table(table), label=label, scores=scores, weight=weight, positive=positive, group=group)
         return _stream(checked, scores, weight is not None, group)
 
 
 def table_column(table: Any, column: str) -> FloatArray:
     """Bring one column of numbers into memory; rows without a value are left out."""
-    with _discreet(table):
+    with discreet(table):
         held = as_table(table)
         ColumnError.require([column], list(held.columns))
         if not held[column].type().is_numeric():
@@ -100,7 +100,7 @@ def table_column(table: Any, column: str) -> FloatArray:
 
 
 @contextmanager
-def _discreet(source: Any) -> Iterator[None]:
+def discreet(source: Any) -> Iterator[None]:
     """Turn an engine's error into ours: engines quote the values that they stumble over."""
     try:
         yield
@@ -113,12 +113,12 @@ def _discreet(source: Any) -> Iterator[None]:
         raise DataError(f"the engine could not count the table ({kind}); check the query that makes it") from None
 
 
-def as_table(source: Any) -> Any:
-    """Return an Ibis table: the one given, or one that reads the file at a path."""
+def as_table(source: Any, *, as_written: bool = False) -> Any:
+    """Return an Ibis table: the one given, or one that reads the file at a path (see `open_file`)."""
     if isinstance(source, str | Path):
         from confide.sources.files import open_file
 
-        return open_file(source)
+        return open_file(source, as_written=as_written)
     if not hasattr(source, "to_pyarrow_batches"):
         raise ParameterError(
             f"a {type(source).__name__} is not an Ibis table or a path; "

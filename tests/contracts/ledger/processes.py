@@ -25,8 +25,9 @@ from sqlalchemy import NullPool, create_engine, text
 from confide.errors import BudgetError, LedgerError
 from confide.ledger import postgresql, sqlite
 from confide.ledger.ledger import Ledger
+from confide.releases.prepared import Part
 from confide.releases.release import Release
-from tests.contracts.ledger.asking import ask, noise
+from tests.contracts.ledger.asking import ask, choose, noise
 
 WARM = (postgresql, sqlite, psycopg)  # imported here, so that no child has to
 REPOSITORY = Path(__file__).parents[3]
@@ -93,6 +94,27 @@ def race(url: str, account: str) -> list[int]:
         return granted
 
     return together(8, work)
+
+
+def parts_race(url: str, account: str) -> list[list[int]]:
+    """The same where each request reads one of two parts; returns what was granted for either by each process."""
+    with Ledger(url) as ledger:
+        ledger.open_account(account, epsilon=1, neighbours="add-remove-one")
+
+    def work(number: int) -> int:
+        granted = 0
+        part = Part("two halves", str(number % 2))
+        with Ledger(url) as ledger:
+            for attempt in range(4):
+                try:
+                    ledger.release(choose("1/10", part=part, number=number, attempt=attempt), account=account)
+                    granted += 1
+                except BudgetError:
+                    pass
+        return granted
+
+    found = together(8, work)
+    return [found[0::2], found[1::2]]
 
 
 def naive_race(url: str, table: str) -> list[int]:
@@ -307,6 +329,7 @@ def read_only(url: str) -> str:
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "race": lambda url, *accounts: [race(url, account) for account in accounts],
+    "parts_race": parts_race,
     "naive_race": lambda url, *tables: [naive_race(url, table) for table in tables],
     "first_use": first_use,
     "same_request": same_request,

@@ -9,7 +9,7 @@ import pytest
 from confide.errors import BudgetError, ParameterError
 from confide.ledger.account import DEFAULT_CAP
 from confide.ledger.ledger import Ledger
-from confide.releases.release import Release
+from confide.releases.release import PreparedRelease, Release
 from tests.contracts.ledger.asking import COUNTS, OTHER_COUNTS, ask, noise
 from tests.contracts.ledger.places import Place
 
@@ -62,9 +62,9 @@ def test_an_answer_comes_back_as_it_was_drawn(ledger: Ledger) -> None:
         ask(counts=OTHER_COUNTS),
     ],
 )
-def test_other_parameters_and_other_data_are_other_requests(ledger: Ledger, other: object) -> None:
+def test_other_parameters_and_other_data_are_other_requests(ledger: Ledger, other: PreparedRelease) -> None:
     ledger.release(ask(), account="a")
-    receipt = ledger.release(other, account="a")  # type: ignore[arg-type]
+    receipt = ledger.release(other, account="a")
     assert not receipt.reused
     assert receipt.charged.epsilon > 0
 
@@ -123,6 +123,15 @@ def test_delta_has_a_cap_too(ledger: Ledger) -> None:
         ledger.release(ask(delta="1/1000000", bins=2), account="a")
     assert caught.value.parameter == "delta"
     assert not ledger.release(ask(bins=2), account="a").reused
+
+
+def test_a_cap_on_delta_does_not_hold_back_who_asks_for_none(ledger: Ledger) -> None:
+    ledger.open_account("a", delta="1/1000000")
+    ledger.release(ask(delta="1/1000000"), account="a")
+    ledger.change_caps("a", delta=0)
+    assert ledger.release(ask(bins=2), account="a").charged.epsilon == Fraction(1, 10)
+    with pytest.raises(BudgetError, match=r"delta 0 left"):
+        ledger.release(ask(delta="1/1000000", bins=2), account="a")
 
 
 def test_analysts_have_caps(ledger: Ledger) -> None:

@@ -22,6 +22,16 @@ def test_processes_cannot_overspend(place: Place, ledger: Ledger) -> None:
     assert ledger.verify().whole
 
 
+def test_processes_cannot_overspend_a_part(place: Place, ledger: Ledger) -> None:
+    """Of a budget of 1 either of two parts may cost all of it: ten tenths for each are granted, and no eleventh."""
+    either = processes.run("parts_race", place.url, "a")
+    assert [sum(granted) for granted in either] == [10, 10]
+    account = ledger.account("a")
+    assert account.remaining().epsilon == 0
+    assert [spent.epsilon for spent in account.spending.parts.values()] == [1, 1]
+    assert ledger.verify().whole
+
+
 def test_the_race_does_show_overspending(place: Place) -> None:
     """The same race against a ledger that looks in one transaction and charges in the next."""
     granted = processes.run("naive_race", place.url, *(f"naive{number}" for number in range(ROUNDS)))

@@ -1,0 +1,101 @@
+"""A trained linear model: weights of features and an intercept, all of which may be published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from confide.counts import FloatArray
+from confide.errors import ParameterError
+from confide.privacy.guarantee import Guarantee
+
+SCHEMA = "confide.model/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearModel:
+    """`log-odds = intercept + sum of weights * features`, for some of the `width` features that rows have.
+
+    `options` holds the public parameters of the training. `frequencies`, where the training released them, are the
+    shares of rows that have each feature, noise included.
+    """
+
+    kind: str
+    features: tuple[int, ...]
+    weights: tuple[float, ...]
+    intercept: float
+    width: int
+    guarantee: Guarantee
+    options: Mapping[str, Any] = field(default_factory=dict)
+    frequencies: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.features, self.weights, self.intercept))
+
+    def __reduce__(self) -> tuple[Callable[..., LinearModel], tuple[Any, ...]]:
+        return _rebuilt, (self.to_dict(), self.guarantee)
+
+    def decision(self, matrix: Any) -> FloatArray:
+        """The log-odds of each row of a matrix, sparse or dense, with all features as columns."""
+        if matrix.shape[1] != self.width:
+            raise ParameterError(f"the model was trained on {self.width} features; give rows with as many")
+        found: FloatArray = np.asarray(matrix @ self.all_weights, dtype=np.float64) + self.intercept
+        return found
+
+    def probabilities(self, matrix: Any) -> FloatArray:
+        """The probability of the positive class for each row."""
+        found: FloatArray = expit(self.decision(matrix))
+        return found
+
+    @property
+    def all_weights(self) -> FloatArray:
+        """A weight for every feature: 0 for those that the model leaves out."""
+        weights = np.zeros(self.width)
+        weights[list(self.features)] = self.weights
+        return weights
+
+    @property
+    def importances(self) -> tuple[float, ...]:
+        """How much each feature matters: its weight's size, times how often rows have it where that is known."""
+        often = (1.0,) * len(self.weights) if self.frequencies is None else self.frequencies
+        return tuple(abs(weight) * share for weight, share in zip(self.weights, often, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        return {
+            "schema": SCHEMA,
+            "kind": self.kind,
+            "width": self.width,
+            "features": list(self.features),
+            "weights": list(self.weights),
+            "intercept": self.intercept,
+            "frequencies": None if self.frequencies is None else list(self.frequencies),
+            "guarantee": self.guarantee.to_dict(),
+            "options": dict(self.options),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> LinearModel:
+        """Rebuild a model; its guarantee is given, as plain data does not hold exact fractions."""
+        return cls(
+            kind=plain["kind"],
+            features=tuple(plain["features"]),
+            weights=tuple(plain["weights"]),
+            intercept=plain["intercept"],
+            width=plain["width"],
+            guarantee=guarantee,
+            options=plain["options"],
+            frequencies=None if plain["frequencies"] is None else tuple(plain["frequencies"]),
+        )
+
+
+def _rebuilt(plain: Mapping[str, Any], guarantee: Guarantee) -> LinearModel:
+    return LinearModel.from_dict(plain, guarantee)

@@ -1,0 +1,227 @@
+"""The file that carries a private workflow from one step to the next: how rows are read, what was chosen and trained.
+
+Everything in it was released under a guarantee or was public before: it may be published.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.errors import DataError, ParameterError, UnreadableError
+from confide.features import FeatureRows
+from confide.learning.budget import Plan
+from confide.learning.linear_model import LinearModel
+from confide.privacy.guarantee import Guarantee
+from confide.releases.holdout import HELD_OUT, HoldOut
+from confide.releases.prepared import Part
+from confide.releases.terms import Terms
+from confide.selection.selection import Selection
+from confide.sources.encoded_rows import read_rows, row_keys
+from confide.sources.encoding import Encoding
+
+SCHEMA = "confide.workflow/1"
+
+_LONGEST_BY = 300  # characters of column names that a part of the ledger spells out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """How rows become features, which rows are for training, and what was released so far.
+
+    `label` and `positive` name the column of labels and the positive one. `held_out` is the share of rows that are
+    kept for evaluation, told by the values in the columns `held_out_by` or, without these, in those of the features;
+    `budget` is the epsilon of the whole workflow. All steps protect the same: each row, or each person, who has at most
+    `rows_per_person` rows. Without `selection` all features are used; without `model` nothing was trained yet.
+    """
+
+    encoding: Encoding
+    label: str
+    positive: str | None = None
+    held_out: Fraction | None = None
+    held_out_by: tuple[str, ...] = ()
+    budget: Fraction = Fraction(1)
+    unit: str = "row"
+    rows_per_person: int = 1
+    selection: Selection | None = None
+    model: LinearModel | None = None
+
+    def __post_init__(self) -> None:
+        if self.label in self.held_out_by:
+            raise ParameterError("rows cannot be held out by their label; name a column that tells persons apart")
+        if self.held_out_by and self.held_out is None:
+            raise ParameterError("columns to hold out by need a share of rows to hold out (--hold-out 0.3)")
+        _ = self.hold_out  # refuses a wrong share
+        self._check_answers()
+
+    def _check_answers(self) -> None:
+        """Refuse a selection or a model of other features than these, as in a file that was changed."""
+        width = self.encoding.width
+        if self.selection is not None:
+            if self.selection.width != width:
+                raise ParameterError("the selection is not one of the features that the file describes; select anew")
+            width = len(self.selection.features)
+        if self.model is not None and (self.model.width != width or not np.isfinite(self.model.all_weights).all()):
+            raise ParameterError("the model is not one of the features that the file describes; train anew")
+
+    @property
+    def hold_out(self) -> HoldOut | None:
+        """The rule that holds rows out, if any are."""
+        if self.held_out is None:
+            return None
+        by = ", ".join(map(json.dumps, self.held_out_columns))  # quoted, so that no two lists read alike
+        if len(by) > _LONGEST_BY:
+            by = f"with sha256 {sha256(by.encode()).hexdigest()}"
+        return HoldOut(share=self.held_out, by=f"a hash of columns {by}", persons=bool(self.held_out_by))
+
+    @property
+    def held_out_columns(self) -> tuple[str, ...]:
+        """The columns by whose values rows are held out: those named, or all that features are made of."""
+        return self.held_out_by or self.encoding.columns
+
+    @property
+    def parallel(self) -> bool:
+        """Whether what the two sides cost does not add up: a row, or all of a person's, lies on one of them."""
+        return self.held_out is not None and (self.rows_per_person == 1 or bool(self.held_out_by))
+
+    def plan(self, *, selects: bool) -> Plan:
+        """What each step may cost of the budget."""
+        return Plan(budget=self.budget, selects=selects, parallel=self.parallel)
+
+    def part(self, terms: Terms, side: str) -> Part | None:
+        """The side of the rows that a request is about, as the ledger knows it."""
+        return None if self.hold_out is None else self.hold_out.part_for(terms, side)
+
+    def rows(self, file: Path, side: str) -> FeatureRows:
+        """The rows of a file on one side, or all where none are held out, with the selected features."""
+        every = read_rows(file, self.encoding, label=self.label, positive=self.positive)
+        if self.hold_out is not None:
+            held = self.hold_out.held_out(row_keys(file, self.held_out_columns))
+            if held.size != len(every):
+                raise DataError("the file changed while it was read; try again when nobody writes to it")
+            every = every.rows(held if side == HELD_OUT else ~held)
+        return self.selected(every)
+
+    def no_rows(self) -> FeatureRows:
+        """No row at all, with the selected features: what is asked of it is asked of nobody."""
+        return self.selected(self.encoding.encoded({name: [] for name in self.encoding.columns}))
+
+    def selected(self, rows: FeatureRows) -> FeatureRows:
+        """The rows with the selected features alone."""
+        if self.selection is None:
+            return rows
+        return rows.only(np.array(self.selection.features, dtype=np.int64))
+
+    def scores(self, rows: FeatureRows) -> FloatArray:
+        """The model's probabilities for rows with the selected features."""
+        return self.trained().probabilities(rows.matrix())
+
+    def counts(self, rows: FeatureRows) -> ScoreCounts:
+        """The model's probabilities for such rows, counted by class; one class, or no row at all, is no error."""
+        if len(rows) == 0:
+            return ScoreCounts(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        return ScoreCounts.from_arrays(rows.labels, self.scores(rows), one_class=True)
+
+    def trained(self) -> LinearModel:
+        """The model; refuses a workflow without one."""
+        if self.model is None:
+            raise ParameterError("the file holds selected features but no model; run `confide train` with it first")
+        return self.model
+
+    def weights(self) -> dict[str, float]:
+        """The model's weights by the names of the features, those that matter most first."""
+        model, names = self.trained(), self.names()
+        importances = model.importances
+        order = sorted(range(len(model.features)), key=importances.__getitem__, reverse=True)
+        return {names[model.features[place]]: model.weights[place] for place in order}
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the features that are used, in their order."""
+        return self.encoding.names(range(self.encoding.width) if self.selection is None else self.selection.features)
+
+    @property
+    def steps(self) -> dict[str, Guarantee]:
+        """What each step so far promised, by its name."""
+        found = {"select": self.selection, "train": self.model}
+        return {name: answer.guarantee for name, answer in found.items() if answer is not None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        return {
+            "schema": SCHEMA,
+            "label": self.label,
+            "positive": self.positive,
+            "encoding": self.encoding.to_dict(),
+            "held_out": None if self.held_out is None else str(self.held_out),
+            "held_out_by": list(self.held_out_by),
+            "budget": str(self.budget),
+            "unit": self.unit,
+            "rows_per_person": self.rows_per_person,
+            "selection": _stored(self.selection),
+            "model": _stored(self.model),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Workflow:
+        """Rebuild a workflow from `to_dict`."""
+        if plain.get("schema") != SCHEMA:
+            raise ParameterError(f"this is no file of `confide select` or `confide train`: its schema is not {SCHEMA}")
+        selection, model = plain["selection"], plain["model"]
+        return cls(
+            encoding=Encoding.from_dict(plain["encoding"]),
+            label=plain["label"],
+            positive=plain["positive"],
+            held_out=None if plain["held_out"] is None else Fraction(plain["held_out"]),
+            held_out_by=tuple(plain["held_out_by"]),
+            budget=Fraction(plain["budget"]),
+            unit=plain["unit"],
+            rows_per_person=plain["rows_per_person"],
+            selection=None if selection is None else Selection.from_dict(selection, _guarantee(selection)),
+            model=None if model is None else LinearModel.from_dict(model, _guarantee(model)),
+        )
+
+    def written(self) -> str:
+        """The file's text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def read(cls, file: Path) -> Workflow:
+        """Read a file that `confide select` or `confide train` wrote."""
+        try:
+            plain = json.loads(file.read_text(encoding="utf-8"))
+            if isinstance(plain, dict):
+                return cls.from_dict(plain)
+        except ParameterError:
+            raise
+        except FileNotFoundError:
+            raise UnreadableError(f"there is no file {file}; give one that `confide select` or `train` wrote") from None
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError):
+            pass  # whatever is wrong, the file is not ours
+        raise UnreadableError(f"{file} is not a file of `confide select` or `confide train`; check its name")
+
+
+def _stored(answer: Selection | LinearModel | None) -> dict[str, Any] | None:
+    """An answer with its guarantee's exact fractions."""
+    if answer is None:
+        return None
+    exact = {"epsilon": str(answer.guarantee.epsilon), "delta": str(answer.guarantee.delta)}
+    return {**answer.to_dict(), "exact": exact}
+
+
+def _guarantee(plain: Mapping[str, Any]) -> Guarantee:
+    said, exact = plain["guarantee"], plain["exact"]
+    return Guarantee(
+        epsilon=Fraction(exact["epsilon"]),
+        delta=Fraction(exact["delta"]),
+        neighbours=said["neighbours"],
+        unit=said["unit"],
+        public=tuple(said["public"]),
+    )

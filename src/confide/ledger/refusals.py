@@ -1,0 +1,102 @@
+"""Why a request does not fit: what it would add, what is left, what is missing, and what would fit. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from confide.errors import BudgetError
+from confide.ledger.budget import NOTHING, Budget
+from confide.ledger.spending import Cost, Spending
+from confide.privacy.guarantee import shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """A cap on epsilon or delta (`parameter`), and the spending that it holds for."""
+
+    whose: str
+    parameter: str
+    cap: Fraction
+    spending: Spending
+
+    def amount(self, budget: Budget) -> Fraction:
+        """What is limited of a budget."""
+        return budget.epsilon if self.parameter == "epsilon" else budget.delta
+
+    @property
+    def spent(self) -> Fraction:
+        """What was spent."""
+        return self.amount(self.spending.total)
+
+    @property
+    def left(self) -> Fraction:
+        """What is left, never below nothing."""
+        return max(self.cap - self.spent, Fraction(0))
+
+    def added(self, costs: Sequence[Cost]) -> Fraction:
+        """What costs would add to the total."""
+        return self.amount(self.spending.after(*costs).total) - self.spent
+
+    def exceeded(self, costs: Sequence[Cost]) -> bool:
+        """Whether the total would lie above the cap; who asks for no delta does not care about its cap."""
+        return self.amount(_whole(costs)) > 0 and self.spent + self.added(costs) > self.cap
+
+    def missing(self, costs: Sequence[Cost]) -> Fraction:
+        """What would be spent beyond what is left."""
+        return self.added(costs) - self.left
+
+    def largest_share(self, costs: Sequence[Cost]) -> Fraction:
+        """The largest share of the costs that fits."""
+        return self.spending.largest_share(costs, self.cap, self.amount)
+
+    def in_words(self, costs: Sequence[Cost]) -> str:
+        """Say why costs do not fit."""
+        added, alone = self.added(costs), self.amount(_whole(costs))
+        if not added:
+            return f"{self.whose} has spent {self.parameter} {shown(self.spent)}, and its cap is {shown(self.cap)}"
+        asked = "was requested" if added == alone else f"more would be spent ({shown(alone)} for the parts alone)"
+        return (
+            f"{self.whose} has {self.parameter} {shown(self.left)} left, "
+            f"but {shown(added)} {asked}: {shown(self.missing(costs))} is missing"
+        )
+
+
+def refusal(exceeded: Sequence[Limit], costs: Sequence[Cost], asked: Fraction) -> BudgetError:
+    """The error for limits that costs exceed; `asked` is the sum of epsilons in the requests' own terms."""
+    by_epsilon = [limit for limit in exceeded if limit.parameter == "epsilon"]
+    by_delta = [limit for limit in exceeded if limit.parameter == "delta"]
+    first, *others = [*_hardest(by_epsilon, costs), *by_delta]
+    fits = _fitting(by_epsilon, by_delta, costs, asked)
+    advice = f"{' and '.join(fits)} would fit; more only" if fits else "It can go on only"
+    said = "; ".join(limit.in_words(costs) for limit in (first, *others))
+    return BudgetError(
+        f"{said}. {advice} if the data holder raises the cap",
+        parameter=first.parameter,
+        requested=first.added(costs),
+        remaining=first.left,
+        missing=first.missing(costs),
+    )
+
+
+def _hardest(limits: Sequence[Limit], costs: Sequence[Cost]) -> list[Limit]:
+    """The limit that most is missing of."""
+    return [max(limits, key=lambda limit: limit.missing(costs))] if limits else []
+
+
+def _fitting(
+    by_epsilon: Sequence[Limit], by_delta: Sequence[Limit], costs: Sequence[Cost], asked: Fraction
+) -> list[str]:
+    """What would fit, in the relation of the requests, whose epsilon may cost a multiple in the account."""
+    whole = _whole(costs)
+    share = min((limit.largest_share(costs) for limit in by_epsilon), default=Fraction(1))
+    fits = [f"epsilon {shown(share * asked)}"] if 0 < share < 1 else []
+    if share and asked == whole.epsilon:
+        fits += [f"delta {shown(limit.largest_share(costs) * whole.delta)}" for limit in by_delta]
+    return fits
+
+
+def _whole(costs: Sequence[Cost]) -> Budget:
+    """The prices added up, as if none concerned a part alone."""
+    return sum((cost.price for cost in costs), NOTHING)

@@ -1,0 +1,122 @@
+"""What a fitted scikit-learn pipeline promises in all.
+
+Steps are fitted to the same rows one after the other, each with the answers of those before: their prices add up. A
+step that pays says so with `guarantee_`. A step that does not pay must treat each row by itself, by rules fixed before
+the data are seen: then two datasets that differ in one row still do so after it. A step that learns from the rows
+without paying, be it only their mean, voids every promise, so it is refused.
+
+Whether scikit-learn says that a step needs no fit (`requires_fit`) is not enough: a function may look across rows, a
+patch extractor makes many rows of one, and a Gaussian process can predict unfitted. So those that may stay are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.kernel_approximation import AdditiveChi2Sampler
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer
+from sklearn.utils.validation import check_is_fitted
+
+from confide.errors import ParameterError, did_you_mean
+from confide.privacy.accounting import total
+from confide.privacy.guarantee import Guarantee
+
+ROW_BY_ROW = (AdditiveChi2Sampler, Binarizer, FeatureHasher, HashingVectorizer, Normalizer)
+"""Transformers of scikit-learn that learn nothing and treat each row by itself."""
+
+
+def total_guarantee(pipeline: Any, *, vouched: Collection[str] = ()) -> Guarantee:
+    """Add up what the steps of a fitted pipeline promise.
+
+    `pipeline` is a Pipeline, a FeatureUnion, a ColumnTransformer, or a single estimator that pays. Free are
+    "passthrough" and "drop", `ROW_BY_ROW`, and a FunctionTransformer of a NumPy function that treats each number by
+    itself, such as `np.log1p`. `vouched` names other steps (inside others as "outer__inner") of which you know that
+    they treat each row by itself, by rules that do not come from the data; the guarantee then lists this among what is
+    taken to be known.
+    """
+    steps = dict(_steps(pipeline, ""))
+    for name in vouched:
+        if name not in steps:
+            raise ParameterError(f"there is no step {name!r} to vouch for. {did_you_mean(name, steps)}".rstrip())
+    paid = [step.guarantee_ for step in steps.values() if _pays(step)]
+    for name, step in steps.items():
+        if not _pays(step) and name not in vouched:
+            _require_row_by_row(name, step)
+    if not paid:
+        raise ParameterError(
+            "no step has paid for what it learnt, so there is no guarantee to add up; add a private one"
+        )
+    whole = total(paid)
+    facts = (
+        f"that step {name!r} treats each row by itself, by public rules"
+        for name, step in steps.items()
+        if name in vouched and not _pays(step)
+    )
+    return replace(whole, public=(*whole.public, *facts))
+
+
+def _steps(estimator: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Every estimator inside, by its name."""
+    parts = _parts(estimator)
+    if parts is None:
+        yield name or type(estimator).__name__, estimator
+        return
+    for inner, part in parts:
+        yield from _steps(part, f"{name}__{inner}" if name else inner)
+
+
+def _parts(estimator: Any) -> list[tuple[str, Any]] | None:
+    if isinstance(estimator, Pipeline):
+        return list(estimator.steps)
+    if isinstance(estimator, FeatureUnion):
+        return list(estimator.transformer_list)
+    if isinstance(estimator, ColumnTransformer):
+        if any(callable(columns) for _, _, columns in estimator.transformers):
+            raise ParameterError("a ColumnTransformer chose its columns by a function of the data; name them instead")
+        _require_fitted("ColumnTransformer", estimator)
+        return [(name, part) for name, part, _ in estimator.transformers_]
+    return None
+
+
+def _pays(step: Any) -> bool:
+    return isinstance(getattr(step, "guarantee_", None), Guarantee)
+
+
+def _require_row_by_row(name: str, step: Any) -> None:
+    if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
+        return
+    if type(step) in ROW_BY_ROW or _is_elementwise(step):
+        return
+    _require_fitted(name, step)
+    raise ParameterError(
+        f"step {name!r} ({type(step).__name__}) may have learnt from the rows without paying, so nothing is promised. "
+        "Use a private step; or one that treats each row by itself with public constants, such as HashingVectorizer or "
+        "Binarizer; and name in `vouched` those of which you know that they do"
+    )
+
+
+def _is_elementwise(step: Any) -> bool:
+    """Whether a step applies a NumPy function that treats each number by itself, or none."""
+    if type(step) is not FunctionTransformer or step.kw_args:
+        return False
+    func = step.func
+    return func is None or (isinstance(func, np.ufunc) and (func.nin, func.nout, func.signature) == (1, 1, None))
+
+
+def _require_fitted(name: str, step: Any) -> None:
+    try:
+        check_is_fitted(step)
+    except NotFittedError:
+        raise ParameterError(f"step {name!r} is not fitted; fit the pipeline before adding up what it spent") from None
+    except TypeError:
+        raise ParameterError(
+            f"{name!r} is no estimator of scikit-learn, so what it cost is not known; give a fitted pipeline"
+        ) from None

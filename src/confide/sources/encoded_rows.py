@@ -1,0 +1,145 @@
+"""Rows of a file or table, encoded as binary features: in their order, each by itself.
+
+Columns of CSV and JSON are read as they are written, so that no row changes how another is read: a column of numbers
+with one word in it would otherwise turn to text, and "007" next to it from 7 to "007".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import ColumnError, DataError, LabelError, ParameterError
+from confide.features import FeatureRows, Integers
+from confide.sources.encoding import Encoding, RowEncoder
+from confide.sources.feature_columns import spelling
+from confide.sources.labels import positive_value
+from confide.sources.tables import as_table, discreet
+
+_BATCH_ROWS = 1 << 15
+
+
+def read_rows(
+    source: Any, encoding: Encoding, *, label: str, positive: object = None, one_class: bool = True
+) -> FeatureRows:
+    """Read an Ibis table, or the file at a path, as rows with labels.
+
+    A single class is no error unless `one_class` is False: that a class is missing is not to be told.
+    """
+    if label in encoding.columns:
+        raise ParameterError(f"column {label!r} is the label; remove it from the features")
+    encoder, labels = RowEncoder(encoding), _Labels(label)
+    parts = []
+    with discreet(source):
+        for batch in _batches(source, (label, *encoding.columns), encoding.text_columns):
+            labels.add(batch[label])
+            parts.append(encoder(batch))
+        if not parts:
+            raise DataError("the table has no rows; check the file or the query that made it")
+    return _together(parts, labels.decided(positive, one_class=one_class), encoding.width)
+
+
+def read_features(source: Any, encoding: Encoding) -> FeatureRows:
+    """Read an Ibis table, or the file at a path, as rows whose labels are not known: all False. None is no error."""
+    encoder = RowEncoder(encoding)
+    with discreet(source):
+        parts = [encoder(batch) for batch in _batches(source, encoding.columns, encoding.text_columns)]
+    return _together(parts, None, encoding.width)
+
+
+def row_keys(source: Any, columns: Sequence[str]) -> NDArray[np.uint64]:
+    """A public hash of each row's values in some columns, by which rows can be put into parts.
+
+    Rows with the same values have the same key, whatever the other columns and rows are: name the column that tells
+    persons apart to keep a person's rows together.
+    """
+    if not columns:
+        raise ParameterError("there is no column to tell rows by; give at least one")
+    found = [np.empty(0, dtype=np.uint64)]
+    with discreet(source):
+        for batch in _batches(source, columns, ()):
+            rows = zip(*(batch[column] for column in columns), strict=True)
+            found.append(np.fromiter(map(_key, rows), dtype=np.uint64))
+    return np.concatenate(found)
+
+
+def _key(values: tuple[object, ...]) -> int:
+    """Hash values with their lengths, so that no two rows read alike."""
+    state = blake2b(digest_size=8)
+    for value in values:
+        said = spelling(value)
+        written = b"" if said is None else said.encode("utf-8")
+        state.update(len(written).to_bytes(8, "big") + written)
+    return int.from_bytes(state.digest(), "big")
+
+
+def _batches(source: Any, columns: Sequence[str], texts: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
+    """Yield the columns of one batch of rows after another, as Python values."""
+    table = as_table(source, as_written=True)
+    ColumnError.require(columns, list(table.columns))
+    for column in columns:
+        _check_type(table[column], text=column in texts)
+    wanted = list(dict.fromkeys(columns))
+    for batch in table.select(*wanted).to_pyarrow_batches(chunk_size=_BATCH_ROWS):
+        if batch.num_rows:
+            yield {name: batch.column(place).to_pylist() for place, name in enumerate(wanted)}
+
+
+def _check_type(column: Any, *, text: bool) -> None:
+    """Refuse a column by its type, unless it has no values: what has none may have any type."""
+    kind, name = column.type(), column.get_name()
+    if kind.is_string() or (not text and (kind.is_numeric() or kind.is_boolean())) or _is_empty(column):
+        return
+    if text:
+        raise ColumnError(f"column {name!r} does not hold text; check that it is the right column")
+    raise ColumnError(f"column {name!r} holds neither numbers nor text nor true/false; make it one of them before")
+
+
+def _is_empty(column: Any) -> bool:
+    return not column.count().to_pyarrow().as_py()
+
+
+class _Labels:
+    """The labels of rows, met batch by batch: which value is which is decided at the end."""
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self._codes: dict[Any, int] = {}
+        self._met: list[NDArray[np.int8]] = []
+
+    def add(self, values: Sequence[Any]) -> None:
+        codes = {value: self._code(value) for value in set(values)}
+        self._met.append(np.fromiter(map(codes.__getitem__, values), dtype=np.int8, count=len(values)))
+
+    def _code(self, value: Any) -> int:
+        if spelling(value) is None:
+            raise LabelError(
+                f"column {self._column!r} has missing labels; remove those rows or fill them in, then try again"
+            )
+        code = self._codes.setdefault(_label(value), len(self._codes))
+        if code > 1:
+            positive_value(list(self._codes))  # which refuses more than two
+        return code
+
+    def decided(self, positive: object, *, one_class: bool) -> NDArray[np.bool_]:
+        """Where the label is the positive one."""
+        chosen = positive_value(list(self._codes), _label(positive), one_class=one_class)
+        return np.equal(np.concatenate(self._met), -1 if chosen is None else self._codes[chosen])
+
+
+def _label(value: Any) -> Any:
+    """A label as it is spelt, 1 and "1.0" alike; true and false stay as they are."""
+    said = spelling(value)
+    return value if said in (None, "true", "false") else said
+
+
+def _together(parts: Sequence[tuple[Integers, Integers]], labels: NDArray[np.bool_] | None, width: int) -> FeatureRows:
+    none = np.zeros(0, dtype=np.int64)
+    lengths = np.concatenate([none, *(lengths for lengths, _ in parts)])
+    features = np.concatenate([none, *(features for _, features in parts)])
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    return FeatureRows(starts, features, np.zeros(lengths.size, dtype=np.bool_) if labels is None else labels, width)

@@ -1,0 +1,113 @@
+"""A file's rows with one more column, the scores that a model gives them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from confide.counts import FloatArray
+from confide.errors import DataError, ParameterError, UsageError
+from confide.sources.arrays import checked_scores
+from confide.sources.files import open_file
+from confide.sources.tables import discreet
+
+_WRITTEN = (".csv", ".parquet", ".pq")
+_BATCH_ROWS = 1 << 16
+
+
+def write_with_scores(source: str | Path, destination: str | Path, score_name: str, scores: ArrayLike) -> None:
+    """Copy a file's rows, in their order, with a further column of scores to the last digit.
+
+    The ending says whether CSV or Parquet is written. CSV is copied as it is written; what becomes Parquet has the
+    types that the columns' values have together. The new file is there whole or not at all.
+    """
+    new, score = Path(destination), checked_scores(scores)
+    check_destination(source, new)
+    tabular = new.suffix.lower() == ".csv"
+    with discreet(source):
+        table = open_file(source, as_written=tabular)
+        check_score_name(score_name, list(table.columns))
+        if table.count().to_pyarrow().as_py() != score.size:
+            raise DataError("rows and scores differ in number; check that the file did not change, then try again")
+        with _whole(new) as unfinished:
+            (_write_csv if tabular else _write_parquet)(table, unfinished, score_name, score)
+
+
+def check_destination(source: str | Path, destination: Path) -> None:
+    """Refuse a file to write that is the one to read, or that could not be written, before any work is done."""
+    if destination.suffix.lower() not in _WRITTEN:
+        raise UsageError(f"{destination}: the ending must be one of {', '.join(_WRITTEN)}")
+    if destination.is_dir():
+        raise UsageError(f"{destination} is a folder; give the name of a file to write")
+    if not destination.parent.is_dir() or not os.access(destination.parent, os.W_OK):
+        raise UsageError(f"the folder of {destination} does not exist or cannot be written to; give another")
+    if destination.exists() and Path(source).exists() and destination.samefile(source):
+        raise UsageError(f"{destination} is the file that is read; give another name to write to")
+
+
+def check_score_name(score_name: str, columns: list[str]) -> None:
+    """Refuse a name for the scores that a column has, letter case aside."""
+    if not score_name.strip():
+        raise ParameterError("the column of scores has no name; give one")
+    if score_name.lower() in (column.lower() for column in columns):
+        raise ParameterError(f"there is a column {score_name!r} already; give the scores another name")
+
+
+def _write_csv(table: Any, path: Path, score_name: str, scores: FloatArray) -> None:
+    texts = table.select(**{name: table[name].cast("string") for name in table.columns})
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*table.columns, score_name])
+        for batch, part in _scored(texts, scores):
+            columns = [column.to_pylist() for column in batch.columns]
+            writer.writerows(zip(*columns, map(repr, part.tolist()), strict=True))
+
+
+def _write_parquet(table: Any, path: Path, score_name: str, scores: FloatArray) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    score = pa.field(score_name, pa.float64())
+    batches = _scored(table, scores)
+    first, part = next(batches, (pa.RecordBatch.from_pylist([], table.schema().to_pyarrow()), scores))
+    with pq.ParquetWriter(path, first.schema.append(score)) as writer:
+        for batch, values in chain([(first, part)], batches):
+            writer.write_batch(batch.append_column(score, pa.array(values)))
+
+
+def _scored(table: Any, scores: FloatArray) -> Iterator[tuple[Any, FloatArray]]:
+    """Yield batches of rows, each with its scores."""
+    filled = 0
+    for batch in table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
+        yield batch, scores[filled : filled + batch.num_rows]
+        filled += batch.num_rows
+    if filled != scores.size:
+        raise DataError("the file changed while it was read; try again when nobody writes to it")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """A file to write beside `path`, which takes its place once it is finished."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    os.close(handle)
+    unfinished = Path(name)
+    try:
+        yield unfinished
+        mask = os.umask(0)
+        os.umask(mask)
+        unfinished.chmod(0o666 & ~mask)
+        unfinished.replace(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written ({type(error).__name__}); check that there is room for it"
+        ) from None
+    finally:
+        unfinished.unlink(missing_ok=True)

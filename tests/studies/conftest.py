@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from confide.studies.stoddard.data import CORPORA, Dataset, read_dataset
+from confide.studies.stoddard.plan import Settings, planned
+from confide.studies.stoddard.running import Ground, pieces, run_pieces
+from confide.studies.stoddard.study import Study
+from tests.studies.texts import text_folder
+
+
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with small files of texts."""
+    return text_folder(tmp_path_factory.mktemp("texts"))
+
+
+@pytest.fixture(scope="session")
+def datasets(texts: Path) -> tuple[Dataset, ...]:
+    return tuple(read_dataset(texts, corpus) for corpus in CORPORA.values())
+
+
+@pytest.fixture(scope="session")
+def study(datasets: tuple[Dataset, ...]) -> Study:
+    """The whole study, quickly, on small files."""
+    settings = Settings.checked(quick=True)
+    ground = Ground.of(datasets, folds=settings.folds, seed=settings.seed)
+    return Study.of(settings, datasets, run_pieces(ground, pieces(planned(settings), settings.folds)))
