@@ -259,6 +259,23 @@ class TestEveryDatasetIsAnswered:
                 assert ((scores >= 0.0) & (scores <= 1.0)).all(), data
 
     @pytest.mark.parametrize("relation", RELATIONS)
+    def test_all_features_kept_though_no_row_has_one(self, relation: str) -> None:
+        """Weights are then nothing but rounding; before cells had a least width, some of these draws failed."""
+        for epsilon in ("1", "100"):
+            prepared = prepare_model(
+                self.rows("no features"), "naive-bayes", {"keep": 0.0}, epsilon=epsilon, neighbours=relation
+            )
+            for _ in range(30):
+                prepared.draw()
+
+    @pytest.mark.parametrize(
+        ("epsilon", "options"), [("1", {"calibration": "1e-30"}), ("2e-6", {"calibration": "0", "row_weight": 2**20})]
+    )
+    def test_parts_of_epsilon_that_nothing_can_be_drawn_for(self, epsilon: str, options: dict[str, Any]) -> None:
+        with pytest.raises(ParameterError, match="epsilon"):
+            prepare_model(self.rows("some"), "naive-bayes", options, epsilon=epsilon)
+
+    @pytest.mark.parametrize("relation", RELATIONS)
     @pytest.mark.parametrize("method", METHODS)
     def test_selections(self, method: str, relation: str) -> None:
         asked: dict[str, Any] = {"k": 2} if method != "clusters" else {"threshold": 5.0}

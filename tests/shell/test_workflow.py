@@ -73,7 +73,8 @@ class TestTheWholeWorkflow:
         words = " ".join(shown.split())
         for expected in (
             "Selected features: 25 of 64", "noisy total-count", "And 5 more; --out writes all of them.",
-            "select training 0.5", "train training 0.5", "evaluate held-out 1", "Together epsilon 1: held-out rows",
+            "select training 0.5", "train (planned) training 0.5", "evaluate (planned) held-out 1",
+            "Together epsilon 1: held-out rows",
             "epsilon = 0.5, neighbours: add-remove-one", "Account trial: paid epsilon 0.5; spent epsilon 0.5, left",
         ):  # fmt: skip
             assert expected in words, expected
@@ -97,7 +98,7 @@ class TestTheWholeWorkflow:
         }  # fmt: skip
         train = ("train", "patients.csv", "--features", "features.json", *TRIAL, "-o", "model.json")
         shown = " ".join(bench.done(*train).out.split())
-        assert "evaluate all 0.2" in shown
+        assert "evaluate (planned) all 0.2" in shown
         assert "Together epsilon 1: all steps add up." in shown
         evaluated = bench.document("release", "patients.csv", "--model", "model.json", *TRIAL)
         assert evaluated["guarantee"]["neighbours"] == "replace-one"
@@ -217,7 +218,7 @@ class TestBeforePaying:
             shown = " ".join(bench.done(*asked, "--dry-run").out.split())
             assert bench.files() == before
             assert (quote["schema"], quote["fits"]) == ("confide.quote/1", True)
-            assert f"{verb} training {quote['price']['epsilon']:g}" in shown
+            assert f"{verb} (planned) training {quote['price']['epsilon']:g}" in shown
             bench.desk.hear_the_system_again()
             paid = bench.document(*asked)
             assert paid["ledger"]["charged"] == quote["price"]

@@ -70,6 +70,17 @@ def check_report(path: Path, source: str) -> None:
     check_writable(path)
 
 
+def check_not_ledger(path: Path, ledger: str | None) -> None:
+    """Refuse a file to write that is the ledger or its key."""
+    from confide.ledger.place import FilePlace, find_place
+
+    place = find_place(ledger)
+    if isinstance(place, FilePlace):
+        book = place.path.resolve()
+        if path.resolve() in (book, book.with_name(f"{book.name}.key")):
+            raise UsageError(f"{path} is the ledger or its key; choose another name")
+
+
 def check_writable(path: Path) -> None:
     """Refuse a file that could not be written, before any work is done."""
     if path.is_dir():

@@ -80,24 +80,14 @@ def check_out(out: Path | None, file: str, ledger: str | None) -> None:
     if file != "-" and out.exists() and Path(file).exists() and out.samefile(file):
         raise UsageError(f"{out} is the private file; choose another name")
     output.check_writable(out)
-    _keep_apart(out, ledger)
+    output.check_not_ledger(out, ledger)
 
 
 def check_page(report: Path | None, file: str, ledger: str | None) -> None:
     """The same for a page."""
     if report is not None:
         output.check_report(report, file)
-        _keep_apart(report, ledger)
-
-
-def _keep_apart(path: Path, ledger: str | None) -> None:
-    from confide.ledger.place import FilePlace, find_place
-
-    place = find_place(ledger)
-    if isinstance(place, FilePlace):
-        book = place.path.resolve()
-        if path.resolve() in (book, book.with_name(f"{book.name}.key")):
-            raise UsageError(f"{path} is the ledger or its key; choose another name")
+        output.check_not_ledger(report, ledger)
 
 
 def show_price(quote: Quote, workflow: Workflow, costs: dict[str, Any], *, as_json: bool) -> None:

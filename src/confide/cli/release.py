@@ -11,7 +11,7 @@ import typer
 from confide.cli import output
 from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words
 from confide.cli.scored import scored
-from confide.errors import ParameterError, UsageError
+from confide.errors import ParameterError
 
 if TYPE_CHECKING:
     from confide.ledger.ledger import Ledger
@@ -144,6 +144,9 @@ def release(
     Metrics: auc, average_precision, brier, prevalence, confusion (all that follows from the matrix at
     --threshold), or single ones of it: accuracy, recall, specificity, precision, f1, ...
 
+    With --model the rows that were held out of training are read, and scored by the model; what they cost does not add
+    up with the training. To evaluate a model on another file, score that with `confide predict` and name the --score.
+
     Curves, with bands: roc, pr, calibration (curves for all three) and counts, the table that they are drawn
     from; --target chooses a threshold on them. With a curve or a target everything asked for, observed_expected too,
     follows from one table of noisy counts: asking again with another --level, --shape, --target or curve costs
@@ -168,7 +171,7 @@ def release(
     metrics = [name.strip() for given in metric or ["auc"] for name in given.split(",") if name.strip()]
     if report is not None:
         output.check_report(report, file)
-        _keep_apart(report, ledger)
+        output.check_not_ledger(report, ledger)
     cut = next(iter(_at_most_one(threshold, "--threshold")), None)
     source_of_scores = scored(model, label=label, score=_at_most_one(score, "--score"), positive=positive)
     from confide.ledger.ledger import Ledger
@@ -259,17 +262,6 @@ def remarks(receipt: Receipt[Release], *, known_by_content: bool) -> Iterator[st
             f"epsilon {shown(asked)} counts as {shown(receipt.charged.epsilon)} in this account, whose neighbours are "
             "of another kind."
         )
-
-
-def _keep_apart(report: Path, ledger: str | None) -> None:
-    """Refuse a report that would overwrite the ledger or its key."""
-    from confide.ledger.place import FilePlace, find_place
-
-    place = find_place(ledger)
-    if isinstance(place, FilePlace):
-        path = place.path.resolve()
-        if report.resolve() in (path, path.with_name(f"{path.name}.key")):
-            raise UsageError(f"{report} is the ledger or its key; choose another name for the report")
 
 
 def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> tuple[PreparedRelease, ...]:

@@ -42,6 +42,8 @@ from confide.errors import ParameterError
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
 
+MANY_FEATURES = 300
+
 
 def train(
     file: File,
@@ -164,6 +166,12 @@ def train(
     prepared = prepare_model(rows, model, how, part=part, **hidden)
     costs = {**({"select": spent} if spent else {}), "train": own, "evaluate": plan.shares["evaluate"]}
     remark_on_sides(before)
+    if model == "logistic-regression" and rows.width > MANY_FEATURES:
+        typer.echo(
+            f"remark: {rows.width:,} features are many for logistic regression, whose noise grows with them; "
+            "`confide select` a few dozen first, or train naive-bayes.",
+            err=True,
+        )
     payer = Payer(file=source, ledger=ledger, account=account, analyst=analyst)
     if dry_run:
         show_price(payer.quote(prepared), before, costs, as_json=as_json)

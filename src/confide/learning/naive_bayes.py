@@ -38,6 +38,7 @@ from confide.releases.terms import Terms
 KIND = "naive-bayes"
 
 _USUAL_LIMIT = RowLimit()
+_MOST_UNITS = 2**53  # of a row, over epsilon: noise of that scale, and of twice that, fits 64 bits
 _CERTAIN = 4.0  # deviations of noise above which a feature is sure to be there
 
 
@@ -98,6 +99,10 @@ def prepare_naive_bayes(
     how = recipe or Recipe()
     terms = Terms.checked(epsilon=epsilon, neighbours=neighbours, unit=unit, rows_per_person=rows_per_person)
     counting = checked_epsilon(terms.epsilon * (1 - how.calibration))
+    if how.calibration:
+        checked_epsilon(terms.epsilon * how.calibration)
+    if how.limit.units / counting > _MOST_UNITS:
+        raise ParameterError("the noise would be too large for whole numbers; take a larger epsilon or less row weight")
     check_part(part, terms)
     guarantee = feature_guarantee(terms, public)
     request = terms.request("model", KIND, **how.to_dict(), width=rows.width)

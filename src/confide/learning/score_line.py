@@ -59,7 +59,8 @@ class Weighed:
     def grid(self, cells: int) -> Grid:
         """Cells that follow from what was released: narrow in the middle, ever wider away from it."""
         strongest = max((abs(weight) for weight in self.weights), default=0.0)
-        unit = _NARROW * (self.spread or strongest or 1.0)
+        least = 1e-6 * (1.0 + abs(self.middle))  # weights may be nothing but rounding, and cells must have a width
+        unit = _NARROW * max(self.spread or strongest or 1.0, least)
         return Grid(self.middle + unit * np.sinh(np.linspace(-_REACH, _REACH, cells + 1)))
 
 

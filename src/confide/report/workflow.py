@@ -11,6 +11,7 @@ from confide.learning.workflow import Workflow
 from confide.ledger.receipts import Quote, Receipt
 from confide.privacy.guarantee import shown
 from confide.report.tables import Table, number
+from confide.sources.words import HashedWords
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +29,13 @@ def budget_table(workflow: Workflow, costs: Mapping[str, Fraction]) -> Table:
     return Table(
         title="Budget of the workflow",
         head=("step", "rows", "epsilon"),
-        body=tuple((step, rows.get(step, "all"), shown(cost)) for step, cost in costs.items()),
+        body=tuple((_named(step, workflow), rows.get(step, "all"), shown(cost)) for step, cost in costs.items()),
         note=f"Together epsilon {shown(whole)}: {_how_costs_add_up(workflow)}.",
     )
+
+
+def _named(step: str, workflow: Workflow) -> str:
+    return step if step in workflow.steps else f"{step} (planned)"
 
 
 def _how_costs_add_up(workflow: Workflow) -> str:
@@ -55,7 +60,7 @@ def selection_table(workflow: Workflow) -> Table:
         title=f"Selected features: {len(names):,} of {selection.width:,}",
         head=("feature",) if selection.scores is None else ("feature", f"noisy {selection.score}"),
         body=tuple(listed[:MOST_SHOWN]),
-        note=_and_more(len(listed)),
+        note=f"{_and_more(len(listed))} {_of_places(workflow)}".strip(),
     )
 
 
@@ -66,12 +71,25 @@ def weights_table(workflow: Workflow) -> Table:
         title=workflow.trained().kind,
         head=("feature", "log-odds"),
         body=tuple((name, f"{weight:+.2f}") for name, weight in weights[:MOST_SHOWN]),
-        note=f"Of {len(workflow.names()):,} features {len(weights):,} have a weight. {_and_more(len(weights))}".strip(),
+        note=" ".join(
+            said
+            for said in (
+                f"Of {len(workflow.names()):,} features {len(weights):,} have a weight.",
+                _and_more(len(weights)),
+                _of_places(workflow),
+            )
+            if said
+        ),
     )
 
 
 def _and_more(count: int) -> str:
     return f"And {count - MOST_SHOWN:,} more; --out writes all of them." if count > MOST_SHOWN else ""
+
+
+def _of_places(workflow: Workflow) -> str:
+    hashed = any(isinstance(rule, HashedWords) for rule in workflow.encoding.rules)
+    return "Numbers are places of hashed words; a public --vocabulary shows words." if hashed else ""
 
 
 def price_document(quote: Quote, workflow: Workflow, costs: Mapping[str, Fraction]) -> dict[str, Any]:
