@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -188,10 +187,6 @@ def test_whole_or_not_at_all(
     assert left_alone(tmp_path, before)
 
 
-def test_others_may_read_what_the_mask_allows(source: Path, tmp_path: Path) -> None:
-    mask = os.umask(0o027)
-    try:
-        write_with_scores(source, tmp_path / "new.csv", "score", SCORES)
-    finally:
-        os.umask(mask)
-    assert (tmp_path / "new.csv").stat().st_mode & 0o777 == 0o640
+def test_nobody_else_may_read_the_scores(source: Path, tmp_path: Path) -> None:
+    write_with_scores(source, tmp_path / "new.csv", "score", SCORES)
+    assert (tmp_path / "new.csv").stat().st_mode & 0o777 == 0o600

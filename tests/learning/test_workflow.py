@@ -226,7 +226,7 @@ class TestParallel:
             Workflow(**self.BASE, held_out=Fraction(1, 2), held_out_by=("died",))
         with pytest.raises(ParameterError, match=r"--hold-out 0\.3"):
             Workflow(**self.BASE, held_out_by=("id",))
-        with pytest.raises(ParameterError, match="strictly between 0 and 1"):
+        with pytest.raises(ParameterError, match=r"between 0 .none. and 1"):
             Workflow(**self.BASE, held_out=Fraction(1))
 
 

@@ -205,7 +205,7 @@ def test_without_a_public_number_of_rows_information_gain_changes_without_bound(
         return int(scored(FeatureRows.from_matrix(matrix, labels), "information-gain")[0])
 
     assert gained(10) < gained(100) - 2 * GAIN_UNITS < gained(1000) - 4 * GAIN_UNITS
-    with pytest.raises(ParameterError, match="ask for replace-one"):
+    with pytest.raises(ParameterError, match="ask for label-only, for replace-one"):
         sensitivity_of("information-gain", ADD_REMOVE, most_features=1, width=2, rows=None)
 
 

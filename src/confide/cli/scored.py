@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -87,7 +88,8 @@ class ModelScores:
         """What was given, else what the workflow's budget leaves for the evaluation."""
         if given is not None:
             return given
-        return self.workflow.plan(selects=self.workflow.selection is not None).shares["evaluate"]
+        plan = self.workflow.plan(selects=self.workflow.selection is not None)
+        return plan.left("evaluate", sum((step.epsilon for step in self.workflow.steps.values()), Fraction(0)))
 
     def neighbours(self, given: str | None) -> str:
         """What was given, else those of the training."""
@@ -108,7 +110,11 @@ class ModelScores:
     def about(self) -> dict[str, str]:
         """The model and its rows."""
         workflow = self.workflow
-        rows = "all" if workflow.held_out is None else f"held out before training, {float(workflow.held_out):g} of all"
+        rows = (
+            "all, of which the model was trained: it may do worse on others"
+            if workflow.held_out is None
+            else f"held out before training, {float(workflow.held_out):g} of all"
+        )
         return {"label": workflow.label, "score": f"a private {workflow.trained().kind} model", "rows": rows}
 
     def data(self) -> dict[str, Any]:

@@ -42,7 +42,10 @@ def select(
     text: Text = None,
     column: Columns = None,
     k: Annotated[
-        int | None, typer.Option("-k", metavar="K", help="How many features to take. [default: 100, or all if fewer]")
+        int | None,
+        typer.Option(
+            "-k", metavar="K", help="How many features to take; not for clusters. [default: 100, or all if fewer]"
+        ),
     ] = None,
     threshold: Annotated[
         float | None, typer.Option(metavar="T", help="Take features whose score reaches T, instead of K of them.")

@@ -82,7 +82,10 @@ def train(
         typer.Option(metavar="SHARE", help="Naive Bayes: share of epsilon that makes probabilities. [default: 0.1]"),
     ] = None,
     regularization: Annotated[
-        float | None, typer.Option(metavar="L", help="Logistic regression: strength of the penalty.")
+        float | None,
+        typer.Option(
+            metavar="L", help="Logistic regression: penalty on weights. [default: follows from epsilon and width]"
+        ),
     ] = None,
     perturb: Annotated[
         str | None, typer.Option(metavar="WHAT", help="Logistic regression: objective or output. [default: objective]")
@@ -164,7 +167,7 @@ def train(
         source = readable(file)
         rows = before.rows(source, TRAINING)
     prepared = prepare_model(rows, model, how, part=part, **hidden)
-    costs = {**({"select": spent} if spent else {}), "train": own, "evaluate": plan.shares["evaluate"]}
+    costs = {**({"select": spent} if spent else {}), "train": own, "evaluate": plan.left("evaluate", spent + own)}
     remark_on_sides(before)
     if model == "logistic-regression" and rows.width > MANY_FEATURES:
         typer.echo(

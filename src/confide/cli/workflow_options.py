@@ -73,7 +73,9 @@ Epsilon = Annotated[
     str | None,
     typer.Option("--epsilon", "-e", metavar="E", help="Epsilon of this step. [default: its part of --budget]"),
 ]
-Relation = Annotated[str | None, typer.Option(metavar="RELATION", help="add-remove-one, replace-one or label-only.")]
+Relation = Annotated[
+    str | None, typer.Option(metavar="RELATION", help="add-remove-one (default), replace-one or label-only.")
+]
 Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="Whom it protects: row or person. [default: row]")]
 RowsPerPerson = Annotated[
     int | None, typer.Option(metavar="K", help="With --unit person: nobody has more than K rows. [default: 1]")
@@ -125,7 +127,7 @@ def new_workflow(
         positive=positive,
         held_out=None if share == 0 else share,
         held_out_by=tuple(hold_out_by or ()),
-        budget=Fraction(1) if budget is None else checked_epsilon(budget),
+        budget=Fraction(1) if budget is None else checked_epsilon(exact_fraction(budget, "--budget")),
         unit="row" if unit is None else unit,
         rows_per_person=1 if rows_per_person is None else rows_per_person,
     )

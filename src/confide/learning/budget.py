@@ -46,9 +46,12 @@ class Plan:
         return {"select": training / 2, "train": training / 2, "evaluate": evaluation}
 
     def left(self, step: str, spent: Fraction) -> Fraction:
-        """What a step may cost, after those before it on the same rows cost so much."""
+        """What a step may cost, after those before it on the training rows cost so much.
+
+        Rows that were held out may cost as much as the training did, and nothing more is spent.
+        """
         if step == "evaluate":
-            return self.shares[step]
+            return spent if self.parallel else self.shares[step]
         whole = sum((part for name, part in self.shares.items() if name != "evaluate"), Fraction(0))
         remaining = whole - spent if step == "train" else self.shares[step]
         if remaining <= 0:

@@ -104,7 +104,9 @@ class Workflow:
         """The rows of a file on one side, or all where none are held out, with the selected features."""
         every = read_rows(file, self.encoding, label=self.label, positive=self.positive)
         if self.hold_out is not None:
-            held = self.hold_out.held_out(row_keys(file, self.held_out_columns))
+            held = self.hold_out.held_out(
+                row_keys(file, self.held_out_columns, beside=(self.label, *self.encoding.columns))
+            )
             if held.size != len(every):
                 raise DataError("the file changed while it was read; try again when nobody writes to it")
             every = every.rows(held if side == HELD_OUT else ~held)

@@ -71,8 +71,15 @@ def refusal(exceeded: Sequence[Limit], costs: Sequence[Cost], asked: Fraction) -
     fits = _fitting(by_epsilon, by_delta, costs, asked)
     advice = f"{' and '.join(fits)} would fit; more only" if fits else "It can go on only"
     said = "; ".join(limit.in_words(costs) for limit in (first, *others))
+    price = _whole(costs).epsilon
+    twice = ""
+    if price > asked:
+        twice = (
+            f" (epsilon {shown(asked)} counts as {shown(price)} here, as the account's neighbours are of another kind: "
+            "`confide ledger new` takes --neighbours)"
+        )
     return BudgetError(
-        f"{said}. {advice} if the data holder raises the cap",
+        f"{said}{twice}. {advice} if the data holder raises the cap",
         parameter=first.parameter,
         requested=first.added(costs),
         remaining=first.left,

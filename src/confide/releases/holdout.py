@@ -44,7 +44,7 @@ class HoldOut:
     def __post_init__(self) -> None:
         share = exact_fraction(self.share, "the share held out")
         if not 0 < share < 1:
-            raise ParameterError(f"the share held out must lie strictly between 0 and 1, for example 0.3; got {share}")
+            raise ParameterError(f"the share held out must lie between 0 (none) and 1, for example 0.3; got {share}")
         object.__setattr__(self, "share", share)
 
     def held_out(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -64,6 +64,6 @@ class HoldOut:
         if terms.neighbours == Neighbours.REPLACE_ONE:
             raise ParameterError(
                 "rows are held out under add-remove-one or label-only neighbours: a row that is replaced could change "
-                "sides. Choose one of them, or hold nothing out (--hold-out 0)"
+                "sides. Choose one of them, or train with nothing held out (--hold-out 0)"
             )
         return self.part(side) if terms.rows_per_person == 1 or self.persons else None

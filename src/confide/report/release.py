@@ -206,7 +206,7 @@ def assumptions(guarantee: Guarantee) -> list[str]:
         "Nobody has more rows than is said here; one, if nothing is said."
         if guarantee.unit == "person"
         else "Rows are protected. Somebody with several rows is protected less: epsilon times their number.",
-        "The model and its scores were not made from these rows; if they were, that needs a guarantee of its own.",
+        "Where the model was made from these same rows, that needs a guarantee of its own, and the numbers flatter it.",
         "The population's interval takes rows to be an independent sample. For AUC it takes scores, after some "
         "increasing transformation, to be normal in both classes with spreads that differ by a quarter at most.",
     ]

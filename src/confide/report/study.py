@@ -34,6 +34,8 @@ from confide.studies.stoddard.trials import FREQUENT
 if TYPE_CHECKING:
     from rich.console import Console
 
+PAPERS_FOLDS = 10
+
 TITLE = "Private feature selection: the figures of Stoddard, Chen and Machanavajjhala (2014) made anew"
 
 _FOOTER = (
@@ -57,7 +59,7 @@ CLAIMS = (
 
 def print_study(study: Study, console: Console) -> None:
     """Print every table, the one that decides last, and what it means."""
-    console.print(_lead(study), highlight=False, markup=False)
+    console.print(f"{_lead(study)}. {_quick_look(study)}".strip(), highlight=False, markup=False)
     for table in (*number_tables(study), choices_table(study), verdict_table(study)):
         console.print()
         print_table(table, console)
@@ -95,8 +97,20 @@ def _lead(study: Study) -> str:
     )
 
 
+def _quick_look(study: Study) -> str:
+    """What a reader of fewer folds than the paper's must know; nothing for ten."""
+    if study.settings.folds >= PAPERS_FOLDS:
+        return ""
+    return (
+        f"A quick look: with {study.settings.folds} folds instead of {PAPERS_FOLDS}, models are trained on fewer rows, "
+        "and what is said below to be reached or missed is within chance."
+    )
+
+
 def _parts(study: Study) -> Iterator[str]:
     yield lead(_lead(study) + ".")
+    if _quick_look(study):
+        yield warning(_quick_look(study))
     yield html_table(verdict_table(study))
     yield bullets(verdict_lines(study))
     yield html_table(choices_table(study))

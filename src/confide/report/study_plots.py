@@ -167,7 +167,7 @@ LOOKS: dict[str, tuple[str, Any, str]] = {
     "joint naive Bayes": (plots.COLOURS[0], "-", "o"),
     "score perturbation": (plots.COLOURS[4], "--", "s"),
     "all, sampling": (plots.COLOURS[1], "-.", "^"),
-    "sound selection": (plots.COLOURS[2], (0, (5, 1, 1, 1)), "D"),
+    "other sound selection": (plots.COLOURS[2], (0, (5, 1, 1, 1)), "D"),
     "sparse vector": (plots.COLOURS[5], (0, (3, 1)), "v"),
     "peeling": (plots.COLOURS[2], "-.", "D"),
     "permute-and-flip": (plots.COLOURS[3], (0, (5, 1, 1, 1)), "P"),

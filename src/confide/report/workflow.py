@@ -57,10 +57,12 @@ def selection_table(workflow: Workflow) -> Table:
         pairs = sorted(zip(selection.scores, names, strict=True), key=lambda pair: -pair[0])
         listed = [(name, number(score, 0)) for score, name in pairs]  # type: ignore[misc]
     return Table(
-        title=f"Selected features: {len(names):,} of {selection.width:,}",
+        title="Selected",
         head=("feature",) if selection.scores is None else ("feature", f"noisy {selection.score}"),
         body=tuple(listed[:MOST_SHOWN]),
-        note=f"{_and_more(len(listed))} {_of_places(workflow)}".strip(),
+        note=_sentences(
+            f"{len(names):,} of {selection.width:,} features.", _and_more(len(listed)), _of_places(workflow)
+        ),
     )
 
 
@@ -71,16 +73,16 @@ def weights_table(workflow: Workflow) -> Table:
         title=workflow.trained().kind,
         head=("feature", "log-odds"),
         body=tuple((name, f"{weight:+.2f}") for name, weight in weights[:MOST_SHOWN]),
-        note=" ".join(
-            said
-            for said in (
-                f"Of {len(workflow.names()):,} features {len(weights):,} have a weight.",
-                _and_more(len(weights)),
-                _of_places(workflow),
-            )
-            if said
+        note=_sentences(
+            f"With a weight: {len(weights):,} of {len(workflow.names()):,} features, those that matter most first.",
+            _and_more(len(weights)),
+            _of_places(workflow),
         ),
     )
+
+
+def _sentences(*said: str) -> str:
+    return " ".join(sentence for sentence in said if sentence)
 
 
 def _and_more(count: int) -> str:
@@ -116,8 +118,8 @@ def print_price(quote: Quote, workflow: Workflow, costs: Mapping[str, Fraction],
     left = (quote.remaining.in_words(), quote.remaining_after.in_words())
     head = ("account", "price", "left now", "left after")
     print_table(Table(title="Price", head=head, body=((quote.account, quote.in_words(), *left),)), console)
-    if quote.refusal is not None:
-        console.print(f"Refused: {quote.refusal}.", highlight=False, markup=False)
+    if quote.fits:
+        console.print("It fits. Nothing was charged.", highlight=False, markup=False)
 
 
 def print_step(
@@ -133,7 +135,7 @@ def print_step(
     print_table(budget_table(workflow, costs), console)
     console.print(
         f"Account {receipt.account}: paid {receipt.in_words()}; spent {receipt.spent.in_words()}, "
-        f"left {receipt.remaining.in_words()}.",
+        f"left{'' if receipt.analyst is None else f' to {receipt.analyst}'} {receipt.remaining.in_words()}.",
         highlight=False,
         markup=False,
     )

@@ -51,17 +51,17 @@ def read_features(source: Any, encoding: Encoding) -> FeatureRows:
     return _together(parts, None, encoding.width)
 
 
-def row_keys(source: Any, columns: Sequence[str]) -> NDArray[np.uint64]:
+def row_keys(source: Any, columns: Sequence[str], *, beside: Sequence[str] = ()) -> NDArray[np.uint64]:
     """A public hash of each row's values in some columns, by which rows can be put into parts.
 
     Rows with the same values have the same key, whatever the other columns and rows are: name the column that tells
-    persons apart to keep a person's rows together.
+    persons apart to keep a person's rows together. `beside` names columns that were found there before.
     """
     if not columns:
         raise ParameterError("there is no column to tell rows by; give at least one")
     found = [np.empty(0, dtype=np.uint64)]
     with discreet(source):
-        for batch in _batches(source, columns, ()):
+        for batch in _batches(source, columns, (), beside):
             rows = zip(*(batch[column] for column in columns), strict=True)
             found.append(np.fromiter(map(_key, rows), dtype=np.uint64))
     return np.concatenate(found)
@@ -77,10 +77,12 @@ def _key(values: tuple[object, ...]) -> int:
     return int.from_bytes(state.digest(), "big")
 
 
-def _batches(source: Any, columns: Sequence[str], texts: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
+def _batches(
+    source: Any, columns: Sequence[str], texts: Sequence[str], beside: Sequence[str] = ()
+) -> Iterator[dict[str, list[Any]]]:
     """Yield the columns of one batch of rows after another, as Python values."""
     table = as_table(source, as_written=True)
-    ColumnError.require(columns, list(table.columns))
+    ColumnError.require([*columns, *beside], list(table.columns))
     for column in columns:
         _check_type(table[column], text=column in texts)
     wanted = list(dict.fromkeys(columns))

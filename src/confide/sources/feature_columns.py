@@ -179,6 +179,8 @@ ColumnRule: TypeAlias = Flag | Cuts | OneOf
 def parse_column(rule: str) -> ColumnRule:
     """Read a rule: `smoker` (as it is), `age=40,50,60` (cut at these points), `sex=f|m` (these values).
 
+    A single value is written with a bar behind it, as in `ward=icu|`.
+
     >>> parse_column("age=40,50.5")
     Cuts(column='age', points=(40.0, 50.5))
     >>> parse_column("sex=f|m")
@@ -196,14 +198,15 @@ def parse_column(rule: str) -> ColumnRule:
 
 
 def _listed(column: str, given: str) -> ColumnRule:
-    if "|" in given or (given and "," not in given and _number_or_none(given) is None):
-        return OneOf(column=column, values=tuple(value.strip() for value in given.split("|")))
+    if "|" in given:
+        return OneOf(column=column, values=tuple(value.strip() for value in given.removesuffix("|").split("|")))
     texts = given.split(",")
     points = [_number_or_none(text.strip()) for text in texts]
     for text, point in zip(texts, points, strict=True):
         if point is None:
             raise ParameterError(
-                f"{text.strip()!r} is not a number to cut at; use | between values that are names ({column}=a|b)"
+                f"{text.strip()!r} is not a number to cut at; use | between or after values that are names "
+                f"({column}=a|b, {column}=a|)"
             )
     return Cuts(column=column, points=tuple(point for point in points if point is not None))
 

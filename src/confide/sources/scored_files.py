@@ -95,15 +95,12 @@ def _scored(table: Any, scores: FloatArray) -> Iterator[tuple[Any, FloatArray]]:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
-    """A file to write beside `path`, which takes its place once it is finished."""
+    """A file to write beside `path`, which takes its place once it is finished; only its owner may read it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     os.close(handle)
     unfinished = Path(name)
     try:
         yield unfinished
-        mask = os.umask(0)
-        os.umask(mask)
-        unfinished.chmod(0o666 & ~mask)
         unfinished.replace(path)
     except OSError as error:
         raise UsageError(

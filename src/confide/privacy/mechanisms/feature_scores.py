@@ -162,7 +162,7 @@ def _gain_change(neighbours: Neighbours, rows: int | None) -> int:
     if neighbours == Neighbours.ADD_REMOVE_ONE or rows is None:
         raise ParameterError(
             "no number bounds what one row adds to information gain unless the number of rows is public: "
-            "ask for replace-one, or for another score"
+            "ask for label-only, for replace-one (with no rows held out), or for another score"
         )
     many = max(int(rows), 1)
     change = many * upper_log(many) - (many - 1) * lower_log(max(many - 1, 1))

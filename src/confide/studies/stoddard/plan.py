@@ -26,7 +26,7 @@ FAMILIES = {
     "score perturbation": ("score perturbation TC", "score perturbation DC"),
     "clusters (not private)": ("clusters TC", "clusters DC"),
     "PTT (not private)": ("PTT TC", "PTT DC", "PTT PI"),
-    "sound selection": ("sparse vector TC", "peeling TC", "permute-and-flip TC", "clusters of noisy scores TC"),
+    "other sound selection": ("sparse vector TC", "peeling TC", "permute-and-flip TC", "clusters of noisy scores TC"),
 }
 """The families of figure 4, and those of their methods that are tried at every epsilon."""
 
