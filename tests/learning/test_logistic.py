@@ -30,7 +30,7 @@ from confide.ledger.ledger import Ledger
 from confide.privacy.mechanisms.logistic_minimum import near_minimum
 from confide.privacy.mechanisms.unit_rows import unit_rows
 from confide.privacy.neighbours import Neighbours
-from tests.noises import FORBIDDEN, SILENT, seeded
+from tests.noises import FORBIDDEN, RELATIONS, SILENT, Deaf, seeded
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -173,6 +173,27 @@ def test_several_rows_of_a_person_share_epsilon() -> None:
     assert Fraction(prepared.request["regularization"]) == 4
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("method", METHODS)
+def test_noise_hides_all_rows_of_a_person(method: str, relation: str) -> None:
+    """Epsilon for persons of three rows takes the noise, and gives the model, of a third of it for single rows."""
+    matrix, labels = random_data(count=10)
+    drawn, heard = [], []
+    every: list[dict[str, Any]] = [
+        {"epsilon": 1, "unit": "person", "rows_per_person": 3},
+        {"epsilon": "1/3"},
+        {"epsilon": 1},
+    ]
+    for terms in every:
+        deaf = Deaf()
+        found = model(matrix, labels, method=method, regularization=5, neighbours=relation, noise=deaf.noise(), **terms)
+        drawn.append((found.weights, found.intercept))
+        heard.append(deaf.heard)
+    assert drawn[0] == drawn[1]
+    assert heard[0] == heard[1] != heard[2]
+    assert {kind for kind, *_ in heard[0]} == {"spherical"}
+
+
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("epsilon", ["1e-6", "0.01", "1", "1e6"])
 @pytest.mark.parametrize("width", [1, 30, 2**20])
@@ -237,6 +258,24 @@ class Quiet(PrivateLogisticRegression):
     """Without noise."""
 
     _noise = SILENT
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_estimator_hides_all_rows_of_a_person(method: str) -> None:
+    matrix, labels = random_data(count=10)
+    heard, public = [], []
+    for epsilon, persons in ((1, 3), ("1/3", 1), (1, 1)):
+        deaf = Deaf()
+
+        class Heard(PrivateLogisticRegression):
+            _noise = deaf.noise()
+
+        asked = Heard(epsilon, method=method, regularization=5, unit="person", rows_per_person=persons)
+        public.append(asked.fit(matrix, labels).guarantee_.public)
+        heard.append(deaf.heard)
+    assert heard[0] == heard[1] != heard[2]
+    assert "that nobody has more than 3 rows" in public[0]
+    assert "that nobody has more than one row" in public[1]
 
 
 def test_the_estimator_is_the_model() -> None:

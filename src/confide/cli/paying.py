@@ -12,11 +12,13 @@ import typer
 
 from confide.cli import output
 from confide.cli.release import STEP_SECONDS, file_chunks
+from confide.cli.same_data import bound, check_label
 from confide.errors import UsageError
 
 if TYPE_CHECKING:
     from confide.learning.linear_model import LinearModel
     from confide.learning.workflow import Workflow
+    from confide.ledger.ledger import Ledger
     from confide.ledger.receipts import Quote, Receipt
     from confide.releases.prepared import Prepared
     from confide.selection.selection import Selection
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payer:
-    """Who pays: the ledger, the account in it and the analyst."""
+    """Who pays for a step about a file and its labels: the ledger, the account in it and the analyst."""
 
     file: Path
+    label: str
     ledger: str | None
     account: str | None
     analyst: str | None
@@ -38,20 +41,24 @@ class Payer:
         from confide.ledger.ledger import Ledger
 
         with Ledger(self.ledger) as book:
-            return book.quote(prepared, account=self._account(book), analyst=self.analyst)
+            account, (asked,) = self._settled(book, prepared)
+            return book.quote(asked, account=account, analyst=self.analyst)
 
     def pay(self, prepared: Prepared[Step]) -> Receipt[Step]:
         """Charge a step and draw its answer, which comes after a whole number of steps of time."""
         from confide.ledger.ledger import Ledger
 
         with Ledger(self.ledger) as book:
-            account = self._account(book)
+            account, (asked,) = self._settled(book, prepared)
             with output.busy("charging the ledger and drawing noise"), output.steady(STEP_SECONDS):
-                return book.release(prepared, account=account, analyst=self.analyst)
+                return book.release(asked, account=account, analyst=self.analyst)
 
-    def _account(self, book: Any) -> str:
-        name: str = book.account_for(file_chunks(self.file)) if self.account is None else self.account
-        return name
+    def _settled(self, book: Ledger, prepared: Prepared[Step]) -> tuple[str, tuple[Prepared[Step], ...]]:
+        """The account, and the request with what it says about the data."""
+        data = book.account_for(file_chunks(self.file))
+        account = data if self.account is None else self.account
+        check_label(book, account, self.label, prepared.guarantee.neighbours)
+        return account, bound([prepared], data=data, label=self.label)
 
     def remarks(self, receipt: Receipt[Any]) -> Iterator[str]:
         """What the one who pays should know."""

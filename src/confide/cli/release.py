@@ -10,6 +10,7 @@ import typer
 
 from confide.cli import output
 from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words
+from confide.cli.same_data import bound, check_label
 from confide.cli.scored import scored
 from confide.errors import ParameterError
 
@@ -199,7 +200,11 @@ def release(
         source = readable(file)
         prepared = source_of_scores.prepare(source, metrics, options)
     with Ledger(ledger) as book:
-        name = book.account_for(file_chunks(source)) if account is None else account
+        data = book.account_for(file_chunks(source))
+        name = data if account is None else account
+        label_column = source_of_scores.data()["label"]
+        check_label(book, name, label_column, prepared[0].guarantee.neighbours)
+        prepared = bound(prepared, data=data, label=label_column)
         if dry_run:
             _show_price(book.quote(prepared, account=name, analyst=analyst), prepared, as_json=as_json)
             return

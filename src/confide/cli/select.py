@@ -145,7 +145,7 @@ def select(
         rows = workflow.rows(source, TRAINING)
     prepared = prepare_selection(rows, part=part, **how, **hidden)
     remark_on_sides(workflow)
-    payer = Payer(file=source, ledger=ledger, account=account, analyst=analyst)
+    payer = Payer(file=source, label=workflow.label, ledger=ledger, account=account, analyst=analyst)
     if dry_run:
         show_price(payer.quote(prepared), workflow, costs, as_json=as_json)
         return

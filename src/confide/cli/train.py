@@ -175,7 +175,7 @@ def train(
             "`confide select` a few dozen first, or train naive-bayes.",
             err=True,
         )
-    payer = Payer(file=source, ledger=ledger, account=account, analyst=analyst)
+    payer = Payer(file=source, label=before.label, ledger=ledger, account=account, analyst=analyst)
     if dry_run:
         show_price(payer.quote(prepared), before, costs, as_json=as_json)
         return

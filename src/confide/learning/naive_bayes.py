@@ -39,6 +39,7 @@ KIND = "naive-bayes"
 
 _USUAL_LIMIT = RowLimit()
 _MOST_UNITS = 2**53  # of a row, over epsilon: noise of that scale, and of twice that, fits 64 bits
+_SURELY = 1e-9  # no share is taken to be nearer to 0 or 1
 _CERTAIN = 4.0  # deviations of noise above which a feature is sure to be there
 
 
@@ -146,6 +147,7 @@ def weigh(noisy: NoisyFeatures, how: Recipe) -> Weighed:
     added = (4.0 if noisy.opposed else 2.0) * noisy.scale if how.smoothing is None else how.smoothing
     p1 = (counts[0] + added * share) / (ours + 2.0 * added * share)
     p0 = (counts[1] + added * (1.0 - share)) / (theirs + 2.0 * added * (1.0 - share))
+    p1, p0 = (np.clip(p, _SURELY, 1.0 - _SURELY) for p in (p1, p0))
     absent = np.log1p(-p1) - np.log1p(-p0)
     weights = np.log(p1) - np.log(p0) - absent
     frequencies = _frequencies(noisy)[kept]

@@ -25,7 +25,7 @@ from confide.releases.holdout import HELD_OUT, HoldOut
 from confide.releases.prepared import Part
 from confide.releases.terms import Terms
 from confide.selection.selection import Selection
-from confide.sources.encoded_rows import read_rows, row_keys
+from confide.sources.encoded_rows import KEY_RULE, read_rows, row_keys
 from confide.sources.encoding import Encoding
 
 SCHEMA = "confide.workflow/1"
@@ -80,7 +80,7 @@ class Workflow:
         by = ", ".join(map(json.dumps, self.held_out_columns))  # quoted, so that no two lists read alike
         if len(by) > _LONGEST_BY:
             by = f"with sha256 {sha256(by.encode()).hexdigest()}"
-        return HoldOut(share=self.held_out, by=f"a hash of columns {by}", persons=bool(self.held_out_by))
+        return HoldOut(share=self.held_out, by=f"a hash ({KEY_RULE}) of columns {by}", persons=bool(self.held_out_by))
 
     @property
     def held_out_columns(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 A model is trained on one side and evaluated on the other. A row lies on one side only, so what the two sides cost does
 not add up (parallel composition): under add-remove-one, and under label-only as the rule does not read the label. Under
-replace-one it would: a row that is replaced can leave one side and enter the other.
+replace-one it would: a row that is replaced can leave one side and enter the other. So it would between two versions of
+a file, in which a row may differ: whoever asks names the file in the part.
 """
 
 from __future__ import annotations

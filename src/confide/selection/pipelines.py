@@ -93,7 +93,7 @@ def _pays(step: Any) -> bool:
 def _require_row_by_row(name: str, step: Any) -> None:
     if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
         return
-    if type(step) in ROW_BY_ROW or _is_elementwise(step):
+    if (type(step) in ROW_BY_ROW and not _calls_out(step)) or _is_elementwise(step):
         return
     _require_fitted(name, step)
     raise ParameterError(
@@ -108,7 +108,15 @@ def _is_elementwise(step: Any) -> bool:
     if type(step) is not FunctionTransformer or step.kw_args:
         return False
     func = step.func
-    return func is None or (isinstance(func, np.ufunc) and (func.nin, func.nout, func.signature) == (1, 1, None))
+    if func is None:
+        return True
+    numpys = isinstance(func, np.ufunc) and getattr(np, func.__name__, None) is func  # not one made of a function
+    return numpys and (func.nin, func.nout, func.signature) == (1, 1, None)
+
+
+def _calls_out(step: Any) -> bool:
+    """Whether a step was given a function of the user's, which may remember rows."""
+    return any(callable(value) and not isinstance(value, type) for value in step.get_params(deep=False).values())
 
 
 def _require_fitted(name: str, step: Any) -> None:

@@ -20,6 +20,9 @@ from confide.sources.feature_columns import spelling
 from confide.sources.labels import positive_value
 from confide.sources.tables import as_table, discreet
 
+KEY_RULE = 1
+"""Which rule `row_keys` follows: a higher number if a row's key is ever made in another way."""
+
 _BATCH_ROWS = 1 << 15
 
 

@@ -1,0 +1,55 @@
+"""Which file a charge is about, and which column holds what is hidden: what may not be mixed in one account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.shell.desk import Desk
+from tests.shell.workflow_bench import COLUMNS, TRIAL, Bench, bench_at, made_patients
+
+
+@pytest.fixture
+def bench(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    yield from bench_at(desk, monkeypatch)
+
+
+def test_sides_of_two_versions_of_a_file_add_up(bench: Bench) -> None:
+    """A row that was corrected may lie on the other side: trained on in one version, evaluated in the next."""
+    bench.patients()
+    older = [(key, age + 1, sex, smoker, died) for key, age, sex, smoker, died in made_patients()]  # type: ignore[operator]
+    bench.patients("later.csv", older)
+    bench.done("train", "patients.csv", *COLUMNS, *TRIAL, "-o", "model.json")
+    release = ("--model", "model.json", "-m", "accuracy", *TRIAL)
+    bench.done("release", "patients.csv", *release)
+    assert bench.spent() == 1
+    bench.done("release", "later.csv", *release)
+    assert bench.spent() == 2
+
+
+def test_the_same_rows_in_another_file_are_another_file(bench: Bench) -> None:
+    """The ids of one are written with zeros in front, and so have other keys."""
+    head, rows = ("id", "age", "sex", "smoker", "died"), made_patients()
+    for name, spelt in (("padded.csv", "{:04}"), ("plain.csv", "{}")):
+        bench.write(name, head, [(spelt.format(number), *row[1:]) for number, row in enumerate(rows)])
+    bench.done("train", "padded.csv", *COLUMNS, "--hold-out-by", "id", *TRIAL, "-o", "model.json")
+    bench.done("release", "plain.csv", "--model", "model.json", "-m", "accuracy", *TRIAL)
+    assert bench.spent() == 2
+
+
+def test_a_label_only_account_has_one_label(bench: Bench) -> None:
+    """Asked for as a feature, the hidden label would be public, and counted without noise."""
+    bench.patients()
+    labels = ("--neighbours", "label-only", *TRIAL)
+    bench.done("train", "patients.csv", "-l", "died", "-c", "smoker", "-c", "age=50", *labels, "-o", "model.json")
+    before = bench.files()
+    as_feature = ("patients.csv", "-l", "smoker", "-c", "died", *labels)
+    as_score = ("patients.csv", "-l", "smoker", "-s", "died", "-e", "1", *labels)
+    for verb, asked in (("select", as_feature), ("train", as_feature), ("release", as_score)):
+        refused = bench.run(verb, *asked)
+        assert refused.code == 2
+        assert "hides the labels in column 'died'" in refused.err
+    assert bench.files() == before
+    bench.done("release", "patients.csv", "--model", "model.json", "-m", "accuracy", *TRIAL)
+    bench.done("train", "patients.csv", "-l", "smoker", "-c", "died", *labels, "--account", "another")
