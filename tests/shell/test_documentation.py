@@ -83,12 +83,12 @@ def test_generated_pages_are_fresh() -> None:
 
 
 def test_every_verb_is_in_the_reference() -> None:
-    from confide.cli import attack, ledger
+    from confide.cli import attack, ledger, study
     from confide.cli.main import app
 
     verbs = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
     assert sorted(str(verb) for verb in verbs) == sorted(_generator().VERBS)
-    for group, inner in (("ledger", ledger.app), ("attack", attack.app)):
+    for group, inner in (("ledger", ledger.app), ("attack", attack.app), ("study", study.app)):
         below = [command.name or command.callback.__name__ for command in inner.registered_commands if command.callback]
         assert sorted(below) == sorted(_generator().GROUPS[group])
 

@@ -53,3 +53,13 @@ def test_a_label_only_account_has_one_label(bench: Bench) -> None:
     assert bench.files() == before
     bench.done("release", "patients.csv", "--model", "model.json", "-m", "accuracy", *TRIAL)
     bench.done("train", "patients.csv", "-l", "smoker", "-c", "died", *labels, "--account", "another")
+
+
+def test_counts_of_public_features_are_not_called_noisy(bench: Bench) -> None:
+    bench.patients()
+    select = ("select", "patients.csv", "-l", "died", "-c", "smoker", "-c", "age=50", "-k", "2")
+    labels = bench.done(*select, "--neighbours", "label-only", "--account", "labels").out
+    rows = bench.done(*select, "--account", "rows").out
+    assert "noisy total-count" in rows
+    assert "total-count" in labels
+    assert "noisy" not in labels

@@ -10,7 +10,9 @@ from confide.learning.budget import together
 from confide.learning.workflow import Workflow
 from confide.ledger.receipts import Quote, Receipt
 from confide.privacy.guarantee import shown
+from confide.privacy.neighbours import Neighbours
 from confide.report.tables import Table, number
+from confide.selection.selection import Selection
 from confide.sources.words import HashedWords
 
 if TYPE_CHECKING:
@@ -58,12 +60,18 @@ def selection_table(workflow: Workflow) -> Table:
         listed = [(name, number(score, 0)) for score, name in pairs]  # type: ignore[misc]
     return Table(
         title="Selected",
-        head=("feature",) if selection.scores is None else ("feature", f"noisy {selection.score}"),
+        head=("feature",) if selection.scores is None else ("feature", _score_name(selection)),
         body=tuple(listed[:MOST_SHOWN]),
         note=_sentences(
             f"{len(names):,} of {selection.width:,} features.", _and_more(len(listed)), _of_places(workflow)
         ),
     )
+
+
+def _score_name(selection: Selection) -> str:
+    """Counts of public features are public themselves, and have no noise."""
+    public = selection.guarantee.neighbours == Neighbours.LABEL_ONLY and selection.score == "total-count"
+    return selection.score if public else f"noisy {selection.score}"
 
 
 def weights_table(workflow: Workflow) -> Table:
