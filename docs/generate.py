@@ -13,11 +13,28 @@ from pathlib import Path
 from confide.metrics.registry import METRICS
 
 REFERENCE = Path(__file__).parent / "reference"
-VERBS = ("evaluate", "release", "plan", "select", "train", "predict", "ledger", "attack", "audit", "study", "demo")
+VERBS = (
+    *(
+        "evaluate",
+        "release",
+        "plan",
+        "select",
+        "train",
+        "predict",
+        "validate",
+        "federation",
+        "site",
+        "ledger",
+        "attack",
+    ),
+    *("audit", "study", "demo"),
+)
 GROUPS = {
+    "federation": ("init", "add-site", "start", "stop", "status", "demo"),
+    "site": ("init", "add-model", "start", "stop", "status", "forget"),
     "ledger": ("new", "show", "history", "verify"),
     "attack": ("file", "labelings", "contest"),
-    "study": ("stoddard",),
+    "study": ("stoddard", "schalk"),
 }
 
 

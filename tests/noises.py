@@ -72,6 +72,10 @@ def _unchanged(values: Sequence[int], scale: Fraction) -> list[int]:
     return list(values)
 
 
+def _unshared(values: Sequence[int], scale: Fraction, honest: int) -> list[int]:
+    return list(values)
+
+
 def _rounded(value: Fraction, scale: object, grid: Fraction, **options: object) -> int:
     return round(value / grid)
 
@@ -98,6 +102,7 @@ SILENT = Noise(
     exponential_top=_cheapest_first,
     permute_and_flip_top=_cheapest_first,
     spherical_laplace=_each_rounded,
+    laplace_share=_unshared,
 )
 
 
@@ -115,6 +120,7 @@ FORBIDDEN = Noise(
     exponential_top=_forbidden,
     permute_and_flip_top=_forbidden,
     spherical_laplace=_forbidden,
+    laplace_share=_forbidden,
 )
 
 
@@ -140,6 +146,7 @@ class Deaf:
             exponential_top=self._top("exponential"),
             permute_and_flip_top=self._top("permute-and-flip"),
             spherical_laplace=self._spherical,
+            laplace_share=self._share,
         )
 
     def _integers(self, kind: str) -> Callable[[Sequence[int], Fraction], list[int]]:
@@ -173,6 +180,11 @@ class Deaf:
         self.heard.append(("spherical", len(values), scale, grid))
         return [round(Fraction(self.level + 3 * place, 11) / grid) for place in range(len(values))]
 
+    def _share(self, values: Sequence[int], scale: Fraction, honest: int) -> list[int]:
+        assert all(type(value) is int for value in values)
+        self.heard.append(("share", len(values), scale, honest))
+        return [self.level + 3 * place for place in range(len(values))]
+
 
 def seeded(seed: int) -> Noise:
     """Draw noise in floats, which is no privacy but enough for statistics that must repeat themselves."""
@@ -204,6 +216,11 @@ def seeded(seed: int) -> Noise:
         drawn *= rng.gamma(len(values)) * float(scale) / np.linalg.norm(drawn)
         return [round((value + Fraction(moved)) / grid) for value, moved in zip(values, drawn.tolist(), strict=True)]
 
+    def share(values: Sequence[int], scale: Fraction, honest: int) -> list[int]:
+        stop = -np.expm1(-1.0 / float(scale))
+        up, down = (rng.negative_binomial(1.0 / honest, stop, len(values)) for _ in range(2))
+        return [value + int(noise) for value, noise in zip(values, up - down, strict=True)]
+
     return Noise(
         discrete_laplace=laplace,
         discrete_gaussian=gaussian,
@@ -214,4 +231,5 @@ def seeded(seed: int) -> Noise:
         exponential_top=partial(exponential_top, bits=bits),
         permute_and_flip_top=partial(permute_and_flip_top, bits=bits),
         spherical_laplace=spherical,
+        laplace_share=share,
     )

@@ -6,6 +6,8 @@
     │   └── ColumnError         a column is not in the table
     ├── BudgetError             the account has less left than the request costs: exit code 3
     ├── LedgerError             the ledger is damaged, locked or not ours to write: exit code 1
+    ├── FederationError         a site or a coordinator did not do what was agreed: exit code 1
+    │   └── RefusedError        a site's policy does not allow what was asked of it
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
         ├── ScoreError          scores that are missing, NaN or infinite
@@ -106,6 +108,14 @@ class BudgetError(ConfideError):
 
 class LedgerError(ConfideError):
     """The ledger is damaged, cannot be reached or does not fit its key; nothing is released."""
+
+
+class FederationError(ConfideError):
+    """A site or a coordinator did not do what was agreed; nothing is released."""
+
+
+class RefusedError(FederationError):
+    """A site's policy does not allow what was asked of it."""
 
 
 class DataError(ConfideError, ValueError):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from confide.cli import release
 from tests.noises import seeded
+from tests.shell.commands import confide
 from tests.shell.desk import Desk
+
+if TYPE_CHECKING:
+    from tests.shell.hospitals import Hospitals
 
 
 @pytest.fixture
@@ -26,3 +31,24 @@ def desk(
     made.hear(seeded(0))  # what is said of drawn values must not depend on luck
     yield made
     made.hear_the_system_again()
+
+
+@pytest.fixture(scope="session")
+def provisioned(tmp_path_factory: pytest.TempPathFactory) -> Hospitals:
+    """Three sites that were set up by command and asked nothing yet; copy it to ask something."""
+    from tests.shell.hospitals import NAMES, Hospitals, write_rows
+
+    made = Hospitals(tmp_path_factory.mktemp("hospitals"))
+    named = [option for name in NAMES for option in ("--site", name)]
+    assert confide("federation", "init", made.coordinator, "--name", "stroke", *named).code == 0
+    for seed, name in enumerate(NAMES):
+        write_rows(made.rows(name), seed)
+        answer = made.set_up(name)
+        assert answer.code == 0, answer.err
+    return made
+
+
+@pytest.fixture
+def hospitals(provisioned: Hospitals, tmp_path: Path) -> Hospitals:
+    """Three sites of one's own; their rows lie where they did."""
+    return provisioned.copy(tmp_path / "copied")

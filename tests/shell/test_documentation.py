@@ -9,18 +9,23 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.shell.commands import confide
+from tests.shell.commands import Answer, confide, confide_process
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ONE_COMMAND = re.compile(r"confide [^|<>&;$`*?~\\]*")  # what a shell would only pass on
 SET_UP_ELSEWHERE = re.compile(r"^(make (demo|test|bench|docs)|pip install)\b")
+RUN_ELSEWHERE = ("confide federation demo",)  # test_federation_command runs it, with fewer sites
+ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
+CONNECT_SECONDS = 90
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -28,13 +33,34 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     from confide.examples import HEART_ATTACK
 
     (tmp_path / "demo").mkdir()
     shutil.copy(HEART_ATTACK, tmp_path / "demo" / HEART_ATTACK.name)
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    yield tmp_path
+    stop_engines(tmp_path)
+
+
+def stop_engines(folder: Path) -> None:
+    """Leave no server or site behind where a command of a page failed."""
+    from confide.federation.flare.processes import find_running
+
+    for run in folder.glob("*/run"):
+        running = find_running(run.parent)
+        if running is not None:
+            running.stop()
+
+
+def in_a_process(line: str, folder: Path) -> Answer:
+    """Run a command in a process of its own; one that shows who is connected is repeated until all are."""
+    words, end = shlex.split(line)[1:], time.monotonic() + CONNECT_SECONDS
+    while True:
+        answer = confide_process(*words, folder=folder)
+        waits = words[:2] == ["federation", "status"] and "All sites are connected" not in answer.err
+        if not waits or time.monotonic() > end:
+            return answer
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
@@ -52,7 +78,13 @@ def test_commands_run(page: Path, folder: Path) -> None:
     for line in commands:
         if SET_UP_ELSEWHERE.match(line):
             target = line.split()[-1]
-            assert target in (".", "demo", "test", "bench", "docs")
+            assert target in (".", "'.[federation]'", "demo", "test", "bench", "docs")
+            continue
+        if line in RUN_ELSEWHERE:
+            continue
+        if ASKS.match(line):
+            answer = in_a_process(line, folder)
+            assert answer.code == 0, f"{line}\n{answer.err}"
             continue
         if ONE_COMMAND.fullmatch(line):
             answer = confide(*shlex.split(line)[1:], folder=folder)
@@ -83,12 +115,14 @@ def test_generated_pages_are_fresh() -> None:
 
 
 def test_every_verb_is_in_the_reference() -> None:
-    from confide.cli import attack, ledger, study
+    from confide.cli import attack, federation, ledger, site, study
     from confide.cli.main import app
 
     verbs = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
     assert sorted(str(verb) for verb in verbs) == sorted(_generator().VERBS)
-    for group, inner in (("ledger", ledger.app), ("attack", attack.app), ("study", study.app)):
+    groups = {"federation": federation, "site": site, "ledger": ledger, "attack": attack, "study": study}
+    assert set(groups) == set(_generator().GROUPS)
+    for group, inner in ((name, module.app) for name, module in groups.items()):
         below = [command.name or command.callback.__name__ for command in inner.registered_commands if command.callback]
         assert sorted(below) == sorted(_generator().GROUPS[group])
 

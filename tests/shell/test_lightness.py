@@ -14,7 +14,7 @@ from tests.shell.commands import STRICT
 
 HEAVY = (
     *("numpy", "scipy", "numba", "matplotlib", "ibis", "duckdb", "pandas", "pyarrow", "narwhals", "sklearn"),
-    *("opendp", "flint", "sqlalchemy", "dp_accounting"),
+    *("opendp", "flint", "sqlalchemy", "dp_accounting", "nvflare", "cryptography", "psutil", "onnxruntime"),
 )
 
 
@@ -35,7 +35,22 @@ def run_cli(*arguments: str) -> str:
     )
 
 
-VERBS = ("evaluate", "release", "plan", "select", "train", "predict", "ledger", "attack", "audit", "study", "demo")
+VERBS = (
+    *(
+        "evaluate",
+        "release",
+        "plan",
+        "select",
+        "train",
+        "predict",
+        "validate",
+        "federation",
+        "site",
+        "ledger",
+        "attack",
+    ),
+    *("audit", "study", "demo"),
+)
 
 
 @pytest.mark.parametrize("program", ["import confide", run_cli("--help"), *(run_cli(verb, "--help") for verb in VERBS)])

@@ -42,6 +42,8 @@ FLOORS = {
     "curves/laplace-automatic": 0.1,
     "features/scores": 0.55,
     "learning/counts": 0.35,
+    "shares/flat": 0.4,
+    "shares/spare": 0.15,
 }
 
 
@@ -177,6 +179,8 @@ def draws_for(target: Subject[Any]) -> int:
         return 60_000
     if target.name.startswith("curves/"):
         return 80_000 if target.steps or target.name in FLOORS else 40_000
+    if target.name.startswith("shares/"):
+        return 80_000
     return 240_000 if target.name in FLOORS else 80_000
 
 
@@ -189,7 +193,7 @@ def test_every_mechanism_holds_and_the_audit_is_not_blind(target: Subject[Any]) 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
 def test_every_broken_twin_is_caught(twin: Subject[Any]) -> None:
-    many = not twin.name.startswith(("curves/", "features/", "learning/")) or twin.name.endswith("-medians")
+    many = not twin.name.startswith(("curves/", "features/", "learning/", "shares/")) or twin.name.endswith("-medians")
     assert audit(twin, draws=160_000 if many else 100_000).lower_bound > 1.0
 
 

@@ -34,8 +34,8 @@ from tests.selection_odds import largest_loss
 EPSILON = Fraction(3, 4)
 TARGETS = targets(EPSILON)
 
-WITHOUT_RELEASE = {"features", "learning", "logistic-regression"}
-"""What is drawn to select features and to learn, by steps of their own."""
+WITHOUT_RELEASE = {"features", "learning", "logistic-regression", "shares"}
+"""What is drawn to select features and to learn, by steps of their own, and what several sites draw together."""
 
 
 def named(subject: Subject[Any]) -> str:
@@ -180,7 +180,7 @@ def drawn(target: Subject[Any], counts: ScoreCounts) -> list[Call]:
     return calls
 
 
-def test_only_selection_and_learning_have_no_release_of_a_metric() -> None:
+def test_only_selection_learning_and_sums_over_sites_have_no_release_of_a_metric() -> None:
     assert {target.name.split("/")[0] for target in TARGETS if target.release is None} == WITHOUT_RELEASE
 
 

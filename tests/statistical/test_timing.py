@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from confide.cli import output
 from confide.cli.release import STEP_SECONDS, draw
 from confide.counts import ScoreCounts
 from confide.ledger.ledger import Ledger
+from confide.privacy.steady import steady
 from confide.releases.registry import prepare
 
 STEP = 0.1
@@ -23,7 +23,7 @@ STEP = 0.1
 
 def duration(work: float, step: float) -> float:
     started = time.perf_counter()
-    with output.steady(step):
+    with steady(step):
         time.sleep(work)
     return time.perf_counter() - started
 
@@ -73,6 +73,6 @@ def test_drawing_takes_far_less_than_a_step() -> None:
 
 def test_an_error_is_not_held_back() -> None:
     started = time.perf_counter()
-    with pytest.raises(ValueError, match="at once"), output.steady(30.0):
+    with pytest.raises(ValueError, match="at once"), steady(30.0):
         raise ValueError("at once")
     assert time.perf_counter() - started < 10.0

@@ -3,8 +3,8 @@
 What is drawn is what a release shows: the rank sum's two integers, or the value on its grid beside the noisy
 class sizes, against the epsilon of the whole release. Pairs attain the sensitivity, or nearly so; where noise is
 scaled to a smooth bound no pair attains everything at once, and the published calibrations add more than is needed,
-so the bounds found there stay far below the claim. Curves are in `curve_targets`, the selection of features
-is in `selection_targets` and learning in `learning_targets`.
+so the bounds found there stay far below the claim. Curves are in `curve_targets`, sums over several sites in
+`share_targets`, the selection of features is in `selection_targets` and learning in `learning_targets`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from confide.audit.curve_targets import curve_targets
 from confide.audit.learning_targets import learning_targets
 from confide.audit.selection_targets import selection_targets
+from confide.audit.share_targets import share_targets
 from confide.audit.subject import DELTA, Pair, Queries, Query, Subject, asking, counted, differing
 from confide.counts import ScoreCounts
 from confide.grid import Grid
@@ -59,6 +60,7 @@ def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
         *_gaussian(epsilon),
         *curve_targets(epsilon),
         *_symmetric(epsilon),
+        *share_targets(epsilon),
         *selection_targets(epsilon),
         *learning_targets(epsilon),
     )

@@ -15,6 +15,7 @@ import numpy as np
 from confide.audit.curve_twins import curve_twins
 from confide.audit.logistic_targets import logistic_twins
 from confide.audit.selection_twins import selection_twins
+from confide.audit.share_targets import share_twins
 from confide.audit.subject import REAL_COST, Pair, Queries, Query, Sampler, Subject, counted, drawing
 from confide.audit.targets import bottom_and_rest, targets, top_and_rest
 from confide.counts import FloatArray, ScoreCounts
@@ -42,6 +43,7 @@ def twins(epsilon: Fraction) -> tuple[Subject[Any], ...]:
         _answers_one_class(epsilon),
         _exact_size(epsilon),
         *curve_twins(epsilon),
+        *share_twins(epsilon),
         *selection_twins(epsilon),
         *logistic_twins(epsilon),
     )

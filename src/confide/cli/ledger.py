@@ -273,7 +273,7 @@ def _people(account: Account) -> list[tuple[str, ...]]:
 def _line(entry: Entry) -> tuple[str, ...]:
     from confide.privacy.guarantee import shown
 
-    priced = entry.kind != "answer"
+    priced = entry.kind not in ("answer", "failure")
     return (
         str(entry.sequence),
         entry.at.removesuffix("+00:00").replace("T", " "),
@@ -291,7 +291,8 @@ def _what(entry: Entry) -> str:
         cut = f" at {request['threshold']:g}" if "threshold" in request else ""
         what = f"charge: {request.get('metric', 'release')}{cut}, {request.get('mechanism', '')}".removesuffix(", ")
         return what if entry.part is None else f"{what}; part {entry.part.name} of {entry.part.partition}"
-    return f"answer to {entry.charge}" if entry.kind == "answer" else entry.kind
+    outcomes = {"answer": f"answer to {entry.charge}", "failure": f"no answer to {entry.charge}: drawing failed"}
+    return outcomes.get(entry.kind, entry.kind)
 
 
 def _answers(entry: Entry) -> str:

@@ -8,7 +8,22 @@ from typing import Annotated
 
 import typer
 
-from confide.cli import attack, audit, demo, evaluate, ledger, plan, predict, release, select, study, train
+from confide.cli import (
+    attack,
+    audit,
+    demo,
+    evaluate,
+    federation,
+    ledger,
+    plan,
+    predict,
+    release,
+    select,
+    site,
+    study,
+    train,
+    validate,
+)
 from confide.errors import ConfideError
 
 app = typer.Typer(
@@ -26,6 +41,9 @@ app.command("plan")(plan.plan)
 app.command("select")(select.select)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
+app.command("validate")(validate.validate)
+app.add_typer(federation.app, name="federation")
+app.add_typer(site.app, name="site")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(attack.app, name="attack")
 app.command("audit")(audit.audit)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,12 +111,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-@contextmanager
-def steady(step: float) -> Iterator[None]:
-    """Let work take a whole number of steps of time, so that its duration says next to nothing about it."""
-    started = time.perf_counter()
-    yield
-    spent = time.perf_counter() - started
-    time.sleep(step * math.ceil(spent / step) - spent)

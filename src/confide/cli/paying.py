@@ -14,6 +14,7 @@ from confide.cli import output
 from confide.cli.release import STEP_SECONDS, file_chunks
 from confide.cli.same_data import bound, check_label
 from confide.errors import UsageError
+from confide.privacy.steady import steady
 
 if TYPE_CHECKING:
     from confide.learning.linear_model import LinearModel
@@ -50,7 +51,7 @@ class Payer:
 
         with Ledger(self.ledger) as book:
             account, (asked,) = self._settled(book, prepared)
-            with output.busy("charging the ledger and drawing noise"), output.steady(STEP_SECONDS):
+            with output.busy("charging the ledger and drawing noise"), steady(STEP_SECONDS):
                 return book.release(asked, account=account, analyst=self.analyst)
 
     def _settled(self, book: Ledger, prepared: Prepared[Step]) -> tuple[str, tuple[Prepared[Step], ...]]:

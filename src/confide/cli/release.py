@@ -13,6 +13,7 @@ from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_rev
 from confide.cli.same_data import bound, check_label
 from confide.cli.scored import scored
 from confide.errors import ParameterError
+from confide.privacy.steady import steady
 
 if TYPE_CHECKING:
     from confide.ledger.ledger import Ledger
@@ -297,7 +298,7 @@ def draw(
     book: Ledger, prepared: Sequence[PreparedRelease], *, account: str, analyst: str | None = None
 ) -> Receipt[Release]:
     """Charge and draw; the answer comes after a whole number of steps of time, whatever the noise was."""
-    with output.busy("charging the ledger and drawing noise"), output.steady(STEP_SECONDS):
+    with output.busy("charging the ledger and drawing noise"), steady(STEP_SECONDS):
         return book.release(prepared, account=account, analyst=analyst)
 
 

@@ -33,15 +33,17 @@ def _as_they_are(integers: FloatArray) -> FloatArray:
 class NoisyCells:
     """Released counts, positives in the first row and negatives in the second, with what is public about them.
 
-    `scale` is that of discrete Laplace noise, or the deviation of Gaussian noise. `rows` is the sum
-    of all counts where it is public, `cell_rows` that of each cell where scores are public; then
-    only the positives have noise. Noise was added to `integers` numbers of each class, of which
-    `reconstruct`, a linear function, made the counts; to the counts themselves unless that is said.
+    `scale` is that of discrete Laplace noise, or the deviation of Gaussian noise. Laplace noise is worth so many
+    `shares`: one, or more, also 4/3 say, where several sites added parts of it. `rows` is the sum of all
+    counts where it is public, `cell_rows` that of each cell where scores are public; then only the
+    positives have noise. Noise was added to `integers` numbers of each class, of which `reconstruct`, a
+    linear function, made the counts; to the counts themselves unless that is said.
     """
 
     cells: FloatArray
     scale: float
     gaussian: bool = False
+    shares: float = 1.0
     rows: int | None = None
     cell_rows: FloatArray | None = None
     integers: int = 0
@@ -72,12 +74,16 @@ class NoisyCells:
         integers = self.integers or self.cells.shape[1]
         draws = int(np.clip(MOST_NUMBERS // (integers * self.cells.shape[0]), FEWEST_DRAWS, DRAWS))
         shape = (draws, self.cells.shape[0], integers)
+        return self.reconstruct(self._drawn(generator, shape))
+
+    def _drawn(self, generator: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         if self.gaussian:
-            drawn = np.rint(generator.normal(0.0, self.scale, shape))
-        else:
-            stop = -np.expm1(-1.0 / self.scale)
-            drawn = (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
-        return self.reconstruct(drawn)
+            return np.rint(generator.normal(0.0, self.scale, shape))
+        stop = -np.expm1(-1.0 / self.scale)
+        if self.shares == 1.0:
+            return (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
+        up, down = (generator.negative_binomial(self.shares, stop, shape) for _ in range(2))
+        return (up - down).astype(np.float64)
 
     def _possible(self, tables: FloatArray) -> FloatArray:
         agreed = self._agreeing(tables)

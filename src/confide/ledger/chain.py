@@ -84,6 +84,21 @@ class Chain:
                 found.setdefault(entry.request_id, entry)
         return found
 
+    def failures(self) -> frozenset[int]:
+        """The numbers of the charges for which drawing failed."""
+        return frozenset(
+            entry.charge for entry in self.entries if entry.kind == Kind.FAILURE and entry.charge is not None
+        )
+
+    def waiting(self) -> dict[str, Entry]:
+        """For each request that has no answer yet the first charge that may still get it: nothing came of it so far."""
+        answers, failures = self.answers(), self.failures()
+        found: dict[str, Entry] = {}
+        for entry in self.entries:
+            if entry.kind == Kind.CHARGE and entry.request_id is not None and entry.sequence not in failures:
+                found.setdefault(entry.request_id, entry)
+        return {identity: entry for identity, entry in found.items() if identity not in answers}
+
 
 def first_break(account: str, entries: Sequence[Entry], head: Head | None, key: bytes) -> Break | None:
     """Find where a chain first breaks; None if it is whole."""

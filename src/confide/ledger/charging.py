@@ -1,10 +1,30 @@
-"""Charging requests and storing their answers, as pure functions of a chain."""
+"""Charging requests and storing what came of them, as pure functions of a chain.
+
+A run that dies between its charge and its answer leaves a charge that nothing was shown for. It serves the next same
+request (same parameters, guarantee, part and data, see `requests`), which then costs nothing more.
+
+Why no charge ever shows more than one drawing of noise:
+
+- A request is charged before noise is drawn, and whatever is shown of a drawing was recorded first, in a transaction
+  that holds the ledger's lock: either its answer, or that it failed. A failure is recorded too, since whether drawing
+  fails may depend on the noise and on the data.
+- The first outcome that is recorded for a charge is everybody's. A run that comes second throws away what it drew,
+  be it an answer or a failure of its own, and shows the recorded answer, or says that drawing failed elsewhere. So of
+  all drawings for one charge, by runs that died, that were late or that were first, one alone is ever seen, and
+  which one it is depends on when they ended, not on what they drew.
+- A request that has an answer is never drawn again. A charge whose drawing failed is used up: the next same request
+  is charged again.
+
+What is assumed: that how long drawing takes, and whether a process dies in it, tells nothing (see the threat model on
+time), and that what was committed stays. An older copy of the ledger that is put back forgets charges and answers
+alike, and cannot show.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,14 +40,21 @@ from confide.releases.prepared import A, Answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charged:
-    """A chain after requests were charged; `charges` has those that must be answered, by their identity.
+    """A chain after requests were charged: the new `charges` by their requests' identity, and those of `earlier` runs.
 
-    `price` is what was added to what is spent, `full_price` what the charges cost by themselves.
+    Earlier charges were paid by runs that died before their answer. `price` is what was added to what is spent,
+    `full_price` what the new charges cost by themselves.
     """
 
     chain: Chain
-    charges: Mapping[str, Entry]
+    charges: Mapping[str, Entry] = field(default_factory=dict)
+    earlier: Mapping[str, Entry] = field(default_factory=dict)
     price: Budget = NOTHING
+
+    @property
+    def owed(self) -> dict[str, Entry]:
+        """All charges that must be answered."""
+        return {**self.earlier, **self.charges}
 
     @property
     def full_price(self) -> Budget:
@@ -43,10 +70,10 @@ def state_of(chain: Chain, first: Request[Any]) -> Account:
     return Account(name=chain.account, neighbours=guarantee.neighbours, unit=guarantee.unit)
 
 
-def unanswered(chain: Chain, requests: Mapping[str, Request[A]]) -> dict[str, Request[A]]:
-    """The requests, by their identity, that have no stored answer."""
-    answers = chain.answers()
-    return {identity: request for identity, request in requests.items() if identity not in answers}
+def unpaid(chain: Chain, requests: Mapping[str, Request[A]]) -> dict[str, Request[A]]:
+    """The requests, by their identity, that have neither a stored answer nor a charge that waits for one."""
+    served = {**chain.answers(), **chain.waiting()}
+    return {identity: request for identity, request in requests.items() if identity not in served}
 
 
 def opened(account: Account, *, key: bytes, at: str) -> Chain:
@@ -56,13 +83,14 @@ def opened(account: Account, *, key: bytes, at: str) -> Chain:
 
 
 def charge(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str) -> Charged:
-    """Charge every request that has no stored answer: all of them, or none.
+    """Charge every request that has no stored answer and was not paid before: all of them, or none.
 
     Raises BudgetError if they do not fit together.
     """
-    new = unanswered(chain, requests)
+    new = unpaid(chain, requests)
+    earlier = {identity: entry for identity, entry in chain.waiting().items() if identity in requests}
     if not new:
-        return Charged(chain=chain, charges={})
+        return Charged(chain=chain, earlier=earlier)
     account = state_of(chain, next(iter(new.values())))
     costs = [account.cost(request.prepared.guarantee, request.prepared.part) for request in new.values()]
     asked = sum((request.prepared.guarantee.epsilon for request in new.values()), Fraction(0))
@@ -83,6 +111,7 @@ def charge(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str |
     return Charged(
         chain=after,
         charges=dict(zip(new, after.entries[len(before.entries) :], strict=True)),
+        earlier=earlier,
         price=account.added(costs),
     )
 
@@ -90,7 +119,7 @@ def charge(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str |
 def quoted(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str) -> Quote:
     """What charging the requests would do."""
     first = next(iter(requests.values()))
-    account, new = state_of(chain, first), unanswered(chain, requests)
+    account, new = state_of(chain, first), unpaid(chain, requests)
     costs = [account.cost(request.prepared.guarantee, request.prepared.part) for request in new.values()]
     remaining = after = account.remaining(analyst)
     refusal = None
@@ -107,35 +136,54 @@ def quoted(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str |
         spent=account.spent,
         remaining=remaining,
         remaining_after=after,
-        answered=not new,
+        answered=chain.answers().keys() >= requests.keys(),
         refusal=refusal,
         opens=not chain.entries,
     )
 
 
-def answer(chain: Chain, drawn: Mapping[str, Sequence[Answer]], charged: Charged, *, key: bytes, at: str) -> Chain:
-    """Store what was drawn; where somebody's answer to the same request came first, that one stays."""
-    for entry in charged.charges.values():
+def written(answers: Iterable[Answer]) -> str:
+    """Answers as an entry stores them: in the order of their own mappings, as they are only ever read back."""
+    return json.dumps([one.to_dict() for one in answers])
+
+
+def concluded(
+    chain: Chain, drawn: Mapping[str, str], failed: Collection[str], charged: Charged, *, key: bytes, at: str
+) -> Chain:
+    """Record what came of charges: answers that were drawn, and drawings that failed.
+
+    Where somebody's answer to the same request came first, that one stays. Where somebody's drawing failed first, it
+    is an error: that failure is all that may be seen of the charge.
+    """
+    _require_charges(chain, charged)
+    stored, failures = chain.answers(), chain.failures()
+    open_still = {identity: entry for identity, entry in charged.owed.items() if identity not in stored}
+    if any(entry.sequence in failures for entry in open_still.values()):
+        raise LedgerError(
+            f"drawing noise for the same request to account {chain.account!r} failed elsewhere in the meantime; "
+            "nothing is released. What was charged is used up; ask again"
+        )
+    drafts = [
+        Draft(
+            kind=Kind.FAILURE if identity in failed else Kind.ANSWER,
+            at=at,
+            analyst=entry.analyst,
+            request_id=identity,
+            answer=None if identity in failed else drawn[identity],
+            charge=entry.sequence,
+        )
+        for identity, entry in open_still.items()
+    ]
+    return chain.extended(drafts, key)
+
+
+def _require_charges(chain: Chain, charged: Charged) -> None:
+    for entry in charged.owed.values():
         if chain.entries[entry.sequence - 1 : entry.sequence] != (entry,):
             raise LedgerError(
                 f"account {chain.account!r} has lost a charge that was just written; nothing is released. "
                 "Run `confide ledger verify`, and restore the ledger from a backup"
             )
-    stored = chain.answers()
-    drafts = [
-        Draft(
-            kind=Kind.ANSWER,
-            at=at,
-            analyst=charged.charges[identity].analyst,
-            request_id=identity,
-            # In the order of the answer's own mappings; not canonical, as it is only ever read back.
-            answer=json.dumps([one.to_dict() for one in answers]),
-            charge=charged.charges[identity].sequence,
-        )
-        for identity, answers in drawn.items()
-        if identity not in stored
-    ]
-    return chain.extended(drafts, key)
 
 
 def read_answer(chain: Chain, identity: str, request: Request[A]) -> tuple[A, ...]:

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     CAP = "cap"  # new caps of an account
     CHARGE = "charge"  # a price, paid before noise is drawn
     ANSWER = "answer"  # what was released for a charge
+    FAILURE = "failure"  # that no noise could be drawn for a charge, which is used up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,8 @@ class Draft:
     `amount` is the caps of an account or the price of a charge: that of its part alone, if it has one.
     `request` is canonical JSON: the terms of an account, or the public parameters of a release, with the
     part of the rows that it reads. `request_id` is a keyed hash of those
-    parameters and of the data. `charge` is the sequence of the charge that an answer belongs to.
+    parameters and of the data. `charge` is the sequence of the charge that an answer or a failure
+    belongs to.
     """
 
     kind: Kind

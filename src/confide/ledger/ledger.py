@@ -2,8 +2,8 @@
 
 A release takes two transactions. The first checks the account's whole chain, finds answers that are
 stored already, checks the price of the others and charges it. Then noise is drawn. The second stores
-the answers. Whatever dies in between, the charge stands: it is never given back, as nobody can know
-whether the noise was seen.
+the answers, and only then are they shown. Whatever dies in between, the charge stands: it is never given
+back, but the same request is answered on it at no further cost; see `charging` for why that is safe.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from confide.errors import ParameterError
 from confide.ledger.account import DEFAULT_DELTA_CAP, DEFAULT_EPSILON_CAP, Account, Caps, checked_name
 from confide.ledger.chain import Chain
-from confide.ledger.charging import answer, charge, opened, quoted, read_answer
+from confide.ledger.charging import Charged, charge, concluded, opened, quoted, read_answer, written
 from confide.ledger.entries import Draft, Entry, Kind
 from confide.ledger.key import KeyFile, fresh_key
 from confide.ledger.place import find_place
@@ -167,7 +167,8 @@ class Ledger:
         """Charge a request, draw its noise, store and return the answer.
 
         Several prepared answers are charged together: all or none. A request that was answered before
-        gets the stored answer, at no cost. Without an account's name it is the account of these data:
+        gets the stored answer, at no cost, and one that a run paid for but did not live to answer is answered on
+        that charge. Without an account's name it is the account of these data:
         other scores of the same people are then another account, so name it. An account that is new is
         opened with the default caps. Answers that read one part of the rows alone are charged in full to that
         part, and the account has spent what its dearest parts cost; see `ledger.spending`.
@@ -186,13 +187,7 @@ class Ledger:
             opened_now = not chain.entries
             charged = charge(chain, asked, analyst=analyst, key=key, at=_now())
             transaction.write(charged.chain, since=chain)
-        after = charged.chain
-        if charged.charges:
-            drawn = {identity: asked[identity].prepared.draw() for identity in charged.charges}
-            with self._writing() as transaction:
-                chain = transaction.chain(name, lock=True)
-                after = answer(chain, drawn, charged, key=key, at=_now())
-                transaction.write(after, since=chain)
+        after = self._answered(charged, asked) if charged.owed else charged.chain
         state = Account.fold(after.entries)
         return Receipt(
             account=name,
@@ -201,10 +196,29 @@ class Ledger:
             full_price=charged.full_price,
             spent=state.spent,
             remaining=state.remaining(analyst),
-            reused=not charged.charges,
+            reused=not charged.owed,
             opened=opened_now,
             analyst=analyst,
         )
+
+    def _answered(self, charged: Charged, asked: Mapping[str, Request[A]]) -> Chain:
+        """Draw what is owed and record what came of it; what is raised or shown afterwards was recorded."""
+        drawn: dict[str, str] = {}
+        failed: dict[str, Exception] = {}
+        for identity in charged.owed:
+            try:
+                drawn[identity] = written(asked[identity].prepared.draw())
+            except Exception as error:
+                failed[identity] = error
+        with self._writing() as transaction:
+            before = transaction.chain(charged.chain.account, lock=True)
+            after = concluded(before, drawn, failed, charged, key=transaction.key, at=_now())
+            transaction.write(after, since=before)
+        answers = after.answers()
+        for identity, failure in failed.items():
+            if identity not in answers:
+                raise failure
+        return after
 
     def account_for(self, chunks: Iterable[bytes]) -> str:
         """Name the account of some data by a keyed hash of their content, for example of a file's bytes."""

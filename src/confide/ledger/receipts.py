@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from confide.ledger.budget import Budget
+from confide.ledger.budget import NOTHING, Budget
 from confide.releases.prepared import A
 
 
@@ -18,7 +18,7 @@ class Quote:
     for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what is
     left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not
     fit, if it does not. `answered` says that all answers are stored already, `opens` that the account would
-    be new.
+    be new. What an earlier run paid for, and died before it was answered, costs nothing more.
     """
 
     account: str
@@ -60,7 +60,8 @@ class Receipt(Generic[A]):
     """What was released, and what it cost.
 
     `answers` holds the answers to each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged; `opened` that the account was new. `charged` is what
+    been stored before, so that nothing was charged; `opened` that the account was new. Nothing is charged either for
+    what an earlier run paid, and died before it was answered. `charged` is what
     was added to what is spent, `full_price` what the requests that were charged cost by themselves: more where one is
     for a part of the rows and other parts had cost as much. `spent` is the account's, `remaining` is what is
     left to the one who asked.
@@ -98,6 +99,8 @@ class Receipt(Generic[A]):
 
 
 def _price_in_words(added: Budget, full: Budget) -> str:
+    if full == NOTHING:
+        return "nothing: paid before, by a run that was cut short"
     if added == full:
         return added.in_words()
     return f"{added.in_words()} more (by itself {full.in_words()}; parts of the rows count in parallel)"

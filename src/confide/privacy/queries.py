@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from confide.errors import ParameterError
-from confide.privacy.noise import choice, heavy_tailed, integers, spherical
+from confide.privacy.noise import choice, heavy_tailed, integers, shares, spherical
 
 if TYPE_CHECKING:
     from confide.privacy.noise.reals import ExactReal
@@ -43,6 +43,7 @@ class Noise:
     exponential_top: Callable[..., list[int]] = choice.exponential_top
     permute_and_flip_top: Callable[..., list[int]] = choice.permute_and_flip_top
     spherical_laplace: Callable[..., list[int]] = spherical.spherical_laplace_on_grid
+    laplace_share: Callable[[Sequence[int], Fraction, int], list[int]] = shares.laplace_share
 
 
 SYSTEM_NOISE = Noise()
@@ -82,6 +83,32 @@ class IntegerQuery:
         add = noise.discrete_laplace if self.family == "laplace" else noise.discrete_gaussian
         columns = (add((value,) * times, scale) for value, scale in zip(self.values, self.scales, strict=True))
         return list(zip(*columns, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareQuery:
+    """Integers of one site, each to be shown inside a sum alone, with a share of discrete Laplace noise of one scale.
+
+    Where `honest` sites or more add theirs, the loss of the sum between neighbours is at most
+    `sum |difference| / scale`. What is drawn is taken modulo 2^64, and so must the sum be.
+    """
+
+    values: tuple[int, ...] = field(repr=False)
+    scale: Fraction
+    honest: int
+
+    def __post_init__(self) -> None:
+        integers.checked_scale(self.scale)
+        shares.checked_honest(self.honest)
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[int, ...]:
+        """Add a share to every integer once."""
+        return tuple(noise.laplace_share(self.values, self.scale, self.honest))
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
+        """Do so independently many times, as an audit does."""
+        drawn, width = iter(noise.laplace_share(self.values * times, self.scale, self.honest)), len(self.values)
+        return [tuple(islice(drawn, width)) for _ in range(times)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

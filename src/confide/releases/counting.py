@@ -180,6 +180,7 @@ def rebuilt_cells(
     gaussian: bool,
     rows: int | None,
     cell_rows: FloatArray | None,
+    shares: float = 1.0,
 ) -> NoisyCells:
     """Noisy counts from the integers of a strategy, one class after the other (under label-only one alone)."""
     classes = integers.reshape(2 if cell_rows is None else 1, -1)
@@ -187,6 +188,7 @@ def rebuilt_cells(
         cells=strategy.reconstruct(classes, cells),
         scale=scale,
         gaussian=gaussian,
+        shares=shares,
         rows=rows if cell_rows is None else None,
         cell_rows=cell_rows,
     )

@@ -278,6 +278,7 @@ class CurvesRelease:
             cells=halves(noisy.cells),
             scale=noisy.scale,
             gaussian=noisy.gaussian,
+            shares=noisy.shares,
             rows=noisy.rows,
             cell_rows=None if noisy.cell_rows is None else halves(noisy.cell_rows),
             integers=noisy.integers or noisy.cells.shape[1],
@@ -342,6 +343,7 @@ def noisy_counts(integers: Sequence[int], options: Mapping[str, Any]) -> NoisyCe
         gaussian=options["noise"] == "gaussian",
         rows=options["rows"],
         cell_rows=None if cell_rows is None else np.array(cell_rows, dtype=np.float64),
+        shares=options.get("shares", 1.0),
     )
 
 

@@ -302,6 +302,43 @@ def dies_in_draw(url: str) -> list[int]:
     return [os.waitstatus_to_exitcode(os.waitpid(forked(work), 0)[1]) for _ in range(2)]
 
 
+def killed_over_one_request(url: str, times: int) -> dict[str, Any]:
+    """Processes ask the same at once, three at a time: some die as they draw, others are killed whenever it may be."""
+    reading, writing = os.pipe()
+    chance = random.SystemRandom()  # children of one parent must not die alike
+    usual = _duration(partial(_spend, url, "another", -1, str, steps=1))
+
+    def work(deadly: float) -> int:
+        def draw() -> tuple[Release, ...]:
+            os.write(writing, b"drawn\n")
+            if chance.random() < deadly:
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(chance.uniform(0.0, usual))
+            return (noise(ask().guarantee),)
+
+        with Ledger(url) as ledger:
+            value = ledger.release(ask(draw=draw), account="a").releases[0].value
+        os.write(writing, f"{value!r}\n".encode())
+        return 0
+
+    killed = 0
+    for turn in range(times // 3):
+        children = [forked(partial(work, 1.0 if turn < 3 else 0.5)) for _ in range(3)]
+        for child in children if turn >= 3 else ():
+            time.sleep(chance.uniform(0.0, usual))
+            os.kill(child, signal.SIGKILL)
+        killed += sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL for child in children)
+    assert work(0.0) == 0
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        lines = file.read().split()
+    return {
+        "values": [float(line) for line in lines if line != "drawn"],
+        "drawn": lines.count("drawn"),
+        "killed": killed,
+    }
+
+
 def read_only(url: str) -> str:
     """Ask as a user who may read the ledger's file, but not write to it."""
     with Ledger(url) as ledger:
@@ -336,6 +373,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "kills": lambda url, times: kills(url, int(times)),
     "careless_kills": lambda url, times: careless_kills(url, int(times)),
     "dies_in_draw": dies_in_draw,
+    "killed_over_one_request": lambda url, times: killed_over_one_request(url, int(times)),
     "read_only": read_only,
 }
 

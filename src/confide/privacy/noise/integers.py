@@ -47,7 +47,7 @@ def discrete_laplace(values: Sequence[int], scale: Fraction) -> list[int]:
     >>> len(discrete_laplace([100, 200, 300], Fraction(2)))
     3
     """
-    integers, rounded = _checked_values(values), _checked_scale(scale)
+    integers, rounded = checked_values(values), float_at_least(checked_scale(scale))
 
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
@@ -60,7 +60,7 @@ def discrete_gaussian(values: Sequence[int], scale: Fraction) -> list[int]:
 
     OpenDP takes the scale as a float. It is rounded up, so that noise is never less than asked for.
     """
-    integers, rounded = _checked_values(values), _checked_scale(scale)
+    integers, rounded = checked_values(values), float_at_least(checked_scale(scale))
 
     from opendp.measurements import make_gaussian
     from opendp.metrics import l2_distance
@@ -101,7 +101,7 @@ def _contributed_features() -> Iterator[None]:
             disable_features("contrib")
 
 
-def _checked_values(values: Sequence[int]) -> list[int]:
+def checked_values(values: Sequence[int]) -> list[int]:
     """Return the values as plain integers. They are private, so none is shown."""
     try:
         integers = [operator.index(value) for value in values]
@@ -114,10 +114,11 @@ def _checked_values(values: Sequence[int]) -> list[int]:
     return integers
 
 
-def _checked_scale(scale: Fraction) -> float:
+def checked_scale(scale: Fraction) -> Fraction:
+    """Return a scale as an exact number, refusing one that is no noise or that 64 bits have no room for."""
     scale = as_fraction(scale, "scale")
     if scale <= 0:
         raise ParameterError("scale must be greater than 0: without noise nothing is private")
     if scale > LARGEST_SCALE:
         raise ParameterError("scale must be at most 2^55, so that 64 bits leave room for noise")
-    return float_at_least(scale)
+    return scale

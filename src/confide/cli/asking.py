@@ -1,0 +1,191 @@
+"""Asking sites: a line for each while it goes on, a table of what each said where it failed, the results at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from confide.cli import output
+from confide.cli.network import print_rows
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.text import Text
+
+    from confide.federation.flare.session import FederationSession
+    from confide.federation.outcome import Outcome, RunError, SiteReport
+    from confide.federation.question import Question
+    from confide.federation.results import Validation
+
+FAILURE_SCHEMA = "confide.validation-failure/1"
+PLAN_SCHEMA = "confide.validation-plan/1"
+
+_WAITING = "not asked yet"
+_SECOND = "asked for its answer"
+_WELL = "well"
+_COLOURS = {"answered": "green", "takes part": "cyan", "refused": "red", "failed": "red", "silent": "red"}
+
+
+@dataclass(slots=True)
+class Watch:
+    """What is known of each site: shown as it changes, where somebody watches in place, else a line for each change."""
+
+    sites: tuple[str, ...]
+    live: Live | None = None
+    states: dict[str, str] = field(default_factory=dict)
+    second: bool = False
+
+    def __call__(self, site: str, state: str) -> None:
+        """Hear of a site."""
+        if state == _SECOND:
+            self.second = True
+        if state == _WELL:
+            state = "answered" if self.second else "takes part"
+        self.tell(site, state)
+
+    def settle(self, reports: Sequence[SiteReport]) -> None:
+        """Say how each site took part in the end, and why it did not."""
+        for report in reports:
+            self.tell(report.name, f"{report.state}: {report.message}" if report.message else report.state)
+
+    def tell(self, site: str, state: str) -> None:
+        """Show a site's state, if it is news."""
+        if self.states.get(site) == state:
+            return
+        self.states[site] = state
+        if self.live is not None:
+            self.live.update(self.drawn(), refresh=True)
+        else:
+            typer.echo(f"  {site}: {state}", err=True)
+
+    def drawn(self) -> Text:
+        """A line for each site."""
+        from rich.text import Text
+
+        width = max(len(site) for site in self.sites)
+        text = Text()
+        for site in self.sites:
+            state = self.states.get(site, _WAITING)
+            text.append(f"  {site:<{width}}  ")
+            text.append(f"{state}\n", style=_COLOURS.get(state.partition(":")[0], "dim"))
+        return text
+
+
+@contextmanager
+def watching(sites: tuple[str, ...]) -> Iterator[Watch]:
+    """Show on standard error how each site takes part."""
+    watch = Watch(sites)
+    if not sys.stderr.isatty():
+        yield watch
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(watch.drawn(), console=Console(stderr=True), auto_refresh=False) as live:
+        watch.live = live
+        yield watch
+
+
+def ask(session: FederationSession, question: Question, *, timeout: float, fewest: int | None) -> Outcome:
+    """Ask the sites of a question over an open session, showing each; a failure is told in full."""
+    from confide.federation.outcome import RunError
+
+    with watching(question.sites) as watch:
+        try:
+            outcome = session.run(question, timeout=timeout, fewest=fewest, progress=watch)
+        except RunError as error:
+            for report in error.reports:  # a table of what each said follows
+                watch.tell(report.name, _in_vain(report))
+            raise
+        watch.settle(outcome.reports)
+    return outcome
+
+
+def show_failure(error: RunError, question: Question, *, as_json: bool) -> int:
+    """Print what each site said, and return the exit code: 3 where a site lacks budget, else 1."""
+    code = 3 if any(lacks_budget(report) for report in error.reports) else 1
+    if as_json:
+        output.print_json(
+            {
+                "schema": FAILURE_SCHEMA,
+                "question": question.to_dict(),
+                "sites": [report.to_dict() for report in error.reports],
+                "error": str(error),
+                "exit_code": code,
+            }
+        )
+    else:
+        said = [(report.name, _in_vain(report), report.message or "–") for report in error.reports]
+        print_rows("What each site said", ("site", "state", "message"), said)
+    typer.echo(f"error: {_without_words(error)}", err=True)
+    return code
+
+
+def _in_vain(report: SiteReport) -> str:
+    """How a site took part in a run that came to nothing."""
+    return "did its part" if report.state == "answered" else report.state
+
+
+def _without_words(error: RunError) -> str:
+    """The message with sites' names alone, where what each said stands beside it."""
+    text = str(error)
+    for report in error.reports:
+        text = text.replace(report.in_words(), report.name)
+    return text
+
+
+def lacks_budget(report: SiteReport) -> bool:
+    """Whether a site did not answer because its ledger could not pay."""
+    return report.state == "refused" and "ledger cannot pay" in report.message
+
+
+def show_validation(validation: Validation, *, report: Path | None, as_json: bool) -> None:
+    """Write the report, if one was asked for, and print the results."""
+    if report is not None:
+        write_report(validation, report)
+    if as_json:
+        output.print_json(validation.to_dict())
+        return
+    from confide.report.validation import print_validation
+
+    print_validation(validation, output.console())
+
+
+def write_report(validation: Validation, path: Path) -> None:
+    """Draw a report and write it whole."""
+    from confide.report.validation import validation_page
+
+    with output.busy("drawing the report"):
+        page = validation_page(validation)
+    output.write_whole(path, page)
+
+
+def show_plan(question: Question, prices: Mapping[str, str | None], *, as_json: bool) -> None:
+    """Print what would be asked, what it promises and what it would cost each site."""
+    from confide.federation.results import promise_of
+
+    promise = promise_of(question)
+    if as_json:
+        output.print_json(
+            {
+                "schema": PLAN_SCHEMA,
+                "question": question.to_dict(),
+                "promise": list(promise),
+                "epsilon": dict(prices),
+            }
+        )
+        return
+    asked = {name: value for name, value in question.to_dict().items() if name not in ("sites", "protocol")}
+    print_rows("The question", ("asked", "value"), [(name.replace("_", " "), str(v)) for name, v in asked.items()])
+    print_rows(
+        "What it would cost", ("site", "epsilon"), [(site, price or "nothing") for site, price in prices.items()]
+    )
+    console = output.console()
+    for sentence in promise:
+        console.print(sentence, highlight=False, markup=False)

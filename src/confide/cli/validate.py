@@ -1,0 +1,239 @@
+"""`confide validate`: a model validated at several sites that share no rows."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confide.cli import output
+from confide.cli.network import JsonOption, open_federation, say_next, stoppable
+from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from confide.federation.flare.provision import Federation
+    from confide.federation.question import Question
+    from confide.federation.results import Validation
+
+
+def validate(
+    federation: Annotated[
+        Path, typer.Option("--federation", "-f", metavar="DIR", help="The folder made by `confide federation init`.")
+    ],
+    model_name: Annotated[
+        str, typer.Option("--model-name", "-n", metavar="NAME", help="The name under which sites know the model.")
+    ],
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode", "-m", metavar="MODE", help="disclosure-control, secure-sum, private or noisy-scores; see above."
+        ),
+    ],
+    study: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The study, as sites' policies name it. [default: the federation's name]"),
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", metavar="E", help="private: the price at each site, such as 1.")
+    ] = None,
+    site_share: Annotated[
+        str | None,
+        typer.Option(
+            metavar="F",
+            help="private: the share of epsilon for each site's own results; 0 for the sum alone. [default: 1/2]",
+        ),
+    ] = None,
+    colluders: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="private: so many sites may collude with the coordinator. [default: fewer than half]",
+        ),
+    ] = None,
+    minimum_cell: Annotated[
+        int | None,
+        typer.Option(metavar="Q", help="Modes without noise: least rows of a class in a cell. [default: 5; sums: 1]"),
+    ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND:CELLS",
+            help="Cells of scores: uniform:100, arcsine:16, logit:32, uniform:16:-4:4. [default: by mode]",
+        ),
+    ] = None,
+    bins: Annotated[int, typer.Option(metavar="N", help="Bins of the calibration curve.")] = 10,
+    sites: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Ask only these sites. [default: all of the federation]")
+    ] = None,
+    fewest: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Go on if at least so many sites take part. [default: all that are asked]"),
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="The most that each of two rounds may take.")] = 60,
+    null_auc: Annotated[
+        float | None, typer.Option(metavar="A", help="Also test whether the pooled AUC is at most A.")
+    ] = None,
+    level: Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")] = 0.95,
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="private: whom it protects, row or person.")] = "row",
+    rows_per_person: Annotated[
+        int, typer.Option(metavar="K", help="private, with --unit person: nobody has more than K rows.")
+    ] = 1,
+    edition: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="private: after data changed, the next edition is paid for anew. [default: 1]"),
+    ] = None,
+    delta: Annotated[str | None, typer.Option(metavar="D", help="noisy-scores: of its calibration.")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(metavar="S", help="noisy-scores: the model's, stated and not measured.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
+    ] = None,
+    as_json: JsonOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show question, promise and price; ask nobody, charge nothing.")
+    ] = False,
+) -> None:
+    """Validate a model at several sites that share no rows.
+
+    Every site counts its own rows; counts leave it under one of these promises:
+
+    - disclosure-control: exact, in groups of at least 5 rows of a class. A rule of thumb, not a guarantee.
+
+    - secure-sum: exact, but masked: only the sum over all sites (three or more) can be read.
+
+    - private: differential privacy. Each site adds its share of noise, charges its own ledger first, and masks.
+
+    - noisy-scores: noise on scores as in a published method, for comparison only. It is not differentially private.
+
+    Two rounds: all sites are asked, and nothing is charged, before any site answers. Asking the same question again
+    costs nothing more. Exit codes: 1 if a site failed or refused, 3 if it did for lack of budget.
+
+    Examples:
+
+        confide validate --federation net --model-name stroke-risk --mode private --epsilon 1 --dry-run
+
+        confide validate -f net -n stroke-risk -m private -e 1 --report stroke.html
+
+        confide validate -f net -n stroke-risk -m secure-sum --study stroke-2026 --null-auc 0.7 --json
+
+        confide validate -f net -n stroke-risk -m disclosure-control --minimum-cell 10 --sites north,south --fewest 1
+    """
+    if report is not None:
+        output.check_report(report, "-")
+    network = open_federation(federation)
+    from confide.federation.coordinator import checked_fewest, checked_timeout
+    from confide.federation.question import Question
+    from confide.intervals.interval import check_level
+
+    check_level(level)
+    _check_null(null_auc)
+    checked_timeout(timeout)
+    question = Question.checked(
+        study=network.name if study is None else study,
+        model=model_name,
+        mode=mode,
+        sites=asked_sites(sites, network.sites),
+        grid=grid,
+        bins=bins,
+        minimum_cell=minimum_cell,
+        epsilon=_priced(mode, epsilon),
+        site_share=site_share,
+        colluders=colluders,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        edition=edition,
+        delta=delta,
+        sensitivity=sensitivity,
+    )
+    checked_fewest(fewest, question)
+    if dry_run:
+        from confide.cli.asking import show_plan
+
+        show_plan(question, prices(question), as_json=as_json)
+        say_next(("Nobody was asked. To ask, leave out:", ("--dry-run",)))
+        return
+    validation = run(network, question, timeout=timeout, fewest=fewest, level=level, null_auc=null_auc, as_json=as_json)
+    from confide.cli.asking import show_validation
+
+    show_validation(validation, report=report, as_json=as_json)
+    _say_end(report)
+
+
+def run(
+    network: Federation,
+    question: Question,
+    *,
+    timeout: float,
+    fewest: int | None,
+    level: float,
+    null_auc: float | None,
+    as_json: bool,
+) -> Validation:
+    """Ask the sites and work out what follows; a run that fails shows what each site said, and exits."""
+    from confide.cli.asking import ask, show_failure
+    from confide.federation.flare.session import open_session
+    from confide.federation.outcome import RunError
+    from confide.federation.results import derive
+
+    started = time.monotonic()
+    try:
+        with stoppable(), open_session(network, timeout=min(timeout, 30.0)) as session:
+            typer.echo(f"asking {len(question.sites)} sites for {question.model}, mode {question.mode}", err=True)
+            outcome = ask(session, question, timeout=timeout, fewest=fewest)
+    except RunError as error:
+        raise typer.Exit(show_failure(error, question, as_json=as_json)) from None
+    except KeyboardInterrupt:
+        raise FederationError(
+            "stopped, and the sites were told. What was charged stays charged: the same question costs nothing more"
+        ) from None
+    typer.echo(f"{outcome.rounds} rounds, {time.monotonic() - started:.1f} seconds in all", err=True)
+    return derive(outcome, level=level, null_auc=null_auc)
+
+
+def asked_sites(text: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The sites that were typed, else all; one that the federation does not have is refused."""
+    if text is None:
+        return known
+    named = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not named:
+        raise ParameterError("--sites names no site; give names with commas, or leave it out")
+    for name in named:
+        if name not in known:
+            raise ParameterError(
+                f"the federation has no site {name!r}. {did_you_mean(name, known)}Its sites are {', '.join(known)}"
+            )
+    return named
+
+
+def prices(question: Question) -> dict[str, str | None]:
+    """What a question costs each site, if anything."""
+    from confide.federation.question import PRIVATE
+
+    return dict.fromkeys(question.sites, question.epsilon if question.mode == PRIVATE else None)
+
+
+def _priced(mode: str, epsilon: str | None) -> str | None:
+    from confide.federation.question import NOISY_SCORES, PRIVATE
+
+    if epsilon is None and mode in (PRIVATE, NOISY_SCORES):
+        raise ParameterError(
+            f"mode {mode} needs --epsilon: what it may cost each site (--epsilon 1); usual choices are 0.1 to 2"
+        )
+    return epsilon
+
+
+def _check_null(null_auc: float | None) -> None:
+    if null_auc is not None and not 0.0 < null_auc < 1.0:
+        raise UsageError(f"--null-auc must lie between 0 and 1; got {null_auc:g}")
+
+
+def _say_end(report: Path | None) -> None:
+    if report is not None:
+        say_next(("Open the report in a browser:", (str(report.resolve()),)))
+    else:
+        say_next(
+            ("For tables and pictures in one file, ask again, which costs nothing more, with:", ("--report OUT.html",))
+        )

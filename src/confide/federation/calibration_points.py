@@ -1,0 +1,152 @@
+"""Calibration over sites: observed shares in bins with intervals, and the line in log-odds with its errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.curves.reliability import ReliabilityBins
+from confide.federation.tables import BINS, SiteTable, as_float
+from confide.intervals.interval import Estimate, Interval, plain_ends
+from confide.intervals.proportion import wilson_interval_of
+from confide.metrics.calibration import calibration_intercept, calibration_slope
+from confide.releases.curve_set import CurvesRelease
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CalibrationPoints:
+    """For each bin that holds rows: its edges, rows, mean score, positives' share and the ends of its interval.
+
+    Rows are counted, or estimated, in numerator and denominator alike.
+    """
+
+    lower_edge: FloatArray
+    upper_edge: FloatArray
+    weight: FloatArray
+    mean_score: FloatArray
+    observed: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    level: float
+    method: str
+
+    def __post_init__(self) -> None:
+        for name in self._columns():
+            object.__setattr__(self, name, read_only(np.asarray(getattr(self, name), dtype=np.float64)))
+
+    @classmethod
+    def _columns(cls) -> tuple[str, ...]:
+        return tuple(name for name in cls.__slots__ if name not in ("level", "method"))
+
+    @property
+    def bins(self) -> ReliabilityBins:
+        """The points without their intervals."""
+        return ReliabilityBins(self.weight, self.mean_score, self.observed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        columns = {name: getattr(self, name).tolist() for name in self._columns()}
+        return {**columns, "level": self.level, "method": self.method}
+
+
+def points_of_bins(table: SiteTable, level: float) -> CalibrationPoints:
+    """Points from exact counts and sums of scores in bins of equal width, with Wilson's intervals."""
+    sums = np.array([as_float(value) for value in table.bin_sums]).reshape(2, -1)
+    return _points(table.bin_rows.astype(np.float64), sums, level)
+
+
+def points_of_cells(counts: ScoreCounts, level: float, bins: int = BINS) -> CalibrationPoints:
+    """Points from rows at the middles of cells, counted or estimated, in bins of equal width on [0, 1]."""
+    member = np.clip(np.searchsorted(np.arange(bins + 1) / bins, counts.scores, side="right") - 1, 0, bins - 1)
+    both = (counts.positives.astype(np.float64), counts.negatives.astype(np.float64))
+    rows: FloatArray = np.stack([np.bincount(member, weights=side, minlength=bins) for side in both])
+    sums: FloatArray = np.stack([np.bincount(member, weights=side * counts.scores, minlength=bins) for side in both])
+    return _points(rows, sums, level)
+
+
+def points_of_release(curves: CurvesRelease) -> CalibrationPoints:
+    """The bins of private counts, with ends for the population that hold for all bins at once."""
+    edges, (_, ends), found = curves.calibration_edges, curves.calibration_ends, curves.calibration
+    return CalibrationPoints(
+        lower_edge=edges[:-1],
+        upper_edge=edges[1:],
+        weight=found.weight,
+        mean_score=found.mean_score,
+        observed=found.observed,
+        lower=ends[0],
+        upper=ends[1],
+        level=curves.level,
+        method="noise and sampling, all bins at once",
+    )
+
+
+def _points(rows: FloatArray, sums: FloatArray, level: float) -> CalibrationPoints:
+    total = rows.sum(axis=0)
+    used = total > 0.5  # estimated rows may be a hair above 0
+    weight, share = total[used], rows[0, used] / total[used]
+    ends = [
+        wilson_interval_of(float(value), float(size), level=level) for value, size in zip(share, weight, strict=True)
+    ]
+    edges = np.arange(total.size + 1) / total.size
+    return CalibrationPoints(
+        lower_edge=edges[:-1][used],
+        upper_edge=edges[1:][used],
+        weight=weight,
+        mean_score=sums.sum(axis=0)[used] / weight,
+        observed=share,
+        lower=np.array([end.lower for end in ends]),
+        upper=np.array([end.upper for end in ends]),
+        level=level,
+        method="Wilson",
+    )
+
+
+def calibration_line(counts: ScoreCounts, level: float) -> dict[str, Estimate | None]:
+    """Calibration intercept and slope with normal intervals from the logistic regression's information.
+
+    None where the slope does not exist, as all scores are equal or the classes separate.
+    """
+    odds = np.log(counts.scores) - np.log1p(-counts.scores)
+    total = (counts.positives + counts.negatives).astype(np.float64)
+    shift, slope = calibration_intercept(counts), calibration_slope(counts)
+    found: dict[str, Estimate | None] = {
+        "calibration_intercept": _estimate(shift, 1.0 / np.dot(total, _spread(odds + shift)), level),
+        "calibration_slope": None,
+    }
+    if math.isfinite(slope):
+        centre = _intercept_at(counts, slope * odds)
+        weight = total * _spread(centre + slope * odds)
+        mean = np.dot(weight, odds) / weight.sum()
+        found["calibration_slope"] = _estimate(slope, 1.0 / np.dot(weight, (odds - mean) ** 2), level)
+    return found
+
+
+def _intercept_at(counts: ScoreCounts, linear: FloatArray) -> float:
+    """The intercept that makes the expected positives the observed ones, by halving."""
+    total, positives = counts.positives + counts.negatives, counts.total_positives
+    low, high = -80.0 - float(np.abs(linear).max()), 80.0 + float(np.abs(linear).max())
+    for _ in range(100):
+        middle = (low + high) / 2.0
+        expected = np.dot(total, 0.5 * (1.0 + np.tanh((middle + linear) / 2.0)))
+        low, high = (middle, high) if expected < positives else (low, middle)
+    return (low + high) / 2.0
+
+
+def _spread(linear: FloatArray) -> FloatArray:
+    rate = 0.5 * (1.0 + np.tanh(linear / 2.0))
+    spread: FloatArray = rate * (1.0 - rate)
+    return spread
+
+
+def _estimate(value: float, variance: float, level: float) -> Estimate:
+    error = math.sqrt(variance)
+    lower, upper = plain_ends(value, error, level)
+    return Estimate(
+        value=value,
+        standard_error=error,
+        interval=Interval(lower=lower, upper=upper, level=level, method="normal, information"),
+    )

@@ -1,0 +1,57 @@
+"""How a coordinator reaches its sites: one request to each, replies or silence within a time, by any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+OFFER, ANSWER = "confide_offer", "confide_answer"
+"""The two rounds."""
+
+Message: TypeAlias = Mapping[str, Any]
+"""Plain data, as JSON holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A site did not reply; `reason` says what is known of it, for people."""
+
+    reason: str
+
+
+class Channel(Protocol):
+    """One request to each named site at once."""
+
+    def ask(
+        self, topic: str, requests: Mapping[str, Message], *, timeout: float, heard: Callable[[str], None]
+    ) -> Mapping[str, Message | Silence]:
+        """Return every site's reply, or why there is none, no later than the timeout; `heard` is told of each reply."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Sites that are functions in this process, each asked in a thread of its own: for tests and simulations."""
+
+    sites: Mapping[str, Callable[[str, Message], Message]]
+
+    def ask(
+        self, topic: str, requests: Mapping[str, Message], *, timeout: float, heard: Callable[[str], None]
+    ) -> Mapping[str, Message | Silence]:
+        """Ask all sites at once."""
+        pool = ThreadPoolExecutor(max_workers=max(len(requests), 1))
+        asked = {site: pool.submit(self.sites[site], topic, request) for site, request in requests.items()}
+        done, _ = wait(asked.values(), timeout=timeout)
+        replies: dict[str, Message | Silence] = {}
+        for site, future in asked.items():
+            if future not in done:
+                replies[site] = Silence("it did not reply in time")
+            elif future.exception() is not None:
+                replies[site] = Silence("it failed without a reply")
+            else:
+                replies[site] = future.result()
+                heard(site)
+        pool.shutdown(wait=False, cancel_futures=True)
+        return replies

@@ -1,0 +1,138 @@
+"""A site's side of a run: the only class that a site's engine may start.
+
+Each run has a process of its own at the site, and one `Site` in it. A run is signed by whoever submitted it; what the
+server then asks must be the question that was signed, so that nobody asks in another's name.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nvflare.apis.event_type import EventType
+from nvflare.apis.executor import Executor
+from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.shareable import Shareable, make_reply
+from nvflare.apis.signal import Signal
+from nvflare.apis.workspace import Workspace
+from nvflare.lighter.utils import verify_folder_signature_and_get_signers
+
+from confide.federation.channel import OFFER
+from confide.federation.flare.channel import TEXT
+from confide.federation.flare.job import read_question
+from confide.federation.flare.kits import site_identity
+from confide.federation.folder import SiteFolder
+from confide.federation.outcome import FAILED, REFUSED
+from confide.federation.question import PROTOCOL
+from confide.federation.site import Site
+
+_PAUSE_SECONDS = 0.1
+_UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"
+_NOT_SIGNED = "the server asks another question than the one that the coordinator signed; ask with `confide validate`"
+_BROKEN = "something unexpected went wrong at the site; its administrator finds more in the log of its engine"
+_NOT_OPEN = "this site's settings cannot be read; its administrator finds the reason in the site's log of requests"
+
+
+class ConfideExecutor(Executor):  # type: ignore[misc]
+    """Hands requests to a site and its replies back; never fails without a reply, and ends when the run is aborted.
+
+    Parameters
+    ----------
+    question
+        What the coordinator signed, as `confide.federation.flare.job` writes it.
+    """
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+        self._site: Site | None = None
+        self._scratch: str | None = None
+        self._replies: dict[tuple[str, str], str] = {}
+
+    def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
+        """Keep what is spilled to disk while rows are read in one place, and delete it: FLARE ends processes hard."""
+        if event_type == EventType.START_RUN:
+            self._scratch = tempfile.tempdir = tempfile.mkdtemp()
+        elif event_type == EventType.END_RUN and self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def execute(self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal) -> Shareable:
+        """Reply to a request; the same request has the same reply, should FLARE deliver it again."""
+        asked = (task_name, str(shareable.get(TEXT, "")))
+        workspace = fl_ctx.get_workspace()
+        job = str(fl_ctx.get_job_id())
+        if asked not in self._replies and not self._worked(asked, workspace, job, abort_signal):
+            return make_reply(ReturnCode.TASK_ABORTED)
+        reply = Shareable()
+        reply[TEXT] = self._replies[asked]
+        return reply
+
+    def _worked(self, asked: tuple[str, str], workspace: Workspace, job: str, abort_signal: Signal) -> bool:
+        """Work in a thread, so that a run can be aborted; whether a reply came of it."""
+
+        def work() -> None:
+            try:
+                reply = json.dumps(self._reply(*asked, workspace, job))
+            except Exception as error:  # a log that cannot be written, for example; what it says may hold anything
+                self.logger.error(f"{_BROKEN} [{type(error).__name__}]")
+                reply = json.dumps(_no(workspace.site_name, FAILED, _BROKEN))
+            self._replies[asked] = reply
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(_PAUSE_SECONDS)
+            if abort_signal.triggered:
+                return False
+        return True
+
+    def _reply(self, topic: str, text: str, workspace: Workspace, job: str) -> dict[str, Any]:
+        folder = SiteFolder(Path(workspace.get_root_dir()).parent)
+        name, coordinator = workspace.site_name, None
+        try:
+            coordinator = signer(workspace, job)
+            request = json.loads(text)
+            if topic == OFFER and request["question"] != read_question(self._question):
+                return _said(folder, name, coordinator, REFUSED, _NOT_SIGNED)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return _said(folder, name, coordinator, FAILED, _UNREADABLE)
+        try:
+            if self._site is None:
+                self._site = Site.open(folder.path, site_identity(folder), coordinator=coordinator)
+        except Exception as error:  # a site must reply; what is wrong with its own files is for its administrator
+            _log(folder, coordinator, FAILED, f"{_NOT_OPEN}: {error}")
+            return _no(name, FAILED, _NOT_OPEN)
+        return self._site.reply(topic, request)
+
+
+def signer(workspace: Workspace, job: str) -> str | None:
+    """Who signed a run, by a certificate of this federation's root."""
+    app, root = workspace.get_app_dir(job), workspace.get_file_path_in_startup("rootCA.pem")
+    verified, signers = verify_folder_signature_and_get_signers(app, root)
+    return str(signers[0][0]) if verified and len(signers) == 1 else None
+
+
+def _said(folder: SiteFolder, name: str, coordinator: str | None, state: str, message: str) -> dict[str, Any]:
+    _log(folder, coordinator, state, message)
+    return _no(name, state, message)
+
+
+def _no(name: str, state: str, message: str) -> dict[str, Any]:
+    return {"site": name, "protocol": PROTOCOL, "state": state, "message": message}
+
+
+def _log(folder: SiteFolder, coordinator: str | None, state: str, message: str) -> None:
+    line = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "coordinator": coordinator,
+        "state": state,
+        "message": message,
+    }
+    with folder.log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")

@@ -1,0 +1,151 @@
+"""A coordinator's folder: who belongs to the federation, and where the kits and keys lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confide.errors import FederationError, ParameterError
+from confide.federation.settings import parsed, read_text, toml_value
+
+LOOPBACK = "localhost"
+"""A server of this name listens on the loopback interface alone."""
+
+SCHEME = "http"
+"""How sites reach the server: by a web socket inside TLS, which FLARE makes of this word where it has certificates. Its
+scheme of plain sockets inside TLS is not for servers that others can reach: one caller who says nothing blocks all."""
+
+FILE = "federation.toml"
+
+_SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+_HOST = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 ._-]{0,58}[A-Za-z0-9])?")
+_TAKEN = ("server", "client", "all", "coordinator")
+_LONGEST_HOST = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Federation:
+    """A federation as its coordinator has it on disk; made by `provision`, read by `load`.
+
+    `coordinator` is the name in the coordinator's certificate, which sites may list in their policies.
+    """
+
+    folder: Path
+    name: str
+    server: str
+    port: int
+    sites: tuple[str, ...]
+    coordinator: str
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Federation:
+        """Read a federation's folder."""
+        place = Path(folder).absolute()
+        source = place / FILE
+        if not source.is_file():
+            raise FederationError(f"{folder} is no federation's folder; make one with `confide federation init`")
+        plain = parsed(read_text(source, "federation's settings"), str(source))
+        try:
+            return cls(
+                folder=place,
+                name=checked_name(plain["name"]),
+                server=checked_server(plain["server"]),
+                port=checked_port(plain["port"]),
+                sites=checked_sites(plain["sites"]),
+                coordinator=str(plain["coordinator"]),
+            )
+        except (KeyError, TypeError, ParameterError):
+            raise FederationError(
+                f"{source} is not as `confide federation init` wrote it; put it back, or make the federation again"
+            ) from None
+
+    @property
+    def settings(self) -> Path:
+        """What this object is read from."""
+        return self.folder / FILE
+
+    @property
+    def server_kit(self) -> Path:
+        """The server's workspace."""
+        return self.folder / "server"
+
+    @property
+    def coordinator_kit(self) -> Path:
+        """The certificate and settings with which questions are asked."""
+        return self.folder / "coordinator"
+
+    @property
+    def authority(self) -> Path:
+        """The root's private key: whoever has it can mint a certificate in any site's name."""
+        return self.folder / "authority"
+
+    @property
+    def root(self) -> str:
+        """The root certificate, in PEM."""
+        path = self.server_kit / "startup" / "rootCA.pem"
+        try:
+            return path.read_text(encoding="ascii")
+        except (OSError, UnicodeDecodeError):
+            raise FederationError(f"there is no root certificate at {path}; make the federation again") from None
+
+    def site_kit(self, name: str) -> Path:
+        """The file that is handed to a site."""
+        if name not in self.sites:
+            raise ParameterError(f"no site {name!r} in this federation; its sites are {', '.join(self.sites)}")
+        return self.folder / "kits" / f"{name}.zip"
+
+    def to_toml(self) -> str:
+        """What `load` reads."""
+        kept = ("name", "server", "port", "sites", "coordinator")
+        return "".join(f"{key} = {toml_value(getattr(self, key))}\n" for key in kept)
+
+
+def checked_name(name: object) -> str:
+    """Refuse a federation's name that could not stand in certificates."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ParameterError(
+            f"a federation's name is 1 to 60 letters, digits, spaces or any of . _ -, a letter or digit at both ends; "
+            f"got {name!r}"
+        )
+    return name
+
+
+def checked_server(server: object) -> str:
+    """Refuse what is no host's name."""
+    if not isinstance(server, str) or len(server) > _LONGEST_HOST or not _HOST.fullmatch(server):
+        raise ParameterError(
+            f"server must be the name or address by which sites reach this machine, for example {LOOPBACK} or "
+            f"validation.hospital.org, of at most {_LONGEST_HOST} letters; got {server!r}"
+        )
+    return server
+
+
+def checked_port(port: object) -> int:
+    """Refuse what is no port for ordinary users."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 1024 <= port <= 65535:
+        raise ParameterError(f"port must be a whole number from 1024 to 65535; got {port!r}")
+    return port
+
+
+def checked_sites(sites: Sequence[Any]) -> tuple[str, ...]:
+    """Refuse sites whose names FLARE or a file system could mix up."""
+    for site in sites:
+        if not isinstance(site, str) or not _SITE.fullmatch(site) or site.lower() in _TAKEN:
+            raise ParameterError(
+                f"a site's name is 1 to 60 letters, digits, - or _, a letter or digit first, and none of "
+                f"{', '.join(_TAKEN)}; got {site!r}"
+            )
+    if not sites:
+        raise ParameterError("a federation has at least one site; name it (--site)")
+    if len({site.lower() for site in sites}) < len(sites):
+        raise ParameterError("every site must be named once, whether in capitals or not")
+    return tuple(sites)
+
+
+def organisation(site: str) -> str:
+    """The organisation that FLARE wants beside each name."""
+    return re.sub("[^A-Za-z0-9_]", "_", site)

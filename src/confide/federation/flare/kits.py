@@ -1,0 +1,146 @@
+"""The kit that a coordinator hands to a site, and how the site takes it in.
+
+A kit is a ZIP of four files: the site's certificate and private key, the root's certificate, and where the server is.
+The site trusts nothing else from it: the settings of its engine are written anew from the few values that were checked.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from confide.errors import FederationError, ParameterError
+from confide.federation.flare.federation import SCHEME, checked_port, checked_server, checked_sites
+from confide.federation.flare.files import OWNER_FILE, make_owned, own_tree, write_json
+from confide.federation.flare.hardening import harden_site
+from confide.federation.folder import SiteFolder
+from confide.federation.identity import Identity, Peer
+
+SETTINGS = "fed_client.json"
+_FILES = (SETTINGS, "client.crt", "client.key", "rootCA.pem")
+_MOST_BYTES = 100_000
+_NO_KIT = "is no kit of a site; ask the coordinator for the ZIP that `confide federation init` made for you"
+
+
+def pack_site_kit(startup: Path, target: Path) -> None:
+    """Put what a site needs into one file, for its owner's eyes alone."""
+    target.touch(mode=OWNER_FILE)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as kit:
+        for name in _FILES:
+            kit.writestr(f"startup/{name}", (startup / name).read_bytes())
+
+
+def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
+    """Take a kit into a site's folder and return the site's name.
+
+    Refused are files that are no kit or hold anything else besides, certificates that do not belong together or are not
+    valid now, servers without mutual TLS, and folders that have a kit already.
+    """
+    if folder.kit.exists():
+        raise ParameterError(
+            f"{folder.path} is a site already; give another folder, or delete it if it is no longer used"
+        )
+    files = _read(Path(zip_path))
+    server = _server(files[SETTINGS])
+    make_owned(folder.path)
+    made = Path(tempfile.mkdtemp(dir=folder.path, prefix=".kit-"))
+    try:
+        startup = make_owned(made / "startup")
+        for name in _FILES[1:]:
+            (startup / name).write_bytes(files[name])
+        own_tree(made)
+        name = _owner(startup)
+        write_json(startup / SETTINGS, _settings(name, server))
+        harden_site(made)
+        made.rename(folder.kit)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return name
+
+
+def site_identity(folder: SiteFolder) -> Identity:
+    """A site's name, certificate and key."""
+    startup = folder.kit / "startup"
+    return Identity.load(startup / "client.crt", startup / "client.key", startup / "rootCA.pem")
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    """The four files of a kit, and a refusal if there is anything else in it."""
+    try:
+        with zipfile.ZipFile(path) as kit:
+            listed = [member for member in kit.infolist() if not member.is_dir()]
+            wanted = {f"startup/{name}" for name in _FILES}
+            if {member.filename for member in listed} != wanted or len(listed) != len(wanted):
+                raise FederationError(f"{path} {_NO_KIT}")
+            if any(member.file_size > _MOST_BYTES for member in listed):
+                raise FederationError(f"{path} {_NO_KIT}")
+            return {member.filename.removeprefix("startup/"): kit.read(member) for member in listed}
+    except FileNotFoundError:
+        raise ParameterError(f"there is no file {path}; give the kit that the coordinator sent") from None
+    except OSError as error:
+        raise FederationError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
+        raise FederationError(f"{path} {_NO_KIT}") from None
+
+
+def _server(settings: bytes) -> dict[str, Any]:
+    """Where the server is and what it is called, if it asks for certificates."""
+    try:
+        plain = json.loads(settings)
+        server = plain["servers"][0]
+        host, _, port = str(server["service"]["target"]).rpartition(":")
+        mutual = plain["client"]["connection_security"] == "mtls"
+        found: dict[str, Any] = {
+            "project": str(server["name"]),
+            "scheme": str(server["service"]["scheme"]),
+            "host": checked_server(host),
+            "port": checked_port(int(port)),
+            "identity": checked_server(server["identity"]),
+        }
+    except (ValueError, TypeError, KeyError, IndexError, ParameterError):
+        raise FederationError(f"this kit does not say where its server is; it {_NO_KIT}") from None
+    if not mutual or found["scheme"] != SCHEME or not found["project"].isalnum():
+        raise FederationError("this kit would connect without certificates on both sides; ask for a new one")
+    return found
+
+
+def _owner(startup: Path) -> str:
+    """The name in a kit's certificate, if key and root belong to it and it is valid now."""
+    identity = Identity.load(startup / "client.crt", startup / "client.key", startup / "rootCA.pem")
+    Peer.verified(identity.name, identity.certificate, identity.root, at=datetime.now(UTC))
+    try:
+        return checked_sites([identity.name])[0]
+    except ParameterError:
+        raise FederationError(
+            "the certificate in this kit is in a name that no site can have; ask for a new one"
+        ) from None
+
+
+def _settings(name: str, server: Mapping[str, Any]) -> dict[str, Any]:
+    """What FLARE reads to start a site: mutual TLS, and no jobs but signed ones."""
+    return {
+        "format_version": 2,
+        "require_signed_jobs": True,
+        "servers": [
+            {
+                "name": server["project"],
+                "service": {"target": f"{server['host']}:{server['port']}", "scheme": server["scheme"]},
+                "identity": server["identity"],
+            }
+        ],
+        "client": {
+            "ssl_private_key": "client.key",
+            "ssl_cert": "client.crt",
+            "ssl_root_cert": "rootCA.pem",
+            "fqsn": name,
+            "is_leaf": True,
+            "connection_security": "mtls",
+        },
+    }

@@ -1,0 +1,218 @@
+"""Starting and stopping engines: a site's, and the server's.
+
+An engine starts a process of its own for every run, in a session of its own. So whoever stops an engine looks for all
+processes that work in its folder; none is left behind, whether its parent still lives or was killed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from confide.errors import FederationError
+from confide.federation.flare.federation import LOOPBACK, Federation, organisation
+from confide.federation.flare.files import make_owned, write_json
+from confide.federation.flare.hardening import HEARTBEAT_SECONDS, harden_server, harden_site
+from confide.federation.flare.kits import site_identity
+from confide.federation.folder import SiteFolder
+
+START_SECONDS = 60.0
+"""How long a server may take until it can be reached."""
+
+_STOP_SECONDS = 8.0
+_ENGINE = "nvflare.private.fed.app"
+_NOTE = "engine.json"
+_children: dict[int, subprocess.Popen[bytes]] = {}
+"""Engines that this process started, kept so that they are reaped when they end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """An engine under way: its process, told from a later one of the same number by when it began, and its folders."""
+
+    pid: int
+    began: float
+    kit: Path
+    log: Path
+
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process() is not None
+
+    def stop(self) -> None:
+        """End it and every run that it has under way, and see that they are gone."""
+        parent = self._process()
+        others = [process for process in _working_in(self.kit) if parent is None or process.pid != parent.pid]
+        if parent is not None:
+            with suppress(psutil.NoSuchProcess):
+                parent.terminate()
+            psutil.wait_procs([parent], timeout=_STOP_SECONDS)
+        left = list({*others, *_working_in(self.kit), *([parent] if parent else [])})
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=_STOP_SECONDS)
+        _reap(self.pid)
+        _note(self.log.parent).unlink(missing_ok=True)
+
+    def _process(self) -> psutil.Process | None:
+        _reap(self.pid)
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.began) < 1.0
+            if same and process.status() != psutil.STATUS_ZOMBIE:
+                return process
+        return None
+
+
+def start_server(federation: Federation, *, seconds: float = START_SECONDS) -> Running:
+    """Start a federation's server and return when sites can reach it."""
+    kit = federation.server_kit
+    if not (kit / "startup" / "server.key").is_file():
+        raise FederationError(
+            f"there is no server's kit in {federation.folder}; make it with `confide federation init`"
+        )
+    with _starting(federation.folder) as run:
+        _require_free(federation)
+        harden_server(kit)
+        running = _start("server", kit, run, ["org=coordinator"])
+    _await_port(federation, running, seconds)
+    return running
+
+
+def start_site(folder: SiteFolder) -> Running:
+    """Start a site; it looks for the server by itself, and goes on looking."""
+    if not (folder.kit / "startup" / "client.key").is_file():
+        raise FederationError(f"there is no kit in {folder.path}; take one in with `confide site init`")
+    name = site_identity(folder).name
+    with _starting(folder.path) as run:
+        harden_site(folder.kit)
+        settings = [f"uid={name}", f"org={organisation(name)}", f"heart_beat_interval={HEARTBEAT_SECONDS}"]
+        return _start("client", folder.kit, run, settings)
+
+
+def find_running(folder: Path | SiteFolder | Federation) -> Running | None:
+    """The engine of a federation's or a site's folder, if one is running."""
+    place = folder if isinstance(folder, Path) else _place(folder)
+    try:
+        plain = json.loads(_note(place / "run").read_text(encoding="utf-8"))
+        running = Running(
+            pid=int(plain["pid"]), began=float(plain["began"]), kit=Path(plain["kit"]), log=place / "run" / "engine.txt"
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return running if running.alive() else None
+
+
+def _place(folder: SiteFolder | Federation) -> Path:
+    return folder.path.absolute() if isinstance(folder, SiteFolder) else folder.folder
+
+
+def _note(run: Path) -> Path:
+    return run / _NOTE
+
+
+@contextmanager
+def _starting(folder: Path) -> Iterator[Path]:
+    """Hold the folder while an engine is started, so that no second one is."""
+    run = make_owned(folder.absolute() / "run")
+    with (run / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise FederationError(f"{folder} is being started by another process; wait for it") from None
+        running = find_running(folder)
+        if running is not None:
+            raise FederationError(f"{folder} is running already (process {running.pid}); stop it first")
+        yield run
+
+
+def _start(kind: str, kit: Path, run: Path, settings: Sequence[str]) -> Running:
+    kit, log = kit.absolute(), run / "engine.txt"
+    for process in _working_in(kit):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    scratch = run / "tmp"
+    shutil.rmtree(scratch, ignore_errors=True)
+    command = [sys.executable, "-u", "-m", f"{_ENGINE}.{kind}.{kind}_train", "-m", str(kit), "-s", f"fed_{kind}.json"]
+    command += ["--set", "secure_train=true", "config_folder=config", *settings]
+    safe = {
+        "TMPDIR": str(make_owned(scratch)),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONWARNINGS": "ignore",
+        "MALLOC_ARENA_MAX": "4",
+    }
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        child = subprocess.Popen(  # noqa: S603 - our own interpreter, with paths and names that were checked
+            command,
+            cwd=kit,
+            env={**os.environ, **safe},
+            stdin=subprocess.DEVNULL,
+            stdout=descriptor,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            umask=0o077,
+        )
+    finally:
+        os.close(descriptor)
+    _children[child.pid] = child
+    began = psutil.Process(child.pid).create_time()
+    write_json(_note(run), {"pid": child.pid, "began": began, "kit": str(kit)})
+    return Running(pid=child.pid, began=began, kit=kit, log=log)
+
+
+def _reap(pid: int) -> None:
+    child = _children.get(pid)
+    if child is not None and child.poll() is not None:
+        del _children[pid]
+
+
+def _working_in(kit: Path) -> list[psutil.Process]:
+    """Every process of this user's engines whose workspace is this kit."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "uids"]):
+        words = process.info["cmdline"] or []
+        uids = process.info["uids"]
+        engine = str(kit) in words and any(word.startswith(_ENGINE) for word in words)
+        if engine and uids is not None and uids.real == os.getuid():
+            found.append(process)
+    return found
+
+
+def _require_free(federation: Federation) -> None:
+    address = ("127.0.0.1" if federation.server == LOOPBACK else "", federation.port)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+        except OSError:
+            raise FederationError(
+                f"port {federation.port} is used by another program; end that one, or change the port in "
+                f"{federation.settings} and hand out new kits"
+            ) from None
+
+
+def _await_port(federation: Federation, running: Running, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not running.alive():
+            running.stop()
+            raise FederationError(f"the server ended as soon as it was started; {running.log} says more")
+        with suppress(OSError), socket.create_connection(("127.0.0.1", federation.port), timeout=1.0):
+            return
+        time.sleep(0.1)
+    running.stop()
+    raise FederationError(f"the server could not be reached after {seconds:g} seconds; {running.log} says more")

@@ -1,0 +1,250 @@
+"""A coordinator's session with its server: who is connected, and runs of questions from submission to outcome."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from confide.errors import FederationError
+from confide.federation.coordinator import Progress, checked_fewest, checked_timeout
+from confide.federation.flare.federation import Federation
+from confide.federation.flare.job import write_job
+from confide.federation.flare.quiet import no_engine_log, quiet
+from confide.federation.outcome import ANSWERED, FAILED, SILENT, Outcome, RunError, SiteReport
+from confide.federation.question import Question
+
+BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
+"""What a run may take beside its two rounds: until it begins, and until its outcome is here."""
+
+_UNDER_WAY = ("SUBMITTED", "APPROVED", "DISPATCHED", "RUNNING")
+_PAUSE_SECONDS = 0.25
+_TRY_SECONDS = 5.0
+_STOPPED = "it is not connected; start it with `confide site start`"
+_UNHEARD = "it had not answered when the run was ended, so it may have left in the middle of it"
+
+_T = TypeVar("_T")
+
+
+@contextmanager
+def open_session(federation: Federation, timeout: float = 30.0) -> Iterator[FederationSession]:
+    """Log in to a federation's server, and out again; `timeout` is how many seconds to try."""
+    with no_engine_log():
+        session = FederationSession(federation=federation, _engine=_logged_in(federation, checked_timeout(timeout)))
+        try:
+            yield session
+        finally:
+            with suppress(Exception), quiet():
+                session._engine.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FederationSession:
+    """A session as `open_session` makes it."""
+
+    federation: Federation
+    _engine: Any = field(repr=False)
+
+    def connected_sites(self) -> tuple[str, ...]:
+        """The sites that the server hears from, in the federation's order; a site that died stays for some seconds."""
+        there = {client.name for client in self._do(self._engine.get_connected_client_list)}
+        return tuple(site for site in self.federation.sites if site in there)
+
+    def wait_for(self, sites: tuple[str, ...], timeout: float) -> tuple[str, ...]:
+        """Wait until some sites are connected, at most so many seconds; return those of them that are."""
+        end = time.monotonic() + checked_timeout(timeout)
+        while True:
+            there = self.connected_sites()
+            if set(sites) <= set(there) or time.monotonic() >= end:
+                return tuple(site for site in sites if site in there)
+            time.sleep(_PAUSE_SECONDS)
+
+    def run(
+        self,
+        question: Question,
+        *,
+        timeout: float = 60.0,
+        fewest: int | None = None,
+        progress: Progress = lambda site, state: None,
+    ) -> Outcome:
+        """Ask a question of its sites and return what came of it.
+
+        Each of the two rounds takes at most `timeout` seconds (the first with the time that sites need to begin); the
+        whole no more than 2 * timeout + BEGIN_SECONDS + END_SECONDS. `fewest` and `progress` are as in
+        `confide.federation.coordinator.validate`. Whatever ends the call, the run at the sites is ended, too.
+
+        Raises RunError, with how each site took part, where no result came of it.
+        """
+        timeout, needed = checked_timeout(timeout), checked_fewest(fewest, question)
+        there = tuple(site for site in question.sites if site in self.connected_sites())
+        self._require(question, there, needed)
+        for site in question.sites:
+            progress(site, "waiting" if site in there else SILENT)
+        watch = Watch(question=question, progress=progress)
+        with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
+            job = write_job(Path(scratch) / "job", question, at=there, timeout=timeout, fewest=fewest)
+            run = self._submitted(job)
+            try:
+                meta = self._finished(run, watch, timeout)
+            except BaseException:
+                self._abort(run)
+                raise
+            return self._read(run, Path(scratch), watch, meta)
+
+    def _require(self, question: Question, there: tuple[str, ...], needed: int) -> None:
+        """See that enough sites are connected before anybody is asked."""
+        if len(there) >= max(needed, 1):
+            return
+        reports = tuple(
+            SiteReport(name=site, state=ANSWERED, message="connected")
+            if site in there
+            else SiteReport(name=site, state=SILENT, message=_STOPPED)
+            for site in question.sites
+        )
+        missing = "; ".join(report.in_words() for report in reports if report.state == SILENT)
+        raise RunError(
+            f"{len(question.sites) - len(there)} of {len(question.sites)} sites are not connected, and {needed} are "
+            f"needed: {missing}. Nobody was asked. Start them, leave them out, or allow fewer sites (--fewest)",
+            reports,
+        )
+
+    def _submitted(self, job: Path) -> str:
+        return str(self._do(lambda: self._engine.submit_job(str(job))))
+
+    def _finished(self, run: str, watch: Watch, timeout: float) -> Mapping[str, Any]:
+        """Wait for a run's end, telling how it goes; what the engine says of it."""
+        begin_by = time.monotonic() + BEGIN_SECONDS
+        end_by = begin_by + 2 * timeout + END_SECONDS
+        while True:
+            meta: Mapping[str, Any] = self._do(lambda: self._engine.get_job_meta(run))
+            status = str(meta.get("status"))
+            if not status.startswith(_UNDER_WAY):
+                return meta
+            if status.startswith("RUNNING"):
+                watch.heard(self._states(run))
+            elif time.monotonic() > begin_by:
+                raise watch.ended("The server did not begin the run in time. It does one at a time: another may go on.")
+            if time.monotonic() > end_by:
+                raise watch.ended("The run did not end in time.")
+            time.sleep(_PAUSE_SECONDS)
+
+    def _states(self, run: str) -> Mapping[str, Any]:
+        """How far each site is; nothing while the run begins or ends."""
+        try:
+            with quiet():
+                states = self._engine.do_app_command(run, "progress", {})
+        except Exception:  # of many kinds, while there is nobody there to reply
+            return {}
+        return states if isinstance(states, Mapping) else {}
+
+    def _abort(self, run: str) -> None:
+        with suppress(Exception), quiet():
+            self._engine.abort_job(run)
+
+    def _read(self, run: str, scratch: Path, watch: Watch, meta: Mapping[str, Any]) -> Outcome:
+        """What a run left behind."""
+        watch.refused(meta.get("job_deploy_detail"))
+        place = Path(self._do(lambda: self._engine.download_job_result(run, str(scratch / "result"))) or scratch)
+        outcome, failure = (_plain(place / "workspace" / name) for name in ("outcome.json", "failure.json"))
+        if outcome is not None:
+            return Outcome.from_dict(outcome)
+        if failure is not None:
+            reports = tuple(SiteReport(**report) for report in failure["reports"])
+            raise RunError(str(failure["message"]), reports or watch.reports())
+        raise watch.ended(f"The engine ended the run before it had a result ({meta.get('status')}).")
+
+    def _do(self, action: Callable[[], _T]) -> _T:
+        """Call the engine, and say in our words what went wrong."""
+        try:
+            with quiet():
+                return action()
+        except Exception as error:  # FLARE raises many kinds, RuntimeError among them
+            raise FederationError(
+                f"the server did not do what was asked ({type(error).__name__}: {_line(error)}); see that it runs with "
+                f"`confide federation status`, and {self.federation.server_kit / 'log.txt'}"
+            ) from None
+
+
+@dataclass(slots=True, kw_only=True)
+class Watch:
+    """How a run goes at each site, as far as it was heard here."""
+
+    question: Question
+    progress: Progress
+    states: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+
+    def heard(self, states: Mapping[str, Any]) -> None:
+        """Take the latest states in and pass on what is new."""
+        for site, state in states.items():
+            if site in self.question.sites and isinstance(state, str) and self.states.get(site) != state:
+                self.states[site] = state
+                self.progress(site, state)
+
+    def refused(self, detail: object) -> None:
+        """Note at which sites the engine did not let a run start, and why."""
+        for line in detail if isinstance(detail, list) else []:
+            site, _, said = str(line).partition(": ")
+            if site in self.question.sites and said != "OK":
+                self.words[site] = f"its engine did not let the run start: {said}"
+
+    def reports(self) -> tuple[SiteReport, ...]:
+        """How each site took part, so far as is known."""
+        return tuple(self._report(site) for site in self.question.sites)
+
+    def _report(self, site: str) -> SiteReport:
+        if site in self.words:
+            return SiteReport(name=site, state=FAILED, message=self.words[site])
+        state = self.states.get(site, "")
+        if state in ("replied", "well"):
+            return SiteReport(name=site, state=ANSWERED)
+        if state == FAILED or state == "refused":
+            return SiteReport(name=site, state=state)
+        return SiteReport(name=site, state=SILENT, message=_UNHEARD)
+
+    def ended(self, what: str) -> RunError:
+        """The error of a run that left nothing behind."""
+        reports = self.reports()
+        missing = "; ".join(report.in_words() for report in reports if report.state != ANSWERED)
+        then = "Nothing is released. Ask the same sites again: what was charged once is not charged twice."
+        return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports)
+
+
+def _logged_in(federation: Federation, timeout: float) -> Any:
+    """Try to log in until it works or the time is over; a server that has just begun may miss the first knock."""
+    from nvflare.fuel.flare_api.flare_api import new_secure_session
+
+    end, patience = time.monotonic() + timeout, _TRY_SECONDS
+    while True:
+        left = max(end - time.monotonic(), _PAUSE_SECONDS)
+        try:
+            with quiet():
+                return new_secure_session(
+                    federation.coordinator, str(federation.coordinator_kit), timeout=min(patience, left)
+                )
+        except Exception as error:  # FLARE raises many kinds
+            if time.monotonic() + _PAUSE_SECONDS >= end:
+                raise FederationError(
+                    f"the server of {federation.name!r} at {federation.server}:{federation.port} does not let us in "
+                    f"({type(error).__name__}: {_line(error)}); start it with `confide federation start`, or look at "
+                    f"{federation.server_kit / 'log.txt'}"
+                ) from None
+            patience *= 2
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _plain(path: Path) -> dict[str, Any] | None:
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return plain if isinstance(plain, dict) else None
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

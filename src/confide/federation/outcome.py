@@ -1,0 +1,86 @@
+"""What the two rounds brought: sums, tables and releases that may be seen, and how each site took part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confide.errors import FederationError
+from confide.federation.question import Question
+
+SCHEMA = "confide.federation-outcome/1"
+
+ANSWERED, REFUSED, FAILED, SILENT = "answered", "refused", "failed", "silent"
+STATES = (ANSWERED, REFUSED, FAILED, SILENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteReport:
+    """How a site took part: its state, what it said where it did not answer, and what it was charged."""
+
+    name: str
+    state: str
+    message: str = ""
+    receipt: Mapping[str, Any] | None = None
+
+    def in_words(self) -> str:
+        """Say it in a line."""
+        return f"{self.name}: {self.state}" + (f" ({self.message})" if self.message else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        plain: dict[str, Any] = {"name": self.name, "state": self.state, "message": self.message}
+        if self.receipt is not None:
+            plain["receipt"] = dict(self.receipt)
+        return plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Everything that left the sites and may be seen, with the question as it was answered.
+
+    `total` is the sum over all sites (secure-sum, private), `sites` what each site sent for itself: a table of
+    groups (disclosure-control), a release of noisy counts (private) or sums (noisy-scores).
+    """
+
+    question: Question
+    reports: tuple[SiteReport, ...]
+    total: Mapping[str, Any] | None = None
+    sites: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rounds: int = 2
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "schema": SCHEMA,
+            "question": self.question.to_dict(),
+            "reports": [report.to_dict() for report in self.reports],
+            "total": None if self.total is None else dict(self.total),
+            "sites": {name: dict(sent) for name, sent in self.sites.items()},
+            "rounds": self.rounds,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Outcome:
+        """Read an outcome again."""
+        if plain.get("schema") != SCHEMA:
+            raise FederationError("this is no outcome of a validation, or of another version of confide")
+        return cls(
+            question=Question.from_dict(plain["question"]),
+            reports=tuple(SiteReport(**report) for report in plain["reports"]),
+            total=plain["total"],
+            sites=plain["sites"],
+            rounds=int(plain["rounds"]),
+            seconds=float(plain["seconds"]),
+        )
+
+
+class RunError(FederationError):
+    """A run ended without a result; `reports` says how each site took part."""
+
+    def __init__(self, message: str, reports: tuple[SiteReport, ...]) -> None:
+        super().__init__(message)
+        self.reports = reports

@@ -1,0 +1,83 @@
+"""A site's own files in TOML: read with clear words about what is wrong, and written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from confide.errors import FederationError, ParameterError, did_you_mean
+
+
+def read_text(path: Path, what: str) -> str:
+    """The text of a site's file, with what to do where there is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FederationError(
+            f"there is no {what} at {path}; make it with `confide site init`, or put it back"
+        ) from None
+    except OSError as error:
+        raise FederationError(f"the {what} {path} cannot be read ({error.strerror}); check its permissions") from None
+    except UnicodeDecodeError:
+        raise FederationError(f"the {what} {path} is not text in UTF-8; save it as such") from None
+
+
+def parsed(text: str, source: str) -> dict[str, Any]:
+    """Read TOML, saying in which line it is none."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"line \d+", str(error))
+        raise ParameterError(
+            f"{source} is not valid TOML{f' in {where.group()}' if where else ''}; texts, and fractions such as "
+            '"1/2", stand in quotes, and lists in brackets'
+        ) from None
+
+
+def check_keys(given: Mapping[str, Any], known: Collection[str], source: str) -> None:
+    """Refuse a key that nothing reads, naming the one that was perhaps meant."""
+    for key in given:
+        if key not in known:
+            hint = did_you_mean(key, known)
+            raise ParameterError(f"{source}: there is no key {key!r}. {hint}The keys are {', '.join(known)}")
+
+
+def table_text(name: str, values: Mapping[str, Any]) -> str:
+    """A table of texts, numbers and lists of texts as TOML has it; what is None is left out.
+
+    >>> print(table_text('models."a b"', {"data": "x.csv", "positive": 1, "table": None}))
+    [models."a b"]
+    data = "x.csv"
+    positive = 1
+    """
+    lines = [f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None]
+    return "\n".join([f"[{name}]", *lines])
+
+
+def toml_value(value: object) -> str:
+    """A text, a number, a truth value or a list of texts; JSON writes these as TOML does."""
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a file of its owner's in its place, whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise FederationError(
+            f"{path} cannot be written ({error.strerror}); make its folder, or make it writable"
+        ) from None

@@ -1,0 +1,268 @@
+"""A site: what it does with the two requests that reach it. It never fails without a reply, and logs every request.
+
+Everything that could go wrong is looked at in round 1, before any site is charged: policy, data, register, ledger. What
+was counted is kept in memory until round 2 of the same session, once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from confide.counts import ScoreCounts
+from confide.errors import ConfideError, DataError, FederationError, RefusedError, UsageError
+from confide.federation.agreement import Agreement, KeyPair, Offer
+from confide.federation.channel import ANSWER, OFFER, Message
+from confide.federation.disclosure import disclosed, grouped_counts
+from confide.federation.folder import SiteFolder
+from confide.federation.identity import Identity
+from confide.federation.outcome import ANSWERED, FAILED, REFUSED
+from confide.federation.policy import Policy
+from confide.federation.question import (
+    DISCLOSURE_CONTROL,
+    EXACT,
+    MASKED,
+    NOISY_SCORES,
+    PRIVATE,
+    PROTOCOL,
+    Question,
+)
+from confide.federation.register import Register
+from confide.federation.secure_sum import Masks
+from confide.federation.site_data import SiteConfig
+from confide.federation.tables import WIDE_BITS, SiteTable, check_countable
+from confide.privacy.steady import steady
+
+_STEP_SECONDS = 0.25
+_UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
+_UNEXPECTED = "something unexpected went wrong at the site; its administrator finds more in the site's log"
+
+
+@dataclass(slots=True, kw_only=True)
+class Pending:
+    """What a site keeps between the rounds of a session."""
+
+    question: Question
+    counts: ScoreCounts = field(repr=False)
+    keys: KeyPair = field(repr=False)
+    offer: Offer
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    """A site with its folder, policy and identity; `coordinator` is who asks, as the engine knows it."""
+
+    folder: SiteFolder
+    config: SiteConfig
+    policy: Policy
+    identity: Identity
+    coordinator: str | None = None
+    pending: dict[str, Pending] = field(default_factory=dict, repr=False)
+    answered: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, folder: Path, identity: Identity, *, coordinator: str | None = None) -> Site:
+        """Read a site's folder."""
+        place = SiteFolder(folder)
+        return cls(
+            folder=place,
+            config=SiteConfig.load(place.path),
+            policy=Policy.load(place.policy),
+            identity=identity,
+            coordinator=coordinator,
+        )
+
+    @property
+    def name(self) -> str:
+        """The site's name, as its certificate has it."""
+        return self.identity.name
+
+    def reply(self, topic: str, request: Message) -> dict[str, Any]:
+        """Answer a request, whatever it is."""
+        handlers = {OFFER: self._offer, ANSWER: self._answer}
+        try:
+            if topic not in handlers or not isinstance(request, Mapping):
+                raise FederationError("this request is unknown here; install the same version of confide everywhere")
+            return {"site": self.name, "protocol": PROTOCOL, "state": ANSWERED, **handlers[topic](request)}
+        except RefusedError as refusal:
+            return self._said(topic, request, REFUSED, str(refusal))
+        except ConfideError as error:
+            return self._said(topic, request, FAILED, str(error))
+        except Exception as error:  # a site must reply, and must not show what an unknown error might hold
+            self._log(topic, request, FAILED, f"{_UNEXPECTED} [{type(error).__name__}]")
+            return self._no(FAILED, _UNEXPECTED)
+
+    def _offer(self, request: Message) -> dict[str, Any]:
+        """Round 1: whether the site takes part, with a fresh signed key."""
+        question, session = Question.from_dict(request.get("question", {})), _session(request)
+        if self.name not in question.sites:
+            raise RefusedError("this site is not among those that are asked; name it")
+        self.policy.check(question, coordinator=self.coordinator)
+        counts = self._counts(question)
+        self._check_data(question, counts)
+        keys = KeyPair.fresh()
+        offer = Offer.signed(self.identity, keys, session=session, question=question.digest())
+        self.pending = {session: Pending(question=question, counts=counts, keys=keys, offer=offer)}
+        self._log(OFFER, request, ANSWERED, "takes part")
+        return {"offer": offer.to_dict(), **self._first_part(question, counts)}
+
+    def _counts(self, question: Question) -> ScoreCounts:
+        """Count the model's rows. What is wrong with them is for the site's administrator, and stays in the log."""
+        try:
+            return self.config.counts(question.model)
+        except (UsageError, DataError) as error:
+            self._log(OFFER, {"question": question.to_dict()}, FAILED, str(error))
+            raise FederationError(_UNREADABLE) from None
+
+    def _check_data(self, question: Question, counts: ScoreCounts) -> None:
+        """See that an answer is possible before anybody is charged."""
+        if question.mode in EXACT:
+            smallest = max(self.policy.smallest_class, question.minimum_cell or 1)
+            if min(counts.total_positives, counts.total_negatives) < smallest:
+                raise DataError("this site has too few rows of a class to take part without noise")
+            Register(self.folder.path).check(question, counts)
+            check_countable(counts, question.public_grid)
+        else:
+            from confide.federation.ledger_answers import check_payable
+
+            check_payable(self.folder, question, counts)
+
+    def _first_part(self, question: Question, counts: ScoreCounts) -> dict[str, Any]:
+        if question.mode != NOISY_SCORES:
+            return {}
+        from confide.federation.noisy_scores import site_noisy_scores
+
+        register = Register(self.folder.path)
+        if any(fixed.model == question.model and not fixed.private for fixed in register.fixed()):
+            raise RefusedError(
+                f"this site has sent noisy scores of model {question.model!r} once; drawn again, their noise could be "
+                f"averaged away. Its administrator can run `confide site forget` for that model"
+            )
+        register.fix(question, counts)
+        return {"noisy": site_noisy_scores(counts, question)}
+
+    def _answer(self, request: Message) -> dict[str, Any]:
+        """Round 2: charge, mask and send. The same request again, as a network may bring it, has the same reply."""
+        session, asked = _session(request), sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        if self.answered.get(session, ("", {}))[0] == asked:
+            return self.answered[session][1]
+        pending = self.pending.pop(session, None)
+        if pending is None:
+            raise FederationError("this site has no offer open for this session; ask again from the beginning")
+        offers = _read_offers(request)
+        question = pending.question.of(tuple(offer.site for offer in offers))
+        if self.name not in question.sites:
+            raise RefusedError("this site is not among those that take part")
+        self.policy.check(question, coordinator=self.coordinator)
+        answer = self._of_mode(question, pending, offers, request)
+        self.answered = {session: (asked, answer)}
+        self._log(ANSWER, request, ANSWERED, _in_words(question), question)
+        return answer
+
+    def _of_mode(
+        self, question: Question, pending: Pending, offers: tuple[Offer, ...], request: Message
+    ) -> dict[str, Any]:
+        counts = pending.counts
+        masks = self._masks(pending, offers) if question.mode in MASKED else None
+        if question.mode == PRIVATE and masks is not None:
+            from confide.federation.ledger_answers import charged_answer
+
+            with steady(_STEP_SECONDS):
+                paid = charged_answer(self.folder, question, counts)
+            return {
+                "masked": masks.mask(paid.integers).to_dict(),
+                "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
+                "receipt": paid.receipt,
+            }
+        Register(self.folder.path).fix(question, counts)
+        if question.mode == DISCLOSURE_CONTROL:
+            table = disclosed(counts, question.public_grid, question.minimum_cell or 1)
+            return {"table": table.to_dict()}
+        if masks is not None:
+            words, wide = _exact_table(question, counts).to_words()
+            return {"masked": masks.mask(words, [_signed(value) for value in wide]).to_dict()}
+        from confide.federation.noisy_scores import site_sums
+
+        return {"table": site_sums(counts, question, request.get("pooled"))}
+
+    def _masks(self, pending: Pending, offers: tuple[Offer, ...]) -> Masks:
+        agreement = Agreement.verified(
+            offers,
+            session=pending.offer.session,
+            question=pending.question.digest(),
+            asked=pending.question.sites,
+            root=self.identity.root,
+            at=datetime.now(UTC),
+            pinned=self.policy.peers,
+        )
+        return Masks(agreement, pending.keys, self.identity)
+
+    def _said(self, topic: str, request: Message, state: str, message: str) -> dict[str, Any]:
+        self._log(topic, request, state, message)
+        return self._no(state, message)
+
+    def _no(self, state: str, message: str) -> dict[str, Any]:
+        return {"site": self.name, "protocol": PROTOCOL, "state": state, "message": message}
+
+    def _log(self, topic: str, request: Message, state: str, message: str, question: Question | None = None) -> None:
+        """A line for the site's administrator: who asked what, and what came of it."""
+        asked = request.get("question") if isinstance(request, Mapping) else None
+        told = question.to_dict() if question is not None else asked if isinstance(asked, Mapping) else {}
+        line = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "coordinator": self.coordinator,
+            "round": {OFFER: 1, ANSWER: 2}.get(topic),
+            "study": _short(told.get("study")),
+            "model": _short(told.get("model")),
+            "mode": _short(told.get("mode")),
+            "state": state,
+            "message": message,
+        }
+        with self.folder.log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _session(request: Message) -> str:
+    session = request.get("session")
+    if not isinstance(session, str) or not 16 <= len(session) <= 128 or not session.isalnum():
+        raise FederationError("the request has no session; ask with `confide validate`")
+    return session
+
+
+def _read_offers(request: Message) -> tuple[Offer, ...]:
+    offers = request.get("offers")
+    if not isinstance(offers, list):
+        raise FederationError("the request has no offers of the other sites; ask with `confide validate`")
+    return tuple(Offer.from_dict(offer) for offer in offers)
+
+
+def _exact_table(question: Question, counts: ScoreCounts) -> SiteTable:
+    """The table to be masked; with a minimum above 1, rows are put together first in groups of at least so many."""
+    grid, minimum = question.public_grid, question.minimum_cell or 1
+    exact = SiteTable.of(counts, grid, question.bins)
+    if minimum == 1:
+        return exact
+    cells = grouped_counts(counts, grid, minimum)
+    used = cells.sum(axis=0) > 0
+    moved = ScoreCounts(grid.representatives[used], cells[0, used], cells[1, used])
+    return replace(SiteTable.of(moved, grid, question.bins), squares=exact.squares)
+
+
+def _signed(value: int) -> int:
+    """A number modulo 2^128 in two's complement, with its sign."""
+    return value - (1 << WIDE_BITS) if value >> (WIDE_BITS - 1) else value
+
+
+def _in_words(question: Question) -> str:
+    if question.mode == PRIVATE:
+        return f"answered, epsilon {question.epsilon}, with {len(question.sites)} sites"
+    return f"answered, with {len(question.sites)} sites"
+
+
+def _short(value: object) -> str | None:
+    return value[:200] if isinstance(value, str) else None

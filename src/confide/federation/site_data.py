@@ -1,0 +1,199 @@
+"""What a site validates models with: `site.toml` in its folder names the data, and how each row is scored.
+
+Rows are counted as they are read, and only counts are kept. A score column is counted where the file is read; a
+model that the site runs itself scores the rows in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from confide.counts import ScoreCounts
+from confide.errors import ColumnError, DataError, ParameterError, RefusedError, did_you_mean
+from confide.federation.local_models import open_model, scored
+from confide.federation.question import checked_names
+from confide.federation.settings import check_keys, parsed, read_text, table_text, toml_value, write_whole
+from confide.sources.tables import as_table, discreet
+
+FILE = "site.toml"
+
+_BATCH_ROWS = 1 << 16
+_HEAD = """\
+# This site's name, and for each model that is validated here:
+#   data      a file of rows (CSV, Parquet or JSON lines), relative to this folder
+#   label     the column with what came true, and `positive`, its value for those who had it (not needed for 0 and 1)
+#   score     the column with the model's scores; or, for a model that is run here,
+#   features  the columns that the model takes, and
+#   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx. A .joblib or .pkl file runs as a
+#             program: take it only from people whom you would let run programs here.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteModel:
+    """Where a model's rows are and how they are scored: by a column, or by a model's file from its features."""
+
+    data: str
+    label: str
+    positive: str | int | float | bool | None = None
+    score: str | None = None
+    features: tuple[str, ...] = ()
+    model_file: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("data", "label"):
+            _check_text(getattr(self, name), name)
+        for name in ("score", "model_file"):
+            if getattr(self, name) is not None:
+                _check_text(getattr(self, name), name)
+        if not isinstance(self.positive, str | int | float | None):
+            raise ParameterError("positive must be a label: a text or a number")
+        object.__setattr__(self, "features", _checked_features(self.features))
+        runs = bool(self.features) and self.model_file is not None
+        if (self.score is not None) == runs or (bool(self.features) != (self.model_file is not None)):
+            raise ParameterError(
+                "give either score, the column with the model's scores, or both features and model_file, so that the "
+                "site scores the rows itself"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteConfig:
+    """A site's name and its models; paths are relative to `folder`."""
+
+    name: str
+    models: Mapping[str, SiteModel] = field(default_factory=dict)
+    folder: Path = Path()
+
+    def __post_init__(self) -> None:
+        checked_names([self.name], "site")
+        checked_names(self.models, "model")
+        object.__setattr__(self, "models", MappingProxyType(dict(self.models)))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> SiteConfig:
+        """Read a site's folder."""
+        path = Path(folder) / FILE
+        return cls.from_toml(read_text(path, "site configuration"), folder, source=str(path))
+
+    @classmethod
+    def from_toml(cls, text: str, folder: str | Path, *, source: str = FILE) -> SiteConfig:
+        """Read the text of a configuration, refusing keys that nothing reads."""
+        given = parsed(text, source)
+        check_keys(given, ("site", "models"), source)
+        site, models = _table(given.get("site", {}), f"{source}: [site]"), given.get("models", {})
+        check_keys(site, ("name",), f"{source}: [site]")
+        if "name" not in site:
+            raise ParameterError(f"{source}: [site] needs a name; write it as the site's certificate has it")
+        found = {
+            name: _model(_table(plain, f'{source}: [models."{name}"]'), f'{source}: [models."{name}"]')
+            for name, plain in _table(models, f"{source}: models").items()
+        }
+        return cls(name=site["name"], models=found, folder=Path(folder))
+
+    def with_model(self, name: str, model: SiteModel) -> SiteConfig:
+        """The configuration with one more model, or another one of that name."""
+        return replace(self, models={**self.models, name: model})
+
+    def to_toml(self) -> str:
+        """The configuration as text."""
+        tables = [table_text("site", {"name": self.name})]
+        for name, model in self.models.items():
+            values = {key: getattr(model, key) for key in _MODEL_KEYS}
+            tables.append(table_text(f"models.{toml_value(name)}", {**values, "features": model.features or None}))
+        return "\n\n".join([_HEAD.rstrip(), *tables]) + "\n"
+
+    def write(self, folder: str | Path) -> None:
+        """Write the configuration into a folder, in place of one that is there."""
+        write_whole(Path(folder) / FILE, self.to_toml())
+
+    def counts(self, model: str) -> ScoreCounts:
+        """Count a model's rows by score.
+
+        That a class is absent is private, so it is no error here. What is wrong with the data is one, as for every
+        source, and tells nothing that was read from them; it may name files and columns of the site's.
+        """
+        if model not in self.models:
+            known = ", ".join(repr(name) for name in self.models) or "none yet"
+            raise RefusedError(
+                f"this site has no model {model!r}. {did_you_mean(model, self.models)}It has {known}; ask for one of "
+                "these, or ask its administrator to add it"
+            )
+        chosen = self.models[model]
+        data = self.folder / chosen.data
+        if chosen.score is None:
+            return _score_rows(data, self._model_path(chosen), chosen)
+        return ScoreCounts.from_table(
+            data, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
+        )
+
+    def _model_path(self, model: SiteModel) -> Path:
+        """A model's file: inside the site's folder, unless an absolute path says otherwise."""
+        given = Path(str(model.model_file))
+        if given.is_absolute():
+            return given
+        path = (self.folder / given).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            raise ParameterError(
+                "model_file in site.toml leaves the site's folder; put the file there, or give its absolute path"
+            )
+        return path
+
+
+_MODEL_KEYS = tuple(SiteModel.__dataclass_fields__)
+
+
+def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
+    """Score rows batch by batch, and count them."""
+    score = open_model(model_path, model.features, model.positive)
+    labels: list[Any] = []
+    scores: list[Any] = []
+    with discreet(data):
+        table = as_table(data)
+        ColumnError.require([model.label, *model.features], list(table.columns))
+        chosen = table.select(*dict.fromkeys((model.label, *model.features)))
+        for batch in chosen.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
+            if batch.num_rows:
+                labels.append(batch.column(model.label).to_numpy(zero_copy_only=False))
+                scores.append(scored(score, batch.to_pandas()))
+    if not labels:
+        raise DataError("the table has no rows; check the file")
+    return ScoreCounts.from_arrays(
+        np.concatenate(labels), np.concatenate(scores), positive=model.positive, one_class=True
+    )
+
+
+def _table(plain: object, source: str) -> Mapping[str, Any]:
+    if not isinstance(plain, Mapping):
+        raise ParameterError(f"{source} must be a table; see the head of a new site's file for how it is written")
+    return plain
+
+
+def _model(plain: Mapping[str, Any], source: str) -> SiteModel:
+    check_keys(plain, _MODEL_KEYS, source)
+    missing = [key for key in ("data", "label") if key not in plain]
+    if missing:
+        raise ParameterError(f"{source} needs {' and '.join(missing)}")
+    try:
+        return SiteModel(**plain)
+    except ParameterError as error:
+        raise ParameterError(f"{source}: {error}") from None
+
+
+def _check_text(value: object, name: str) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ParameterError(f"{name} must be a text that is not empty; got {value!r}")
+
+
+def _checked_features(features: object) -> tuple[str, ...]:
+    if not isinstance(features, list | tuple) or not all(isinstance(name, str) and name for name in features):
+        raise ParameterError('features must be a list of columns, for example ["age", "creatinine"]')
+    if len(set(features)) < len(features):
+        raise ParameterError("features must name each column once")
+    return tuple(features)

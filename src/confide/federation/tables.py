@@ -1,0 +1,253 @@
+"""What a site counts: exact integers on public cells and bins, which add over sites.
+
+Sums of scores are kept as whole numbers of 2^-64, so that the sum over sites does not depend on their
+order and can be masked: each score, and each square as a double, is rounded to that once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
+from confide.errors import DataError, ParameterError, ScoreError, WeightError
+from confide.grid import Grid
+
+BINS = 10
+"""Into how many bins of equal width on [0, 1] rows are counted for the calibration curve by default."""
+
+WIDE_BITS = 128
+FRACTION_BITS = 64
+_LIMBS = (0, 22, 22, 20)  # bits taken off a score at a time: a sum of so many bits over 2^40 rows fits 64 bits
+_FARTHEST = 1024.0
+MOST_ROWS = 2**40
+
+IntegerArray: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class SiteTable:
+    """Positives (first) and negatives on the cells of a public grid, with sums of scores.
+
+    `cells` counts rows by class and cell, `bin_rows` by class and calibration bin; `bin_sums` are the sums of
+    scores by class and bin, `sums` and `squares` those of scores and of squared scores by class, as whole
+    numbers of 2^-64. Bins and Brier scores are for probabilities: whether scores are such is decided by the
+    grid, which is public, never by the data. On a grid that leaves [0, 1] the bins stay empty.
+
+    Adding two tables adds the data that they were made from. The text form shows nothing of the data.
+    """
+
+    grid: Grid
+    bins: int
+    cells: IntegerArray
+    bin_rows: IntegerArray
+    bin_sums: tuple[int, ...]
+    sums: tuple[int, int]
+    squares: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", read_only(np.ascontiguousarray(self.cells, dtype=np.int64)))
+        object.__setattr__(self, "bin_rows", read_only(np.ascontiguousarray(self.bin_rows, dtype=np.int64)))
+
+    @classmethod
+    def of(cls, counts: ScoreCounts, grid: Grid, bins: int = BINS) -> SiteTable:
+        """Count on a grid that holds every score; a score outside it cannot be counted exactly and is refused."""
+        checked_layout(grid, bins)
+        check_countable(counts, grid)
+        scores, both = counts.scores, (counts.positives, counts.negatives)
+        starts, cells = _bin_starts(scores, grid, bins), _cell_starts(scores, grid)
+        return cls(
+            grid=grid,
+            bins=bins,
+            cells=np.stack([_between(side, cells) for side in both]),
+            bin_rows=np.stack([_between(side, starts) for side in both]),
+            bin_sums=tuple(
+                fixed_point(scores[low:high], side[low:high])
+                for side in both
+                for low, high in pairwise(starts.tolist())
+            ),
+            sums=(fixed_point(scores, both[0]), fixed_point(scores, both[1])),
+            squares=(fixed_point(scores**2, both[0]), fixed_point(scores**2, both[1])),
+        )
+
+    def __add__(self, other: object) -> SiteTable:
+        if isinstance(other, int) and other == 0:  # so that sum(tables) works
+            return self
+        if not isinstance(other, SiteTable):
+            return NotImplemented
+        if self.grid != other.grid or self.bins != other.bins:
+            raise ParameterError("tables on different grids or bins do not add up; count on the same ones")
+        return SiteTable(
+            grid=self.grid,
+            bins=self.bins,
+            cells=self.cells + other.cells,
+            bin_rows=self.bin_rows + other.bin_rows,
+            bin_sums=tuple(one + two for one, two in zip(self.bin_sums, other.bin_sums, strict=True)),
+            sums=(self.sums[0] + other.sums[0], self.sums[1] + other.sums[1]),
+            squares=(self.squares[0] + other.squares[0], self.squares[1] + other.squares[1]),
+        )
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SiteTable):
+            return NotImplemented
+        same = (self.grid, self.bins, self.bin_sums, self.sums, self.squares) == (
+            other.grid,
+            other.bins,
+            other.bin_sums,
+            other.sums,
+            other.squares,
+        )
+        return same and np.array_equal(self.cells, other.cells) and np.array_equal(self.bin_rows, other.bin_rows)
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and too large to hash
+
+    def __repr__(self) -> str:
+        return f"SiteTable(<private>, cells={len(self.grid)}, bins={self.bins})"
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether the grid stays within [0, 1], so that scores are taken for probabilities."""
+        return _probabilities(self.grid)
+
+    def counts(self) -> ScoreCounts:
+        """The rows at the middle of their cells: rankings are exact where no cell holds both classes."""
+        used = self.cells.sum(axis=0) > 0
+        return ScoreCounts(self.grid.representatives[used], self.cells[0, used], self.cells[1, used])
+
+    def with_cells(self, cells: IntegerArray) -> SiteTable:
+        """The same sums with rows in other cells, as many of each class."""
+        moved = replace(self, cells=cells)
+        if moved.cells.shape != self.cells.shape or not np.array_equal(moved.cells.sum(axis=1), self.cells.sum(axis=1)):
+            raise ParameterError("rows can be moved to other cells of their class only")
+        return moved
+
+    def to_words(self) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
+        """The layout that is masked: counts modulo 2^64, and sums modulo 2^128 in two's complement."""
+        wide = (*self.bin_rows.ravel().tolist(), *self.bin_sums, *self.sums, *self.squares)
+        return self.cells.ravel().astype(np.uint64), tuple(value % (1 << WIDE_BITS) for value in wide)
+
+    @classmethod
+    def from_words(cls, grid: Grid, bins: int, words: NDArray[Any], wide: Sequence[int]) -> SiteTable:
+        """Read what `to_words` wrote, or the sum of several; what cannot be a table is refused."""
+        checked_layout(grid, bins)
+        if np.shape(words) != (2 * len(grid),) or len(wide) != wide_values(bins):
+            raise DataError("the sum of the sites' answers does not have the length of the table that was asked for")
+        if not all(type(value) is int and 0 <= value < 1 << WIDE_BITS for value in wide):
+            raise DataError("the sums of the sites' answers are no whole numbers modulo 2^128")
+        signed = [value - (1 << WIDE_BITS) if value >> (WIDE_BITS - 1) else value for value in wide]
+        if any(not 0 <= value <= MOST_ROWS for value in signed[: 2 * bins]):
+            raise DataError(_IMPOSSIBLE)
+        table = cls(
+            grid=grid,
+            bins=bins,
+            cells=np.asarray(words).astype(np.int64).reshape(2, -1),  # above 2^63 it turns negative, and is refused
+            bin_rows=np.array(signed[: 2 * bins], dtype=np.int64).reshape(2, -1),
+            bin_sums=tuple(signed[2 * bins : 4 * bins]),
+            sums=(signed[-4], signed[-3]),
+            squares=(signed[-2], signed[-1]),
+        )
+        _check_possible(table)
+        return table
+
+
+def wide_values(bins: int = BINS) -> int:
+    """How many wide numbers a table has: rows and sums by class and bin, sums and squares by class."""
+    return 4 * bins + 4
+
+
+def check_countable(counts: ScoreCounts, grid: Grid) -> None:
+    """Refuse rows that cannot be counted exactly: with weights, too many, or with a score outside the grid."""
+    if counts.weighted:
+        raise WeightError("sites count whole rows; leave weights out")
+    if counts.total_positives + counts.total_negatives > MOST_ROWS:
+        raise WeightError("there are more rows than can be added exactly; validate on fewer")
+    scores = counts.scores
+    if scores.size and not (scores[0] >= grid.edges[0] and scores[-1] <= grid.edges[-1]):
+        raise ScoreError(
+            f"a score lies outside the question's grid, which runs from {grid.edges[0]:g} to {grid.edges[-1]:g}; "
+            "give probabilities, or ask on a grid that holds every score"
+        )
+
+
+def checked_layout(grid: Grid, bins: int) -> None:
+    """Refuse a grid or a number of bins on which sums could not be added exactly."""
+    if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= 1_000:
+        raise ParameterError(f"bins must be a whole number from 1 to 1,000, got {bins!r}")
+    if np.abs(grid.edges[[0, -1]]).max() > _FARTHEST:
+        raise ParameterError(f"a grid must run between -{_FARTHEST:g} and {_FARTHEST:g}; rescale the scores")
+
+
+def fixed_point(values: FloatArray, weights: CountArray) -> int:
+    """`sum weights * values` as a whole number of 2^-64, each value rounded to that; weights are whole.
+
+    Values are taken apart into pieces of few bits, exactly, so that each piece's sum fits 64 bits.
+    """
+    rest = np.asarray(values, dtype=np.float64)
+    total = 0
+    for bits in _LIMBS:
+        rest = rest * 2.0**bits
+        piece = np.rint(rest) if bits == _LIMBS[-1] else np.trunc(rest)
+        total = (total << bits) + int(np.dot(weights, piece.astype(np.int64)))
+        rest = rest - piece
+    return total
+
+
+def as_float(value: int) -> float:
+    """A whole number of 2^-64 as the nearest float."""
+    return value / (1 << FRACTION_BITS)
+
+
+def _probabilities(grid: Grid) -> bool:
+    return bool(grid.edges[0] >= 0.0 and grid.edges[-1] <= 1.0)
+
+
+def _bin_starts(scores: FloatArray, grid: Grid, bins: int) -> NDArray[np.intp]:
+    """Where each bin of equal width begins, and where the last ends, which is closed; all are empty without a use."""
+    if not _probabilities(grid):
+        return np.zeros(bins + 1, dtype=np.intp)
+    return np.append(np.searchsorted(scores, np.arange(bins) / bins, side="left"), scores.size)
+
+
+def _cell_starts(scores: FloatArray, grid: Grid) -> NDArray[np.intp]:
+    """Where each cell begins, and where the last ends."""
+    return np.append(np.searchsorted(scores, grid.edges[:-1], side="left"), scores.size)
+
+
+def _between(side: CountArray, starts: NDArray[np.intp]) -> IntegerArray:
+    """Sums of consecutive runs, some of them empty."""
+    through = np.concatenate(([0], np.cumsum(side, dtype=np.int64)))
+    return np.diff(through[starts])
+
+
+_IMPOSSIBLE = "the sum of the sites' answers is no table of counts; run the validation again"
+
+
+def _check_possible(table: SiteTable) -> None:
+    """Refuse numbers that no rows have, as unmasking with a wrong key gives."""
+    rows = table.cells.sum(axis=1)
+    good = bool((table.cells >= 0).all() and table.cells.max() <= MOST_ROWS and rows.max() <= MOST_ROWS)
+    sums = [sum(table.bin_sums[: table.bins]), sum(table.bin_sums[table.bins :])]
+    if table.probabilities:
+        good = good and np.array_equal(table.bin_rows.sum(axis=1), rows) and sums == list(table.sums)
+    else:
+        good = good and not table.bin_rows.any() and not any(table.bin_sums)
+    low, high = (float(end) for end in table.grid.edges[[0, -1]])
+    for side in (0, 1):
+        size = int(rows[side])
+        good = good and _within(table.sums[side], low * size, high * size, size)
+        most = max(low * low, high * high) * size
+        good = good and table.squares[side] >= 0 and _within(table.squares[side], 0.0, most, size)
+    if not good:
+        raise DataError(_IMPOSSIBLE)
+
+
+def _within(value: int, low: float, high: float, rows: int) -> bool:
+    slack = 1e-9 * (1.0 + abs(low) + abs(high)) + rows * 2.0**-FRACTION_BITS
+    return low - slack <= as_float(value) <= high + slack

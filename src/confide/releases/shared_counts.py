@@ -1,0 +1,109 @@
+"""Counts that several sites added up under noise of which each drew a share: the release that all else follows from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.intervals.interval import check_level
+from confide.privacy.guarantee import Guarantee, shown
+from confide.privacy.mechanisms.strategies import Strategy
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.noise.integers import checked_scale, checked_values
+from confide.privacy.noise.shares import checked_honest
+from confide.releases.curve_numbers import rows_intervals
+from confide.releases.curve_set import noisy_counts
+from confide.releases.release import Release
+from confide.releases.shapes import AUTO
+
+SHARED = "laplace-shares"
+"""What the mechanism is called."""
+
+
+def pooled_release(
+    integers: Sequence[int],
+    *,
+    grid: Grid,
+    strategy: Strategy,
+    scale: Fraction,
+    guarantee: Guarantee,
+    participants: int,
+    honest: int,
+    level: float = 0.95,
+) -> Release:
+    """Make the release "counts" from the integers that were seen: sums over all participants of integer and share.
+
+    They are those of a strategy, first of the positives and then of the negatives. Each participant drew a share of
+    which `honest` make noise of the scale, so the noise is worth `participants / honest` of it. `curves_of` gives
+    everything else.
+
+    >>> from confide.privacy.mechanisms.strategies import FLAT
+    >>> promise = Guarantee(epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE_ONE)
+    >>> pooled = pooled_release([40, 60, 70, 30], grid=Grid.uniform(2), strategy=FLAT, scale=Fraction(1),
+    ...     guarantee=promise, participants=4, honest=3)
+    >>> pooled.value, round(pooled.options["shares"], 3)
+    (200.0, 1.333)
+    """
+    _check_guarantee(guarantee, strategy.levels(len(grid)) / checked_scale(scale))
+    drawn, shares = _checked_integers(integers, grid, strategy), _shares(participants, honest)
+    public: dict[str, Any] = {
+        "grid": [float(edge) for edge in grid.edges],
+        "strategy": strategy.name,
+        "shape": AUTO,
+        "noise": "laplace",
+        "scale": float(scale),
+        "rows": None,
+        "cell_rows": None,
+        "shares": shares,
+        "participants": participants,
+        "honest": honest,
+    }
+    noisy = noisy_counts(drawn, public)
+    return Release(
+        metric="counts",
+        value=max(float(noisy.agreed().sum()), 0.0),
+        intervals=rows_intervals(noisy, check_level(level)),
+        guarantee=guarantee,
+        mechanism=SHARED,
+        parts={"noisy_integers": drawn},
+        options=public,
+    )
+
+
+def _check_guarantee(guarantee: Guarantee, lost: Fraction) -> None:
+    """Refuse to call something private at an epsilon below what noise of this scale loses."""
+    if guarantee.neighbours != Neighbours.ADD_REMOVE_ONE:
+        raise ParameterError(
+            "shares of noise are proven for neighbours add-remove-one alone: state the guarantee under that relation"
+        )
+    if guarantee.epsilon < lost:
+        raise ParameterError(
+            f"noise of this scale costs epsilon {shown(lost)}, more than the {shown(guarantee.epsilon)} stated: "
+            "take the scale `levels / epsilon` of the query"
+        )
+
+
+def _checked_integers(integers: Sequence[int], grid: Grid, strategy: Strategy) -> list[int]:
+    drawn = checked_values(integers)
+    expected = 2 * strategy.measure(np.zeros(len(grid), dtype=np.int64)).size
+    if len(drawn) != expected:
+        raise ParameterError(
+            f"integers must have {expected:,} numbers for {len(grid):,} cells and strategy {strategy.name}; "
+            f"got {len(drawn):,}: all sites must have used the same grid and strategy"
+        )
+    return drawn
+
+
+def _shares(participants: int, honest: int) -> float:
+    checked_honest(honest)
+    if isinstance(participants, bool) or not isinstance(participants, int) or participants < honest:
+        raise ParameterError(
+            f"participants must be a whole number of at least honest, {honest}: fewer shares make less than the whole "
+            f"noise; got {participants!r}"
+        )
+    return participants / honest

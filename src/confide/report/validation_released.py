@@ -1,0 +1,84 @@
+"""What each site let go and what it was charged. Receipts come from the sites, and may say anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, SECURE_SUM, Question
+from confide.privacy.guarantee import shown
+from confide.report.names import cut
+from confide.report.tables import Table
+from confide.report.validation_tables import DASH, table_of_sites, took_part
+
+if TYPE_CHECKING:
+    from confide.federation.results import Validation
+
+NOTHING = "nothing that is used here"
+_RECEIPT_LETTERS = 60
+
+
+def released_table(validation: Validation) -> Table:
+    """What every site let go, what it was charged and what is left to it."""
+    question = validation.question
+    receipts = [site.report.receipt if took_part(site) else None for site in validation.sites]
+    released = released_words(question)
+    columns = {
+        "what": [released if took_part(site) else NOTHING for site in validation.sites],
+        "charged": [_charged(receipt) for receipt in receipts],
+        "left to the study": [DASH if receipt is None else _budget(receipt.get("remaining")) for receipt in receipts],
+    }
+    return table_of_sites("What each site released, and what it cost", validation, columns, keep=("what",))
+
+
+def released_words(question: Question) -> str:
+    """What a site that takes part lets go, by mode."""
+    if question.mode == DISCLOSURE_CONTROL:
+        return f"groups of at least {question.minimum_cell} rows of a class, with sums of scores"
+    if question.mode == SECURE_SUM:
+        return "masked counts, seen only inside the sum"
+    if question.mode == NOISY_SCORES:
+        return "a noisy score of every row, exact sums of placements"
+    if not question.own_epsilon:
+        return f"a share of the noisy sum, epsilon {shown(question.pooled_epsilon)}"
+    return (
+        f"noisy counts, epsilon {shown(question.own_epsilon)}, and a share of the sum, epsilon "
+        f"{shown(question.pooled_epsilon)}"
+    )
+
+
+def _charged(receipt: Mapping[str, Any] | None) -> str:
+    """What a receipt says was charged; it came from the site, and may say anything."""
+    if receipt is None:
+        return DASH
+    if receipt.get("reused") is True:
+        return "nothing: answered before"
+    return _budget(receipt.get("charged"))
+
+
+def _budget(value: object) -> str:
+    """An amount of privacy as a site wrote it."""
+    if isinstance(value, Mapping):
+        delta = value.get("delta")
+        more = f", delta {_figure(delta)}" if delta not in (None, 0, 0.0, "0") else ""
+        return f"epsilon {_figure(value.get('epsilon'))}{more}"
+    if isinstance(value, str) and not _is_number(value):
+        return cut(value, _RECEIPT_LETTERS) or DASH
+    figure = _figure(value)
+    return DASH if figure == DASH else f"epsilon {figure}"
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return DASH
+    if _is_number(value):
+        return f"{float(value):.6g}"
+    return cut(value, _RECEIPT_LETTERS) if isinstance(value, str) else DASH
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return math.isfinite(float(str(value)))
+    except (ValueError, OverflowError):
+        return False

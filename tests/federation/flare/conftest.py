@@ -1,0 +1,92 @@
+"""A federation of three sites on this machine: a real server and real sites, each with processes of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from confide.federation.flare.processes import Running, find_running, start_server, start_site
+from confide.federation.flare.provision import Federation, provision, unpack_site_kit
+from confide.federation.flare.session import FederationSession, open_session
+from confide.federation.folder import SiteFolder
+from confide.federation.policy import default_policy
+from confide.federation.site_data import SiteConfig, SiteModel
+
+SITES = ("east", "north", "west")
+MODELS = ("disclosed", "summed", "noised", "faulty", "killed", "shipped")
+PATIENCE = 120.0
+"""Seconds that a round may take where nothing is slow on purpose: machines that run tests may be overloaded."""
+
+_ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A federation under way."""
+
+    federation: Federation
+    session: FederationSession
+    folders: dict[str, SiteFolder]
+
+    def pooled(self, model: str, sites: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """All rows of some sites."""
+        drawn = [drawn_rows(site) for site in sites]
+        return np.concatenate([labels for labels, _ in drawn]), np.concatenate([scores[model] for _, scores in drawn])
+
+    def running(self, site: str) -> Running:
+        running = find_running(self.folders[site])
+        assert running is not None
+        return running
+
+
+def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:
+    """A site with rows of its own, scored by several models so that questions about one do not bind another."""
+    place = SiteFolder(folder)
+    assert unpack_site_kit(federation.site_kit(name), place) == name
+    labels, scores = drawn_rows(name)
+    lines = [",".join(str(value) for value in row) for row in zip(labels, *scores.values(), strict=True)]
+    (folder / "rows.csv").write_text("\n".join([",".join(["y", *scores]), *lines]) + "\n")
+    models = {model: SiteModel(data="rows.csv", label="y", score=model) for model in MODELS}
+    SiteConfig(name=name, models=models, folder=folder).write(folder)
+    place.policy.write_text(default_policy())
+    return place
+
+
+def drawn_rows(site: str) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
+    """A site's labels, and the scores that each model gives its rows; no two scores of a model share a cell."""
+    random = np.random.default_rng(SITES.index(site))
+    labels = (random.random(150) < 0.4).astype(np.int64)
+    drawn = {model: random.normal(0.4 + 0.2 * labels, 0.2) for model in MODELS}
+    return labels, {model: np.clip(scores, 0.0, 1.0).round(4) for model, scores in drawn.items()}
+
+
+@pytest.fixture(scope="session")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    """Server and sites, started once."""
+    folder = tmp_path_factory.mktemp("network")
+    federation = provision(folder / "federation", name="Test network", sites=SITES)
+    folders = {name: make_site(federation, name, folder / name) for name in SITES}
+    (folder / "at-start").mkdir()
+    (folder / "at-start" / "sitecustomize.py").write_text(
+        "from tests.federation.flare import unruly\nunruly.install()\n"
+    )
+    started: list[Running] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "at-start"), str(_ROOT)]))
+        try:
+            started.append(start_server(federation, seconds=PATIENCE))
+            started += [start_site(folders[name]) for name in SITES]
+            with open_session(federation, timeout=PATIENCE) as session:
+                assert session.wait_for(SITES, PATIENCE) == SITES
+                yield Network(federation=federation, session=session, folders=folders)
+        finally:
+            for place in (federation.folder, *(site.path for site in folders.values())):
+                started += [running for running in [find_running(place)] if running is not None]
+            for running in started:
+                running.stop()

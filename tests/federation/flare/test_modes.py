@@ -1,0 +1,97 @@
+"""Questions in each mode, from submission to outcome, over real processes."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from confide.counts import ScoreCounts
+from confide.federation.disclosure import disclosed
+from confide.federation.ledger_answers import ACCOUNT
+from confide.federation.outcome import ANSWERED, REFUSED
+from confide.federation.question import Question
+from confide.federation.results import derive
+from confide.federation.sent import summed_table
+from confide.federation.tables import SiteTable
+from confide.ledger.ledger import Ledger
+from tests.federation.flare.conftest import PATIENCE, SITES, Network
+
+
+def spent(network: Network, site: str) -> Fraction:
+    with Ledger(network.folders[site].ledger) as ledger:
+        return ledger.account(ACCOUNT).spent.epsilon
+
+
+def test_goes_on_without_a_site_whose_policy_refuses(network: Network) -> None:
+    policy = network.folders["west"].policy
+    before = policy.read_text()
+    policy.write_text(before.replace('studies = "any"', 'studies = ["another"]'))
+    question = Question.checked(study="first", model="disclosed", mode="disclosure-control", sites=SITES)
+    try:
+        outcome = network.session.run(question, timeout=PATIENCE, fewest=2)
+    finally:
+        policy.write_text(before)
+    reports = {report.name: report for report in outcome.reports}
+    assert {name: report.state for name, report in reports.items()} == {
+        "east": ANSWERED,
+        "north": ANSWERED,
+        "west": REFUSED,
+    }
+    assert "takes part only in studies that its policy names" in reports["west"].message
+    assert "study 'first'" in reports["west"].message
+    assert outcome.question.sites == ("east", "north")
+    for site, sent in outcome.sites.items():
+        labels, scores = network.pooled("disclosed", [site])
+        table = disclosed(ScoreCounts.from_arrays(labels, scores), question.public_grid, 5)
+        assert sent == json.loads(json.dumps(table.to_dict()))
+    logged = [json.loads(line) for line in network.folders["west"].log.read_text().splitlines()]
+    line = next(line for line in logged if line["model"] == "disclosed")
+    assert (line["state"], line["round"], line["study"], line["coordinator"]) == (
+        "refused",
+        1,
+        "first",
+        network.federation.coordinator,
+    )
+    assert line["message"] == reports["west"].message
+
+
+def test_secure_sum_is_that_of_the_pooled_rows_and_nothing_is_printed(
+    network: Network, capfd: pytest.CaptureFixture[str]
+) -> None:
+    question = Question.checked(study="first", model="summed", mode="secure-sum", sites=SITES)
+    heard: dict[str, list[str]] = {}
+    capfd.readouterr()
+    outcome = network.session.run(
+        question, timeout=PATIENCE, progress=lambda site, state: heard.setdefault(site, []).append(state)
+    )
+    assert capfd.readouterr() == ("", "")
+    assert set(heard) == set(SITES)
+    assert all(states[0] == "waiting" and "asked" in states for states in heard.values())
+    labels, scores = network.pooled("summed", SITES)
+    assert outcome.total is not None
+    table = summed_table(outcome.question, outcome.total)
+    cells = np.minimum((scores * 65536).astype(int), 65535)
+    by_hand = np.stack([np.bincount(cells[labels == label], minlength=65536) for label in (1, 0)])
+    np.testing.assert_array_equal(table.cells, by_hand)
+    pooled = SiteTable.of(ScoreCounts.from_arrays(labels, scores), question.public_grid, question.bins)
+    assert (table.bin_sums, table.sums, table.squares) == (pooled.bin_sums, pooled.sums, pooled.squares)
+    above = scores[labels == 1][:, None] - scores[labels == 0][None, :]
+    area = np.mean((above > 0) + 0.5 * (above == 0))
+    assert derive(outcome).pooled.auc.value == pytest.approx(area, abs=1e-12)
+
+
+def test_private_answers_are_charged_once_and_stay_the_same(network: Network) -> None:
+    question = Question.checked(study="noise", model="noised", mode="private", sites=SITES, epsilon="0.5")
+    before = {site: spent(network, site) if network.folders[site].ledger.exists() else 0 for site in SITES}
+    first, second = (network.session.run(question, timeout=PATIENCE) for _ in range(2))
+    for site in SITES:
+        assert spent(network, site) - before[site] == Fraction(1, 2)
+    charged = [[report.receipt["charged"] for report in run.reports if report.receipt] for run in (first, second)]
+    assert charged == [[0.5] * 3, [0.0] * 3]
+    assert first.total == second.total
+    assert first.sites == second.sites
+    assert set(first.sites) == set(SITES)
+    assert [site.result is not None for site in derive(first).sites] == [True] * 3

@@ -1,0 +1,198 @@
+"""Making federations and taking kits in."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import stat
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from confide.errors import FederationError, ParameterError
+from confide.federation.flare.kits import site_identity
+from confide.federation.flare.processes import find_running, start_server, start_site
+from confide.federation.flare.provision import Federation, add_site, provision, unpack_site_kit
+from confide.federation.folder import SiteFolder
+from confide.federation.identity import Peer
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    return provision(tmp_path_factory.mktemp("made") / "federation", name="Stroke 2026", sites=("a", "b-2"))
+
+
+def with_members(kit: Path, target: Path, change: dict[str, bytes | None]) -> Path:
+    """A copy of a kit with some files changed, added or left out."""
+    with zipfile.ZipFile(kit) as source:
+        members: dict[str, bytes | None] = {name: source.read(name) for name in source.namelist()}
+    with zipfile.ZipFile(target, "w") as copy:
+        for name, content in {**members, **change}.items():
+            if content is not None:
+                copy.writestr(name, content)
+    return target
+
+
+def test_a_federation_is_read_as_it_was_made(made: Federation) -> None:
+    assert Federation.load(made.folder) == made
+    assert (made.name, made.server, made.sites) == ("Stroke 2026", "localhost", ("a", "b-2"))
+    assert made.coordinator == "coordinator@stroke-2026.confide"
+    assert made.root.startswith("-----BEGIN CERTIFICATE-----")
+    with pytest.raises(ParameterError, match="no site 'c' in this federation; its sites are a, b-2"):
+        made.site_kit("c")
+
+
+def test_nobody_else_can_read_anything(made: Federation) -> None:
+    for parent, folders, files in os.walk(made.folder):
+        for name in (*folders, *files):
+            mode = stat.S_IMODE((Path(parent) / name).stat().st_mode)
+            assert not mode & 0o077, f"{parent}/{name}"
+
+
+def test_the_authority_keeps_no_keys_of_sites(made: Federation) -> None:
+    kept = json.loads((made.authority / "cert.json").read_text())
+    assert set(kept) == {"root_cert", "root_pri_key"}
+    found = [file.name for file in made.folder.rglob("*.key")]
+    assert sorted(found) == ["client.key", "server.key"]
+
+
+def test_a_kit_makes_a_site(made: Federation, tmp_path: Path) -> None:
+    place = SiteFolder(tmp_path / "site")
+    assert unpack_site_kit(made.site_kit("b-2"), place) == "b-2"
+    identity = site_identity(place)
+    assert Peer.verified("b-2", identity.certificate, made.root, at=datetime.now(UTC)).name == "b-2"
+    settings = json.loads((place.kit / "startup" / "fed_client.json").read_text())
+    assert settings["client"]["connection_security"] == "mtls"
+    assert settings["require_signed_jobs"] is True
+    with pytest.raises(ParameterError, match="is a site already"):
+        unpack_site_kit(made.site_kit("a"), place)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"../outside.txt": b"x"},
+        {"startup/../../outside.txt": b"x"},
+        {"local/resources.json": b"{}"},
+        {"startup/client.key": None},
+        {"startup/fed_client.json": b"no JSON"},
+        {"startup/fed_client.json": b"{}"},
+        {"startup/client.crt": b"x" * 200_000},
+    ],
+)
+def test_what_is_no_kit_is_refused(made: Federation, tmp_path: Path, change: dict[str, bytes | None]) -> None:
+    broken = with_members(made.site_kit("a"), tmp_path / "kit.zip", change)
+    with pytest.raises(FederationError, match="is no kit of a site; ask the coordinator"):
+        unpack_site_kit(broken, SiteFolder(tmp_path / "site"))
+    assert not (tmp_path / "site" / "kit").exists()
+    assert not (tmp_path / "outside.txt").exists()
+
+
+def test_keys_must_belong_together(made: Federation, tmp_path: Path) -> None:
+    with zipfile.ZipFile(made.site_kit("b-2")) as other:
+        foreign = other.read("startup/client.key")
+    mixed = with_members(made.site_kit("a"), tmp_path / "kit.zip", {"startup/client.key": foreign})
+    with pytest.raises(FederationError, match="does not belong to"):
+        unpack_site_kit(mixed, SiteFolder(tmp_path / "site"))
+
+
+@pytest.mark.parametrize(("old", "new"), [(b'"mtls"', b'"clear"'), (b'"mtls"', b'"tls"'), (b'"http"', b'"tcp"')])
+def test_a_server_without_mutual_tls_is_refused(made: Federation, tmp_path: Path, old: bytes, new: bytes) -> None:
+    with zipfile.ZipFile(made.site_kit("a")) as kit:
+        settings = kit.read("startup/fed_client.json")
+    assert old in settings
+    weak = with_members(
+        made.site_kit("a"), tmp_path / "kit.zip", {"startup/fed_client.json": settings.replace(old, new)}
+    )
+    with pytest.raises(FederationError, match="without certificates on both sides"):
+        unpack_site_kit(weak, SiteFolder(tmp_path / "site"))
+
+
+def test_files_that_are_not_there_or_not_zip_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="there is no file"):
+        unpack_site_kit(tmp_path / "absent.zip", SiteFolder(tmp_path / "site"))
+    (tmp_path / "text.zip").write_text("text")
+    with pytest.raises(FederationError, match="is no kit of a site"):
+        unpack_site_kit(tmp_path / "text.zip", SiteFolder(tmp_path / "site"))
+
+
+def test_sites_can_be_added(made: Federation, tmp_path: Path) -> None:
+    copy = tmp_path / "federation"
+    shutil.copytree(made.folder, copy)
+    larger = add_site(Federation.load(copy), "c")
+    assert larger.sites == ("a", "b-2", "c")
+    assert Federation.load(copy) == larger
+    place = SiteFolder(tmp_path / "site")
+    assert unpack_site_kit(larger.site_kit("c"), place) == "c"
+    Peer.verified("c", site_identity(place).certificate, made.root, at=datetime.now(UTC))
+    assert (copy / "kits" / "a.zip").read_bytes() == made.site_kit("a").read_bytes()
+    assert sorted(path.name for path in copy.iterdir()) == sorted(path.name for path in made.folder.iterdir())
+    with pytest.raises(ParameterError, match="named once"):
+        add_site(larger, "C")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sites": ("a", "A")},
+        {"sites": ()},
+        {"sites": ("a/b",)},
+        {"sites": ("server",)},
+        {"sites": ("-a",)},
+        {"sites": ("localhost",)},
+        {"name": 'a"b'},
+        {"name": ""},
+        {"server": "http://x"},
+        {"port": 80},
+        {"port": True},
+    ],
+)
+def test_bad_names_are_refused_before_anything_is_made(tmp_path: Path, wrong: dict[str, object]) -> None:
+    given: dict[str, object] = {"name": "x", "sites": ("a",), **wrong}
+    with pytest.raises(ParameterError):
+        provision(tmp_path / "federation", **given)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ParameterError, match="exists already"):
+        provision(tmp_path, name="x", sites=("a",))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_damaged_settings_say_so(made: Federation, tmp_path: Path) -> None:
+    with pytest.raises(FederationError, match="is no federation's folder; make one with `confide federation init`"):
+        Federation.load(tmp_path)
+    (tmp_path / "federation.toml").write_text('name = "x"\n')
+    with pytest.raises(FederationError, match="is not as `confide federation init` wrote it"):
+        Federation.load(tmp_path)
+
+
+def test_a_port_in_use_is_said(made: Federation) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", made.port))
+        other.listen()
+        with pytest.raises(FederationError, match=f"port {made.port} is used by another program"):
+            start_server(made)
+    assert find_running(made) is None
+
+
+def test_a_folder_without_a_kit_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(FederationError, match="there is no kit in"):
+        start_site(SiteFolder(tmp_path))
+
+
+def test_a_process_number_that_another_program_has_now_is_not_ours(made: Federation) -> None:
+    run = made.folder / "run"
+    run.mkdir(exist_ok=True)
+    note = {"pid": os.getpid(), "began": 0.0, "kit": str(made.server_kit)}
+    (run / "engine.json").write_text(json.dumps(note))
+    try:
+        assert find_running(made) is None
+    finally:
+        (run / "engine.json").unlink()

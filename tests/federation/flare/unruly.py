@@ -1,0 +1,52 @@
+"""Sites that misbehave, as real processes: `install` is called at the start of a site's processes in tests.
+
+What a site does wrong stands in the file `unruly` in its folder: the round, and how. Without it the site is honest.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SLOW, GARBAGE, OLD, STUCK = "slow", "garbage", "old", "stuck"
+FILE, REACHED = "unruly", "reached"
+_FOREVER = 600.0
+
+
+def behave(folder: Path, topic: str, how: str) -> None:
+    """Let a site do something wrong in one of the rounds, from its next run on."""
+    (folder / FILE).write_text(f"{topic} {how}")
+
+
+def behave_well(folder: Path) -> None:
+    """Let a site be honest again."""
+    for name in (FILE, REACHED):
+        (folder / name).unlink(missing_ok=True)
+
+
+def install() -> None:
+    """Change how the processes of a site's runs reply; nothing happens in any other process."""
+    if not any(word.endswith("worker_process") for word in sys.orig_argv):
+        return
+    from confide.federation.site import Site
+
+    honest = Site.reply
+
+    def reply(self: Site, topic: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        told = self.folder.path / FILE
+        wrong, _, how = told.read_text().partition(" ") if told.exists() else ("", "", "")
+        if topic != wrong:
+            return honest(self, topic, request)
+        if how == GARBAGE:
+            return {"state": [["answered"]], "offer": "0" * 1000, "site": {"name": self.name}}
+        if how == OLD:
+            return {**honest(self, topic, request), "protocol": 0}
+        answer = honest(self, topic, request)
+        (self.folder.path / REACHED).touch()
+        time.sleep(_FOREVER)
+        return answer
+
+    Site.reply = reply  # type: ignore[method-assign]

@@ -1,0 +1,101 @@
+"""Sites with real folders, files, policies and ledgers in this process, joined by a channel of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import ScoreCounts
+from confide.federation.channel import InProcess, Message
+from confide.federation.coordinator import validate
+from confide.federation.folder import SiteFolder
+from confide.federation.outcome import Outcome
+from confide.federation.policy import default_policy
+from confide.federation.question import Question
+from confide.federation.site import Site
+from confide.federation.site_data import SiteConfig, SiteModel
+from tests.federation.certificates import DAY, Authority
+
+MODEL = "risk"
+
+Rows = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+def drawn_rows(seed: int, rows: int, share: float = 0.35) -> Rows:
+    """Labels and scores of a site: scores of positives are higher, some are equal, some are exactly 0."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(rows) < share).astype(np.int64)
+    labels[:2] = 0, 1
+    scores = np.round(rng.beta(1.5 + labels, 3.0 - labels), 3)
+    scores[5] = 0.0
+    return labels, scores
+
+
+@dataclass(frozen=True)
+class Network:
+    """Some sites, their rows and their folders."""
+
+    authority: Authority
+    rows: Mapping[str, Rows]
+    sites: Mapping[str, Site]
+
+    @classmethod
+    def build(cls, folder: Path, sizes: Mapping[str, int], policy: str = "") -> Network:
+        from datetime import UTC, datetime
+
+        authority = Authority.fresh()
+        rows = {name: drawn_rows(number, size) for number, (name, size) in enumerate(sizes.items())}
+        sites = {}
+        now = datetime.now(UTC)
+        for name, (labels, scores) in rows.items():
+            place = SiteFolder(folder / name)
+            place.path.mkdir(parents=True)
+            lines = "\n".join(
+                f"{label},{score!r}" for label, score in zip(labels.tolist(), scores.tolist(), strict=True)
+            )
+            (place.path / "rows.csv").write_text(f"outcome,risk\n{lines}\n")
+            model = SiteModel(data="rows.csv", label="outcome", score="risk")
+            SiteConfig(name=name, models={MODEL: model}).write(place.path)
+            place.policy.write_text(policy or default_policy())
+            identity = authority.site(name, since=now - DAY, until=now + DAY)
+            sites[name] = Site.open(place.path, identity, coordinator="coordinator@confide.local")
+        return cls(authority, rows, sites)
+
+    def pooled(self, *names: str) -> ScoreCounts:
+        """All rows of some sites, or of all, in one place: what must come out."""
+        chosen = [self.rows[name] for name in names or self.rows]
+        return ScoreCounts.from_arrays(
+            np.concatenate([labels for labels, _ in chosen]), np.concatenate([scores for _, scores in chosen])
+        )
+
+    def channel(self, **replaced: Callable[[str, Message], Message]) -> InProcess:
+        """All sites, some of them behaving otherwise."""
+        return InProcess({**{name: site.reply for name, site in self.sites.items()}, **replaced})
+
+    def question(self, mode: str, **terms: Any) -> Question:
+        given: dict[str, Any] = {"study": "trial", "model": MODEL, "sites": tuple(self.sites), "mode": mode, **terms}
+        return Question.checked(**given)
+
+    def run(
+        self,
+        question: Question,
+        *,
+        replaced: Mapping[str, Callable[[str, Message], Message]] | None = None,
+        timeout: float = 30.0,
+        fewest: int | None = None,
+    ) -> Outcome:
+        return validate(
+            question, self.channel(**(replaced or {})), root=self.authority.root, timeout=timeout, fewest=fewest
+        )
+
+    def spent(self, name: str) -> float:
+        """What a site's ledger says was spent."""
+        from confide.ledger.ledger import Ledger
+
+        with Ledger(self.sites[name].folder.ledger) as ledger:
+            return float(sum(account.spent.epsilon for account in ledger.accounts()))

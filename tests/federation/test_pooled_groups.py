@@ -1,0 +1,130 @@
+"""Pooling groups of cells: near to what all rows give, exact where that is possible, and bounded for sure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.reliability import reliability_bins
+from confide.errors import ParameterError
+from confide.federation import pooled_groups
+from confide.federation.disclosure import Groups, disclosed
+from confide.federation.pooled import pooled_grouped
+from confide.federation.pooled_groups import pooled_from_groups
+from confide.grid import Grid
+from confide.intervals.delong import delong_interval
+from confide.metrics.calibration import (
+    brier_score,
+    calibration_intercept,
+    calibration_slope,
+    observed_expected_ratio,
+)
+from confide.metrics.precision_recall import average_precision_score
+from confide.metrics.ranking import auc_score
+from tests.federation.pooled_sites import gbsg2_sites, heart_sites, known, simulated
+
+FINE, COARSE = Grid.uniform(65536), Grid.uniform(100)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_come_near_to_what_all_rows_give(seed: int) -> None:
+    parts = simulated(seed)
+    whole = ScoreCounts.total(parts)
+    found = pooled_grouped([disclosed(part, COARSE, 5) for part in parts])
+    assert found.bounds is not None
+    assert found.bounds.lower <= auc_score(whole) <= found.bounds.upper
+    assert found.auc.value == pytest.approx(auc_score(whole), abs=0.001)
+    direct, ends = delong_interval(whole), known(found.auc.interval)
+    assert (ends.lower, ends.upper) == pytest.approx((direct.lower, direct.upper), abs=0.002)
+    assert (found.rows, found.positives) == (whole.total_positives + whole.total_negatives, whole.total_positives)
+    for estimate, value, within in (
+        (found.brier, brier_score(whole), 1e-13),
+        (found.observed_expected, observed_expected_ratio(whole), 1e-13),
+        (found.average_precision, average_precision_score(whole), 0.01),
+        (found.calibration_slope, calibration_slope(whole), 0.03),
+        (found.calibration_intercept, calibration_intercept(whole), 0.005),
+    ):
+        assert estimate is not None
+        assert estimate.value == pytest.approx(value, abs=within)
+    bins, points = reliability_bins(whole, bins=10), found.calibration
+    assert points is not None
+    assert points.weight.sum() == pytest.approx(
+        bins.weight.sum(), abs=1.0
+    )  # bins with less than half a row are left out
+    large = bins.weight > 40
+    at = (bins.mean_score[large] * 10).astype(int)
+    mine = {int(low * 10 + 0.5): share for low, share in zip(points.lower_edge, points.observed, strict=True)}
+    assert [mine[place] for place in at.tolist()] == pytest.approx(bins.observed[large].tolist(), abs=0.06)
+
+
+def evenly(groups: Groups, grid: Grid, finer: Grid) -> FloatArray:
+    """The simpler way: every finer cell of a group gets as many rows as its width says."""
+    found, parts = np.zeros(len(finer)), len(finer) // len(grid)
+    for start, end, count in zip(groups.starts, groups.ends(len(grid)), groups.counts, strict=True):
+        inside = slice(start * parts, end * parts)
+        width = np.diff(finer.edges)[inside]
+        found[inside] = count * width / width.sum()
+    return found
+
+
+def test_moments_place_rows_much_better_than_an_even_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    studies = [simulated(seed, sites=3 + seed % 3, least=40) for seed in range(100, 120)]
+    exact = np.array([auc_score(ScoreCounts.total(parts)) for parts in studies])
+    sent = [[disclosed(part, COARSE, 5) for part in parts] for parts in studies]
+    errors = np.array([pooled_from_groups(tables).auc for tables in sent]) - exact
+    monkeypatch.setattr(pooled_groups, "_spread", evenly)
+    simpler = np.array([pooled_from_groups(tables).auc for tables in sent]) - exact
+    assert np.sqrt(np.mean(errors**2)) < 0.0005
+    assert np.sqrt(np.mean(simpler**2)) > 0.005
+
+
+def test_groups_of_gbsg2_and_heart_disease(shared_data: Path) -> None:
+    for parts, within in ((gbsg2_sites(shared_data), 0.004), (list(heart_sites(shared_data).values()), 0.001)):
+        found = pooled_grouped([disclosed(part, COARSE, 5) for part in parts])
+        assert found.auc.value == pytest.approx(auc_score(ScoreCounts.total(parts)), abs=within)
+
+
+def test_one_sites_groups_give_nearly_its_own_auc() -> None:
+    errors = []
+    for seed in range(40):
+        (part,) = simulated(seed, sites=1, least=50)
+        found, direct = pooled_grouped({"North": disclosed(part, COARSE, 5)}), delong_interval(part)
+        assert found.bounds is not None
+        assert found.bounds.lower <= auc_score(part) <= found.bounds.upper
+        ends = known(found.auc.interval)
+        assert (ends.lower, ends.upper) == pytest.approx((direct.lower, direct.upper), abs=0.03)
+        errors.append(found.auc.value - auc_score(part))
+    assert np.sqrt(np.mean(np.square(errors))) < 0.005
+
+
+def test_totals_of_estimated_counts_are_exact() -> None:
+    parts = simulated(5)
+    found = pooled_from_groups([disclosed(part, Grid.uniform(30), 7) for part in parts])
+    whole = ScoreCounts.total(parts)
+    assert found.cells.sum(axis=1) == pytest.approx([whole.total_positives, whole.total_negatives])
+    assert (found.cells >= 0.0).all()
+    assert found.sums[0] == pytest.approx(float(np.dot(whole.positives, whole.scores)))
+
+
+def test_groups_at_the_ends_of_the_range() -> None:
+    """All scores 0 or 1, or all equal: nothing to spread, and nothing that is not finite."""
+    for scores in ([0.0] * 10 + [1.0] * 10, [0.5] * 20, [0.0] * 20):
+        counts = ScoreCounts.from_arrays([0, 1] * 10, scores)
+        found = pooled_grouped([disclosed(counts, COARSE, 5)] * 3)
+        assert found.auc.value == pytest.approx(0.5, abs=1e-9)
+        json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_groups_on_other_grids_do_not_pool() -> None:
+    (part,) = simulated(1, sites=1)
+    for tables in (
+        [],
+        [disclosed(part, COARSE, 5), disclosed(part, COARSE, 6)],
+        [disclosed(part, COARSE), disclosed(part, FINE)],
+    ):
+        with pytest.raises(ParameterError):
+            pooled_grouped(tables)

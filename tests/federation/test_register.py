@@ -1,0 +1,255 @@
+"""What a site has answered without noise cannot be taken apart by another answer; nor can shares of noise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from confide import ScoreCounts
+from confide.errors import FederationError, RefusedError
+from confide.federation.question import Question
+from confide.federation.register import Register, content_of
+
+COUNTS = ScoreCounts.from_arrays([0, 1, 1, 0, 1], [0.1, 0.8, 0.4, 0.4, 0.9])
+CHANGED = ScoreCounts.from_arrays([0, 1, 1, 0, 1, 1], [0.1, 0.8, 0.4, 0.4, 0.9, 0.8])
+NOISY: dict[str, Any] = {"delta": "1e-5", "sensitivity": "0.1", "epsilon": 1}
+REPOSITORY = Path(__file__).parents[2]
+
+
+def ask(mode: str = "secure-sum", **given: Any) -> Question:
+    fixed: dict[str, Any] = {"study": "trial", "model": "m", "mode": mode, "sites": ["a", "b", "c", "d"]}
+    usual = NOISY if mode == "noisy-scores" else {"epsilon": 1} if mode == "private" else {}
+    return Question.checked(**{**fixed, **usual, **given})
+
+
+@pytest.fixture
+def register(tmp_path: Path) -> Register:
+    return Register(tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["secure-sum", "disclosure-control", "noisy-scores", "private"])
+def test_the_same_question_may_be_asked_again(register: Register, mode: str) -> None:
+    for study in ("one", "one", "other"):
+        register.check(ask(mode, study=study), COUNTS)
+        register.fix(ask(mode, study=study), COUNTS)
+    assert len(register.fixed()) == 1
+    register.fix(ask(mode, model="another"), CHANGED)
+    assert [fixed.model for fixed in register.fixed()] == ["another", "m"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (ask(), ask(sites=["a", "b", "c"]), "other sites; the difference of two sums over different sites"),
+        (ask(), ask(grid="uniform:100"), "another grid; the difference of tables on two grids"),
+        (ask(), ask(bins=11), "other bins"),
+        (ask(), ask(minimum_cell=2), "another minimum cell; groups of two sizes"),
+        (ask(), ask("disclosure-control", grid="uniform:65536"), "another mode"),
+        (ask("disclosure-control"), ask("disclosure-control", grid="uniform:99"), "another grid"),
+        (ask("disclosure-control"), ask("disclosure-control", minimum_cell=6), "another minimum cell"),
+        (ask("noisy-scores"), ask("noisy-scores", epsilon=2), "another epsilon"),
+    ],
+)
+def test_another_question_about_the_model_is_refused(
+    register: Register, first: Question, second: Question, words: str
+) -> None:
+    register.fix(first, COUNTS)
+    for attempt in (register.check, register.fix):
+        with pytest.raises(RefusedError, match=words) as caught:
+            attempt(second, COUNTS)
+        assert "`confide site forget FOLDER m`" in str(caught.value)
+    register.fix(first, COUNTS)
+    assert register.forget("m")
+    register.fix(second, COUNTS)
+    assert not register.forget("n")
+
+
+def test_a_grid_is_its_edges_however_it_is_written(register: Register) -> None:
+    register.fix(ask(grid="uniform:4"), COUNTS)
+    register.fix(ask(grid="edges:0,0.25,0.5,0.75,1"), COUNTS)
+
+
+def test_where_sites_answer_for_themselves_it_does_not_matter_who_else_does(register: Register) -> None:
+    register.fix(ask("disclosure-control"), COUNTS)
+    register.fix(ask("disclosure-control", sites=["a", "z"]), COUNTS)
+
+
+def test_changed_data_are_not_told_apart_by_subtraction(register: Register) -> None:
+    register.fix(ask(), COUNTS)
+    with pytest.raises(RefusedError, match=r"data for model 'm' changed .* forget m"):
+        register.fix(ask(), CHANGED)
+
+
+def test_the_same_data_under_another_name_are_the_same(register: Register) -> None:
+    register.fix(ask(), COUNTS)
+    register.fix(ask(model="alias"), COUNTS)
+    with pytest.raises(RefusedError, match="another grid"):
+        register.fix(ask(model="second alias", grid="uniform:7"), COUNTS)
+
+
+def test_other_sites_shares_do_not_protect_a_change(register: Register) -> None:
+    """With the others' stored shares the difference of two sums is one site's integers: nothing else is in it."""
+    rng = np.random.default_rng(5)
+    before, after, others = (rng.integers(0, 50, 24) for _ in range(3))  # shares included
+    assert ((after + others) - (before + others) == after - before).all()
+    register.fix(ask("private"), COUNTS)
+    with pytest.raises(RefusedError, match="changed since it answered the same question") as caught:
+        register.fix(ask("private"), CHANGED)
+    assert "new edition" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"epsilon": 2}, {"grid": "arcsine:12"}, {"colluders": 2}, {"sites": ["a", "b", "c"]}, {"site_share": 0}],
+)
+def test_a_private_question_that_differs_is_another_one(register: Register, other: dict[str, Any]) -> None:
+    register.fix(ask("private"), COUNTS)
+    register.fix(ask("private", **other), CHANGED)
+
+
+@pytest.mark.parametrize("same", [{"study": "x"}, {"unit": "person"}, {"bins": 5}, {"epsilon": 2, "site_share": "3/4"}])
+def test_what_the_sum_does_not_depend_on_makes_no_difference(register: Register, same: dict[str, Any]) -> None:
+    register.fix(ask("private"), COUNTS)
+    register.fix(ask("private", **same), COUNTS)
+    with pytest.raises(RefusedError):
+        register.fix(ask("private", **same), CHANGED)
+
+
+def test_forgetting_is_for_answers_without_noise_alone(register: Register) -> None:
+    register.fix(ask("private"), COUNTS)
+    assert not register.forget("m")
+    with pytest.raises(RefusedError):
+        register.check(ask("private"), CHANGED)
+
+
+def test_exact_and_private_questions_do_not_stand_in_each_other_s_way(register: Register) -> None:
+    register.fix(ask("private"), COUNTS)
+    register.fix(ask("disclosure-control"), COUNTS)
+    register.fix(ask("private", grid="uniform:9"), COUNTS)
+
+
+def test_looking_writes_nothing(register: Register) -> None:
+    register.check(ask(), COUNTS)
+    assert register.fixed() == ()
+    assert not register.forget("m")
+    assert not list(register.path.parent.iterdir())
+
+
+def test_data_are_known_by_a_keyed_hash_only(tmp_path: Path) -> None:
+    stored = []
+    for place in (tmp_path / "one", tmp_path / "two"):
+        place.mkdir()
+        register = Register(place)
+        register.fix(ask(), COUNTS)
+        assert register.key_path.stat().st_mode & 0o777 == 0o600
+        assert register.path.stat().st_mode & 0o777 == 0o600
+        stored.append(register.path.read_bytes())
+        plain = hashlib.sha256(b"".join(content_of(COUNTS))).hexdigest().encode()
+        assert plain not in stored[-1]
+        assert bytes.fromhex(plain.decode()) not in stored[-1]
+    first, second = (json.dumps(_rows(tmp_path / place)) for place in ("one", "two"))
+    assert first != second
+
+
+def _rows(folder: Path) -> list[Any]:
+    import sqlite3
+
+    connection = sqlite3.connect(folder / "register.db")
+    rows = connection.execute("SELECT kind, name, data FROM fixed").fetchall()
+    connection.close()
+    return rows
+
+
+def test_messages_hold_nothing_of_the_data(register: Register) -> None:
+    secret = ScoreCounts.from_arrays([0, 1] * 31771, np.linspace(0.123456, 0.654321, 63542))
+    register.fix(ask(), secret)
+    for question, counts in ((ask(), COUNTS), (ask(grid="uniform:5"), secret)):
+        with pytest.raises(RefusedError) as caught:
+            register.check(question, counts)
+        assert not any(number in str(caught.value) for number in ("31771", "63542", "0.12", "0.65"))
+
+
+class TestDamage:
+    def test_a_register_that_is_gone_is_missed(self, register: Register) -> None:
+        register.fix(ask(), COUNTS)
+        register.path.unlink()
+        for attempt in (register.check, register.fix):
+            with pytest.raises(FederationError, match=r"is not there, but its key is\. Put it back"):
+                attempt(ask(grid="uniform:5"), COUNTS)
+
+    def test_a_key_that_is_gone_open_or_broken_is_refused(self, register: Register) -> None:
+        register.fix(ask(), COUNTS)
+        register.key_path.chmod(0o644)
+        with pytest.raises(FederationError, match="chmod 600"):
+            register.fix(ask(), COUNTS)
+        register.key_path.chmod(0o600)
+        register.key_path.write_text("abc")
+        with pytest.raises(FederationError, match="64 hexadecimal digits"):
+            register.check(ask(), COUNTS)
+        register.key_path.unlink()
+        with pytest.raises(FederationError, match=r"key .* cannot be read .*backup"):
+            register.fix(ask(), COUNTS)
+        assert not register.key_path.exists()
+
+    def test_a_file_that_is_no_register_is_refused(self, register: Register) -> None:
+        register.path.write_bytes(b"nonsense " * 200)
+        with pytest.raises(FederationError, match=r"cannot be used .* Nothing is answered"):
+            register.fix(ask(), COUNTS)
+
+    def test_a_folder_that_is_not_there_is_said(self, tmp_path: Path) -> None:
+        with pytest.raises(FederationError, match="cannot be made"):
+            Register(tmp_path / "absent").fix(ask(), COUNTS)
+
+
+RACE = """
+import sys
+from confide.errors import RefusedError
+from confide.federation.register import Register
+from tests.federation.test_register import ask, counts_of
+
+print("ready", flush=True)
+sys.stdin.readline()
+register = Register(sys.argv[1])
+for number in range(8):
+    try:
+        register.fix(ask(model=f"m{number}", grid=sys.argv[2]), counts_of(number))
+        print(number)
+    except RefusedError:
+        pass
+"""
+
+
+def counts_of(number: int) -> ScoreCounts:
+    return ScoreCounts.from_arrays([0, 1], [0.2, 0.3 + number / 100])
+
+
+def test_of_processes_that_ask_differently_at_once_one_wins(tmp_path: Path) -> None:
+    """Three processes fix eight models, each on a grid of its own: every model is won by exactly one."""
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, str(tmp_path), f"uniform:{cells}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=REPOSITORY,
+            text=True,
+        )
+        for cells in (10, 20, 30)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    won = [number for child in children for number in child.communicate(timeout=60)[0].split()]
+    assert [child.returncode for child in children] == [0, 0, 0]
+    assert sorted(won) == [str(number) for number in range(8)]
+    assert len(Register(tmp_path).fixed()) == 8

@@ -1,0 +1,241 @@
+"""`confide site`: what is written, what is looked at before, what an administrator is shown and what never."""
+
+from __future__ import annotations
+
+import json
+import stat
+import zipfile
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from confide.federation.policy import Policy, default_policy
+from confide.federation.question import Question
+from confide.federation.register import Register
+from confide.federation.site_data import SiteConfig
+from confide.ledger.ledger import Ledger
+from tests.shell.commands import Answer, confide
+from tests.shell.hospitals import COLUMNS, NAMES, Hospitals, near, write_rows
+
+KIT = ("kits", "north.zip")
+
+
+def fresh(provisioned: Hospitals, folder: Path, *options: object) -> Answer:
+    """Set up another site from the same kit."""
+    return confide("site", "init", provisioned.coordinator.joinpath(*KIT), folder, *options)
+
+
+def test_a_site_is_its_owners_alone(provisioned: Hospitals) -> None:
+    place = provisioned.site("north")
+    assert {"site.toml", "policy.toml", "ledger.db", "kit"} <= {path.name for path in place.path.iterdir()}
+    for path in (place.path, *place.path.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    assert place.policy.read_text(encoding="utf-8") == default_policy()
+    model = SiteConfig.load(place.path).models["risk"]
+    assert model.data == str(provisioned.rows("north").resolve())
+    with Ledger(place.ledger) as ledger:
+        (account,) = ledger.accounts()
+    assert account.caps.total.epsilon == 3
+    assert account.spent.epsilon == 0
+
+
+def test_it_ends_by_saying_what_to_do_next(provisioned: Hospitals, tmp_path: Path) -> None:
+    answer = fresh(provisioned, tmp_path / "site", *COLUMNS, "--data", provisioned.rows("north"))
+    assert answer.code == 0, answer.err
+    assert f"confide site start {tmp_path / 'site'}" in answer.err
+    assert "policy.toml" in answer.err
+
+
+def test_budgets_that_are_asked_for_stand_in_the_policy(provisioned: Hospitals, tmp_path: Path) -> None:
+    options = (*COLUMNS, "--data", provisioned.rows("north"), "--budget", "5", "--epsilon-per-study", "0.25", "--json")
+    answer = fresh(provisioned, tmp_path / "site", *options)
+    assert answer.code == 0, answer.err
+    policy = Policy.load(tmp_path / "site" / "policy.toml")
+    assert (policy.epsilon_in_all, policy.epsilon_per_study) == (Fraction(5), Fraction(1, 4))
+    assert json.loads(answer.out)["ledger"] == {
+        "account": "validation",
+        "spent": 0.0,
+        "remaining": 5.0,
+        "cap": 5.0,
+        "studies": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--label", "died", "--score", "rsk"), 2, "Did you mean 'risk'?"),
+        (("--label", "died"), 2, "--score"),
+        (("--label", "died", "--score", "risk", "--model-file", "ROWS", "--features", "risk"), 2, "--score"),
+        (("--label", "died", "--model-file", "ROWS"), 2, "features"),
+        (("--label", "died", "--model-file", "gone.onnx", "--features", "risk"), 2, "there is no file"),
+        (("--label", "risk", "--score", "risk"), 2, "both label and score"),
+        (("--label", "risk", "--score", "died"), 1, "label"),
+        (("--label", "died", "--score", "risk", "--budget", "none"), 2, "epsilon"),
+        (("--label", "died", "--score", "risk", "--positive", "yes"), 2, "positive"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(
+    provisioned: Hospitals, tmp_path: Path, options: tuple[str, ...], code: int, said: str
+) -> None:
+    rows = provisioned.rows("north")
+    given = [rows if option == "ROWS" else option for option in options]
+    answer = fresh(provisioned, tmp_path / "site", "--model-name", "risk", "--data", rows, *given)
+    assert answer.code == code, answer.err
+    assert said in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_cannot_be_counted_are_not_quoted(provisioned: Hospitals, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("died,risk\n1,0.7134\n0,\n1,0.2718\n", encoding="utf-8")
+    answer = fresh(provisioned, tmp_path / "site", *COLUMNS, "--data", rows)
+    assert answer.code == 1
+    assert not any(value in answer.err + answer.out for value in ("0.7134", "0.2718"))
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_folder_that_holds_something_is_refused(provisioned: Hospitals, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    answer = fresh(provisioned, tmp_path, *COLUMNS, "--data", provisioned.rows("north"))
+    assert answer.code == 2
+    assert "exists already" in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_file_that_is_no_kit_leaves_nothing_behind(provisioned: Hospitals, tmp_path: Path, existed: bool) -> None:
+    kit, folder = tmp_path / "kit.zip", tmp_path / "site"
+    with zipfile.ZipFile(kit, "w") as packed:
+        packed.writestr("../evil", "x")
+    if existed:
+        folder.mkdir()
+    answer = confide("site", "init", kit, folder, *COLUMNS, "--data", provisioned.rows("north"))
+    assert answer.code == 1
+    assert "no kit" in answer.err
+    assert folder.exists() is existed
+    assert not existed or list(folder.iterdir()) == []
+
+
+def test_status_shows_the_fingerprint_and_nothing_of_the_rows(provisioned: Hospitals) -> None:
+    place = provisioned.site("south")
+    document = json.loads(confide("site", "status", place.path, "--json").out)
+    certificate = x509.load_pem_x509_certificate((place.kit / "startup" / "client.crt").read_bytes())
+    fingerprint = sha256(certificate.public_bytes(Encoding.DER)).hexdigest()
+    assert document["schema"] == "confide.site/1"
+    assert (document["name"], document["fingerprint"]) == ("south", fingerprint)
+    assert (document["running"], document["pid"], document["requests"]) == (False, None, [])
+    text = confide("site", "status", place.path)
+    assert fingerprint in text.out
+    assert "not running" in text.out
+    assert max(len(line.rstrip()) for line in text.out.splitlines()) <= 110
+
+
+def test_status_at_eighty_columns_is_readable(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.cli.output._PIPE_WIDTH", 80)
+    text = confide("site", "status", provisioned.site("south").path)
+    tables = text.out.partition("Models")[2]
+    assert max(len(line.rstrip()) for line in tables.splitlines()) <= 80
+    assert "private: most epsilon in all" in text.out
+
+
+def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    near(hospitals, monkeypatch)
+    assert hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "s-1").code == 0
+    assert hospitals.ask("--mode", "private", "--epsilon", "2").code == 1
+    document = json.loads(confide("site", "status", hospitals.site("north").path, "--json").out)
+    assert document["ledger"] | {"account": ""} == {
+        "account": "",
+        "spent": 0.5,
+        "remaining": 2.5,
+        "cap": 3.0,
+        "studies": {"s-1": 0.5},
+    }
+    assert [line["state"] for line in document["requests"]] == ["answered", "answered", "refused"]
+    assert document["requests"][-1]["coordinator"] == "coordinator@stroke.confide"
+    text = " ".join(confide("site", "status", hospitals.site("north").path, "--requests", "1").out.split())
+    assert "epsilon_per_study" in text
+    assert "takes part" not in text
+    with hospitals.site("north").log.open("a") as log:
+        log.write('{"at": "2026-0')  # the machine went down
+    assert confide("site", "status", hospitals.site("north").path).code == 0
+
+
+def test_stopping_what_does_not_run_is_no_error(provisioned: Hospitals) -> None:
+    answer = confide("site", "stop", provisioned.site("west").path)
+    assert answer.code == 0
+    assert "not running" in answer.err
+
+
+def test_a_site_does_not_start_with_a_policy_that_cannot_be_read(hospitals: Hospitals) -> None:
+    hospitals.site("north").policy.write_text("minimum_sell = 3\n", encoding="utf-8")
+    answer = confide("site", "start", hospitals.site("north").path, "--background")
+    assert answer.code == 2
+    assert "Did you mean 'minimum_cell'?" in answer.err
+    assert not (hospitals.site("north").path / "run").exists()
+
+
+def test_a_folder_that_is_no_site_is_refused(tmp_path: Path) -> None:
+    for command in ("start", "stop", "status"):
+        answer = confide("site", command, tmp_path)
+        assert answer.code == 2
+        assert "confide site init" in answer.err
+
+
+def test_another_model_can_be_added_and_replaced(hospitals: Hospitals, tmp_path: Path) -> None:
+    place, rows = hospitals.site("north"), write_rows(tmp_path / "other.csv", 9)
+    columns = ("--data", rows, "--label", "died", "--score", "risk")
+    assert confide("site", "add-model", place.path, "-n", "sepsis", *columns).code == 0
+    assert set(SiteConfig.load(place.path).models) == {"risk", "sepsis"}
+    again = confide("site", "add-model", place.path, "-n", "risk", *columns)
+    assert again.code == 2
+    assert "--replace" in again.err
+    assert confide("site", "add-model", place.path, "-n", "risk", *columns, "--replace").code == 0
+    assert SiteConfig.load(place.path).models["risk"].data == str(rows.resolve())
+
+
+def test_scores_that_are_no_probabilities_are_noted(hospitals: Hospitals, tmp_path: Path) -> None:
+    rows = tmp_path / "logits.csv"
+    rows.write_text("died,risk\n1,2.5\n0,-1.5\n", encoding="utf-8")
+    columns = ("--data", rows, "--label", "died", "--score", "risk")
+    answer = confide("site", "add-model", hospitals.site("north").path, "-n", "logits", *columns)
+    assert answer.code == 0
+    assert "--grid uniform:100:-4:4" in answer.err
+    assert not any(value in answer.err for value in ("2.5", "1.5"))
+
+
+def test_forgetting_asks_for_a_yes_and_lets_another_question_through(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near(hospitals, monkeypatch)
+    place = hospitals.site("north").path
+    assert hospitals.ask("--mode", "secure-sum").code == 0
+    assert hospitals.ask("--mode", "secure-sum", "--grid", "uniform:50").code == 1
+    unsaid = confide("site", "forget", place, "risk")
+    assert unsaid.code == 2
+    assert "--yes" in unsaid.err
+    for name in NAMES:
+        assert confide("site", "forget", hospitals.site(name).path, "risk", "--yes").code == 0
+    assert hospitals.ask("--mode", "secure-sum", "--grid", "uniform:50").code == 0
+    wrong = confide("site", "forget", place, "rsk", "--yes")
+    assert wrong.code == 2
+    assert "Did you mean 'risk'?" in wrong.err
+
+
+def test_there_may_be_nothing_to_forget(provisioned: Hospitals) -> None:
+    answer = confide("site", "forget", provisioned.site("north").path, "risk", "--yes")
+    assert answer.code == 2
+    assert "nothing to forget" in answer.err
+    assert Register(provisioned.site("north").path).fixed() == ()
+
+
+def test_the_defaults_that_help_names_are_those_of_the_policy() -> None:
+    text = " ".join(confide("site", "init", "--help").out.split())
+    policy = Policy()
+    assert f"spent in all. [default: {policy.epsilon_in_all}]" in text
+    assert f"one study. [default: {policy.epsilon_per_study}]" in text
+    assert Question.checked(study="s", model="m", mode="secure-sum", sites=NAMES).minimum_cell == 1

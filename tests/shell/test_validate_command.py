@@ -1,0 +1,179 @@
+"""`confide validate`: what is refused before anybody is asked, what is printed, and what the exit code says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from confide.federation.policy import default_policy
+from confide.ledger.ledger import Ledger
+from tests.shell.commands import confide
+from tests.shell.hospitals import NAMES, Hospitals, near, out_of_reach
+
+PRIVATE = ("--mode", "private", "--epsilon", "1")
+
+
+def pooled_file(hospitals: Hospitals, path: Path) -> Path:
+    """All rows in one place, for those who may see them."""
+    parts = [hospitals.rows(name).read_text().splitlines() for name in NAMES]
+    path.write_text("\n".join([parts[0][0], *(line for part in parts for line in part[1:])]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--mode", "privat", "--epsilon", "1"), "Did you mean 'private'?"),
+        (("--mode", "private"), "needs --epsilon"),
+        (("--mode", "private", "--epsilon", "-1"), "epsilon"),
+        (("--mode", "secure-sum", "--epsilon", "1"), "leave it out"),
+        (("--mode", "private", "--epsilon", "1", "--minimum-cell", "5"), "leave it out"),
+        (("--mode", "secure-sum", "--edition", "2"), "leave it out"),
+        (("--mode", "secure-sum", "--sites", "north,sout,west"), "Did you mean 'south'?"),
+        (("--mode", "secure-sum", "--sites", "north,south"), "at least 3 sites"),
+        (("--mode", "secure-sum", "--fewest", "2"), "can go on with 3 to 3"),
+        (("--mode", "disclosure-control", "--fewest", "4"), "can go on with 1 to 3"),
+        (("--mode", "secure-sum", "--grid", "uniform:0"), "cells"),
+        (("--mode", "secure-sum", "--timeout", "0"), "timeout"),
+        (("--mode", "secure-sum", "--level", "1"), "level"),
+        (("--mode", "secure-sum", "--null-auc", "1.5"), "--null-auc"),
+        (("--mode", "secure-sum", "--report", "out.pdf"), "must end in .html"),
+        (("--mode", "secure-sum", "--report", "nowhere/out.html"), "does not exist"),
+        (("--mode", "noisy-scores", "--epsilon", "5"), "--delta"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anybody_is_asked(
+    provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], said: str
+) -> None:
+    out_of_reach(monkeypatch)
+    answer = provisioned.ask(*options)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+
+
+def test_a_folder_that_is_no_federation_is_refused(tmp_path: Path) -> None:
+    absent = confide("validate", "-f", tmp_path / "none", "-n", "risk", "-m", "secure-sum")
+    assert absent.code == 2
+    assert "confide federation init" in absent.err
+    other = confide("validate", "-f", tmp_path, "-n", "risk", "-m", "secure-sum")
+    assert other.code == 1
+    assert "confide federation init" in other.err
+
+
+def test_without_the_engine_it_says_what_to_install(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.cli.network.find_spec", lambda name: None)
+    answer = provisioned.ask(*PRIVATE, "--dry-run")
+    assert answer.code == 2
+    assert "confide[federation]" in answer.err
+
+
+def test_a_dry_run_shows_question_promise_and_price_and_asks_nobody(
+    provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out_of_reach(monkeypatch)
+    document = json.loads(provisioned.ask(*PRIVATE, "--study", "s-1", "--dry-run", "--json").out)
+    assert document["schema"] == "confide.validation-plan/1"
+    assert document["epsilon"] == dict.fromkeys(NAMES, "1")
+    assert document["question"]["study"] == "s-1"
+    assert document["question"]["grid"] == "arcsine:16"
+    assert "2.72 times" in document["promise"][0]
+    exact = provisioned.ask("--mode", "secure-sum", "--dry-run")
+    assert exact.code == 0
+    assert "not differential privacy" in " ".join(exact.out.split())
+    assert exact.out.count("nothing") == len(NAMES)
+
+
+def test_exact_sums_are_those_of_all_rows(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near(hospitals, monkeypatch)
+    report = tmp_path / "report.html"
+    answer = hospitals.ask("--mode", "secure-sum", "--null-auc", "0.6", "--report", report, "--json")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    whole = confide(
+        "evaluate", pooled_file(hospitals, tmp_path / "all.csv"), "--label", "died", "--score", "risk", "--json"
+    )
+    exact = json.loads(whole.out)["models"][0]
+    assert found["schema"] == "confide.validation/1"
+    assert found["pooled"]["auc"]["value"] == pytest.approx(exact["auc"]["value"], abs=1e-12)
+    assert found["pooled"]["brier"]["value"] == pytest.approx(exact["brier"], abs=1e-12)
+    assert found["question"]["study"] == "stroke"
+    assert found["test"]["a0"] == 0.6
+    page = report.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert all(name in page for name in NAMES)
+    assert str(report.resolve()) in answer.err
+    for name in NAMES:
+        assert f"  {name}: asked\n" in answer.err
+        assert f"  {name}: answered\n" in answer.err
+
+
+def test_private_mode_charges_each_ledger_once(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    near(hospitals, monkeypatch)
+    first, again = (hospitals.ask(*PRIVATE, "--json") for _ in range(2))
+    assert (first.code, again.code) == (0, 0), first.err + again.err
+    told, repeated = json.loads(first.out), json.loads(again.out)
+    assert told["pooled"]["auc"] == repeated["pooled"]["auc"]
+    for name in NAMES:
+        with Ledger(hospitals.site(name).ledger) as ledger:
+            (account,) = ledger.accounts()
+        assert account.spent.epsilon == 1
+    assert [site["receipt"]["charged"] for site in told["sites"]] == [1, 1, 1]
+    assert [site["receipt"]["charged"] for site in repeated["sites"]] == [0, 0, 0]
+
+
+def test_a_new_edition_is_paid_for_anew(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    near(hospitals, monkeypatch)
+    half = ("--mode", "private", "--epsilon", "1/2", "--site-share", "0", "--json")
+    first, second = hospitals.ask(*half), hospitals.ask(*half, "--edition", "2")
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    assert [site["receipt"]["charged"] for site in json.loads(second.out)["sites"]] == [0.5, 0.5, 0.5]
+    assert json.loads(first.out)["pooled"]["auc"] != json.loads(second.out)["pooled"]["auc"]
+
+
+def test_a_refusal_is_told_with_its_reason_and_writes_nothing(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near(hospitals, monkeypatch)
+    policy = hospitals.site("south").policy
+    policy.write_text(default_policy().replace('studies = "any"', 'studies = ["sepsis"]'), encoding="utf-8")
+    report = tmp_path / "report.html"
+    answer = hospitals.ask(*PRIVATE, "--report", report)
+    assert answer.code == 1
+    assert not report.exists()
+    assert "What each site said" in answer.out
+    assert "study 'stroke' was asked for" in " ".join(answer.out.split())
+    assert "  south: refused\n" in answer.err
+    assert "Nothing was charged or released" in answer.err
+    for name in NAMES:
+        with Ledger(hospitals.site(name).ledger) as ledger:
+            assert ledger.accounts()[0].spent.epsilon == 0
+
+
+def test_lack_of_budget_has_an_exit_code_of_its_own(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    near(hospitals, monkeypatch)
+    policy = hospitals.site("west").policy
+    policy.write_text(default_policy().replace("epsilon_in_all = 3", "epsilon_in_all = 1"), encoding="utf-8")
+    assert hospitals.ask(*PRIVATE).code == 0
+    answer = hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "another", "--json")
+    assert answer.code == 3
+    document = json.loads(answer.out)
+    assert document["schema"] == "confide.validation-failure/1"
+    states = {site["name"]: site["state"] for site in document["sites"]}
+    assert states == {"north": "answered", "south": "answered", "west": "refused"}
+    assert "Nothing was charged" in document["error"]
+
+
+def test_fewer_sites_are_enough_where_that_is_allowed(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    near(hospitals, monkeypatch)
+    hospitals.site("south").policy.write_text('modes = ["private"]\n', encoding="utf-8")
+    options = ("--mode", "disclosure-control", "--json")
+    refused = hospitals.ask(*options)
+    assert refused.code == 1
+    answer = hospitals.ask(*options, "--fewest", "2")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["question"]["sites"] == ["north", "west"]
+    assert "  south: refused: mode disclosure-control was asked for" in answer.err
