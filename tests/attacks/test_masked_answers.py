@@ -23,6 +23,7 @@ from confide.errors import FederationError
 from confide.federation.agreement import Agreement, KeyPair, Offer
 from confide.federation.identity import Identity
 from confide.federation.secure_sum import MaskedVector, Masks, pair_masks, unmasked_sum
+from confide.federation.site_key import SiteKey
 from tests.federation.certificates import DAY, NOW, Authority, fresh_key, issued
 from tests.federation.rounds import (
     NAMES,
@@ -143,7 +144,7 @@ def own_key(offer: Offer, keys: KeyPair) -> Offer:
 
 def forged(name: str, certificate: str, key: Any, keys: KeyPair) -> Offer:
     """An offer of a site that the coordinator made up."""
-    return offered(Identity(name=name, certificate=certificate, root=ROOT.root, key=key), keys)
+    return offered(Identity(name=name, certificate=certificate, root=ROOT.root, key=key, own=SiteKey.fresh()), keys)
 
 
 def test_a_coordinator_in_the_middle_reads_everything_if_signatures_are_not_checked() -> None:
@@ -155,7 +156,7 @@ def test_a_coordinator_in_the_middle_reads_everything_if_signatures_are_not_chec
     with pytest.raises(FederationError, match="the offer of site 'north' is not signed by it"):
         round_.masks("east", offers)
 
-    unchecked = Agreement(session=SESSION, question=QUESTION, offers=tuple(offers), peers=())
+    unchecked = Agreement(session=SESSION, question=QUESTION, offers=tuple(offers))
     seen = Masks(unchecked, round_.keys["east"], SITES["east"]).mask(values["east"]).words()[0]
     for name, keys in false.items():
         secret = keys.spend().exchange(X25519PublicKey.from_public_bytes(round_.offers["east"].public_key))
@@ -200,6 +201,10 @@ def cheats() -> dict[str, tuple[Callable[[Round], list[Offer]], str]]:
             lambda r: listed(r, east=offered(SITES["east"], keys)),
             r"this site \(east\) is not on the list as it was made",
         ),
+        "the site itself with another own key": (
+            lambda r: listed(r, east=offered(copied("east"), r.keys["east"])),
+            r"this site \(east\) is not on the list as it was made",
+        ),
         "two sites": (lambda r: listed(r, south=None, west=None), "at least 3 sites"),
         "nobody": (lambda r: [], "at least 3 sites"),
         "a site that was not asked": (
@@ -236,21 +241,35 @@ def test_a_site_refuses_another_question_than_it_was_asked() -> None:
         round_.masks("east", question=sha256(b"another").hexdigest())
 
 
-def test_pinned_fingerprints_keep_out_sites_that_the_roots_holder_mints() -> None:
-    """The coordinator holds the root's key here, and poses as all of a site's peers."""
+def minted(name: str) -> Identity:
+    """What whoever holds the root's key makes in a site's name."""
+    return ROOT.site(name)
+
+
+def copied(name: str) -> Identity:
+    """What whoever kept a copy of a site's kit has of it: all but the own key, which the site made itself."""
+    return replace(SITES[name], own=SiteKey.fresh())
+
+
+@pytest.mark.parametrize("made", [minted, copied])
+def test_a_coordinator_that_poses_as_all_peers_is_kept_out_by_pins_alone(made: Callable[[str], Identity]) -> None:
+    """It made the certificates and the kits. Without pins it reads everything; with pins the site sends nothing."""
     round_, values = Round.of(NAMES), tables(NAMES, 100)
-    minted = {name: (KeyPair.fresh(), ROOT.site(name)) for name in NAMES if name != "east"}
-    offers = listed(round_, **{name: offered(site, keys) for name, (keys, site) in minted.items()})
+    posed = {name: (KeyPair.fresh(), made(name)) for name in NAMES if name != "east"}
+    offers = listed(round_, **{name: offered(site, keys) for name, (keys, site) in posed.items()})
     pinned = {name: SITES[name].fingerprint() for name in NAMES}
 
-    with pytest.raises(FederationError, match="does not have the fingerprint pinned here"):
+    with pytest.raises(FederationError, match=r"'north' does not have the fingerprint pinned here.* by telephone"):
         round_.masks("east", offers, pinned=pinned)
+    for name in posed:
+        with pytest.raises(FederationError, match=f"{name!r} does not have the fingerprint pinned here"):
+            round_.masks("east", listed(round_, **{name: offered(posed[name][1], posed[name][0])}), pinned=pinned)
     with pytest.raises(FederationError, match="no fingerprint is pinned here for site 'west'"):
         round_.masks("east", pinned={name: pinned[name] for name in NAMES[:3]})
 
     agreement = agreed(offers)
     seen = Masks(agreement, round_.keys["east"], SITES["east"]).mask(values["east"]).words()[0]
-    for name, (keys, _) in minted.items():
+    for name, (keys, _) in posed.items():
         secret = keys.spend().exchange(X25519PublicKey.from_public_bytes(round_.offers["east"].public_key))
         seen = seen - pair_masks(secret, agreement, "east", name, 100, 1)[0]
     assert np.array_equal(seen, values["east"])

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from confide.federation.identity import Identity, PrivateKey
+from confide.federation.site_key import SiteKey
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -81,7 +82,7 @@ class Authority:
         return cls(name, key, issued(name, key, name, key, extensions=AUTHORITY))
 
     def site(self, name: str, kind: str = "ec", **terms: object) -> Identity:
-        """A site with its own key, and a certificate of this root's."""
+        """A site with a certificate of this root's, and a key of its own."""
         key = fresh_key(kind)
         certificate = issued(name, key, self.name, self.key, **terms)  # type: ignore[arg-type]
-        return Identity(name=name, certificate=certificate, root=self.root, key=key)
+        return Identity(name=name, certificate=certificate, root=self.root, key=key, own=SiteKey.fresh())

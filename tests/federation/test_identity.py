@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.identity import Identity, Peer, PrivateKey
+from confide.federation.site_key import SiteKey, fingerprint
 from tests.federation.certificates import AUTHORITY, DAY, NOW, Authority, fresh_key, issued, rsa_key
 
 ROOT = Authority.fresh()
@@ -28,14 +29,15 @@ def private_pem(key: PrivateKey, encryption: KeySerializationEncryption | None =
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption())
 
 
-def written(folder: Path, site: Identity) -> tuple[Path, Path, Path]:
-    """A site's files as a startup kit has them."""
+def written(folder: Path, site: Identity) -> tuple[Path, Path, Path, Path]:
+    """A site's files as a startup kit has them, and an own key."""
     paths = (folder / "client.crt", folder / "client.key", folder / "rootCA.pem")
     for path, content in zip(
         paths, (site.certificate.encode(), private_pem(site.key), site.root.encode()), strict=True
     ):
         path.write_bytes(content)
-    return paths
+    SiteKey.kept(folder / "site.key")
+    return *paths, folder / "site.key"
 
 
 @pytest.mark.parametrize("root", ["rsa", "ec", "ed25519"])
@@ -43,11 +45,11 @@ def written(folder: Path, site: Identity) -> tuple[Path, Path, Path]:
 def test_a_site_signs_and_its_peers_check(tmp_path: Path, root: str, kind: str) -> None:
     authority = Authority.fresh(kind=root)
     site = Identity.load(*written(tmp_path, authority.site("north", kind)))
-    peer = Peer.verified("north", site.certificate, authority.root, at=NOW, pinned_fingerprint=site.fingerprint())
+    peer = Peer.verified("north", site.certificate, authority.root, at=NOW)
 
     signature = site.sign(b"message")
 
-    assert (site.name, peer.name, peer.fingerprint) == ("north", "north", site.fingerprint())
+    assert (site.name, peer.name) == ("north", "north")
     peer.check(signature, b"message", "the offer")
     with pytest.raises(FederationError, match="the offer of site 'north' is not signed by it"):
         peer.check(signature, b"massage", "the offer")
@@ -68,7 +70,8 @@ def test_what_nvidia_flare_provisions_is_read_and_its_users_are_no_sites(tmp_pat
         paths = (tmp_path / "client.crt", tmp_path / "client.key", tmp_path / "rootCA.pem")
         for path, content in zip(paths, (leaf, utils.serialize_pri_key(own), root), strict=True):
             path.write_bytes(content)
-        identity = Identity.load(*paths)
+        SiteKey.kept(tmp_path / "site.key")
+        identity = Identity.load(*paths, tmp_path / "site.key")
         at = x509.load_pem_x509_certificate(leaf).not_valid_before_utc + DAY
         assert identity.name == name
         if role is None:
@@ -187,22 +190,10 @@ def test_a_root_that_expired() -> None:
         Peer.verified("north", site.certificate, ROOT.root, at=NOW + 700 * DAY)
 
 
-def test_a_minted_twin_passes_unless_fingerprints_are_pinned() -> None:
-    """Who holds the root's key can be any site; that is why sites can pin."""
-    site, minted = ROOT.site("north"), ROOT.site("north")
+def test_a_minted_twin_passes() -> None:
+    """Who holds the root's key can be any site; that is why sites have keys of their own, which others pin."""
+    minted = ROOT.site("north")
     assert Peer.verified("north", minted.certificate, ROOT.root, at=NOW).name == "north"
-    with pytest.raises(FederationError, match="'north' does not have the fingerprint pinned here; ask"):
-        Peer.verified("north", minted.certificate, ROOT.root, at=NOW, pinned_fingerprint=site.fingerprint())
-    spelled = ":".join(site.fingerprint().upper()[at : at + 2] for at in range(0, 64, 2))
-    Peer.verified("north", site.certificate, ROOT.root, at=NOW, pinned_fingerprint=spelled)
-
-
-def test_fingerprints_are_openssls(tmp_path: Path) -> None:
-    import ssl
-    from hashlib import sha256
-
-    site = ROOT.site("north")
-    assert site.fingerprint() == sha256(ssl.PEM_cert_to_DER_cert(site.certificate)).hexdigest()
 
 
 def test_times_have_a_zone() -> None:
@@ -212,22 +203,28 @@ def test_times_have_a_zone() -> None:
 
 def test_files_that_do_not_fit(tmp_path: Path) -> None:
     site, other = ROOT.site("north"), ROOT.site("south")
-    certificate, key, root = written(tmp_path, replace(site, key=other.key))
+    certificate, key, root, own = written(tmp_path, replace(site, key=other.key))
     with pytest.raises(FederationError, match="does not belong to"):
-        Identity.load(certificate, key, root)
+        Identity.load(certificate, key, root, own)
     with pytest.raises(FederationError, match="cannot be read"):
-        Identity.load(certificate, tmp_path / "none", root)
+        Identity.load(certificate, tmp_path / "none", root, own)
     with pytest.raises(FederationError, match="holds no RSA, EC or Ed25519 key"):
-        Identity.load(certificate, certificate, root)
+        Identity.load(certificate, certificate, root, own)
     key.write_bytes(private_pem(site.key, BestAvailableEncryption(b"secret")))
     with pytest.raises(FederationError, match="without a password"):
-        Identity.load(certificate, key, root)
+        Identity.load(certificate, key, root, own)
     key.write_bytes(b"\xff\xfe")
     with pytest.raises(FederationError, match="is not in PEM"):
-        Identity.load(certificate, key, root)
+        Identity.load(certificate, key, root, own)
+    key.write_bytes(private_pem(site.key))
+    with pytest.raises(FederationError, match=r"no key of the site's own at .*`confide site init`"):
+        Identity.load(certificate, key, root, tmp_path / "none")
+    assert Identity.load(certificate, key, root, own).fingerprint() == fingerprint(SiteKey.load(own).public)
 
 
 def test_nothing_secret_is_shown() -> None:
     site = ROOT.site("north")
     assert isinstance(site.key, ec.EllipticCurvePrivateKey)
-    assert "key" not in repr(replace(site, certificate="", root=""))
+    shown = repr(replace(site, certificate="", root=""))
+    assert "key" not in shown
+    assert "own" not in shown

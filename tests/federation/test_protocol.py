@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.outcome import Outcome, RunError
 from confide.federation.question import PROTOCOL
 from confide.federation.results import derive
+from confide.federation.site_key import SiteKey
 from confide.intervals.delong import delong_interval
 from confide.metrics.calibration import brier_score, observed_expected_ratio
 from confide.metrics.precision_recall import average_precision_score
@@ -49,6 +51,34 @@ def test_a_secure_sum_is_what_all_rows_in_one_place_give(network: Network) -> No
     assert outcome.rounds == 2
     assert all(site.result is None for site in found.sites)
     assert not found.heterogeneity
+
+
+def pin_all(network: Network) -> None:
+    pins = {name: site.identity.fingerprint() for name, site in network.sites.items()}
+    for site in network.sites.values():
+        site.policy = replace(site.policy, peers=pins)
+
+
+def test_sites_that_pinned_each_other_add_up(network: Network) -> None:
+    pin_all(network)
+    found = derive(network.run(network.question("secure-sum")))
+    assert found.pooled.auc.value == pytest.approx(auc_score(network.pooled()), abs=1e-15)
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_copy_of_a_kit_is_no_site_to_those_that_pinned_it(network: Network, pinned: bool) -> None:
+    """Somebody answers as north with its certificate and key; nobody who pinned is charged, or sends anything."""
+    if pinned:
+        pin_all(network)
+    north = network.sites["north"]
+    north.identity = replace(north.identity, own=SiteKey.fresh())
+    question = network.question("private", epsilon="1")
+    if not pinned:
+        assert network.run(question).total is not None
+        return
+    with pytest.raises(RunError, match="own key of site 'north' does not have the fingerprint pinned here"):
+        network.run(question)
+    assert [network.spent(name) for name in ("east", "south", "west")] == [0.0, 0.0, 0.0]
 
 
 def test_groups_give_nearly_the_same_for_each_site_and_for_all(network: Network) -> None:
@@ -307,3 +337,29 @@ def test_fewer_sites_than_a_mode_can_do_with_are_refused(network: Network) -> No
         network.run(network.question("secure-sum"), fewest=2)
     with pytest.raises(ParameterError, match="timeout must be"):
         network.run(network.question("secure-sum"), timeout=0.0)
+
+
+def test_a_site_that_lost_its_ledger_does_not_draw_anew_what_others_stored(network: Network) -> None:
+    question = network.question("private", epsilon="1/2")
+    network.run(question)
+    folder = network.sites["north"].folder
+    for file in folder.path.glob("ledger.db*"):
+        file.unlink()
+    with pytest.raises(RunError, match=r"north: refused \(this site has answered this question, but its ledger"):
+        network.run(question)
+    assert [network.spent(name) for name in SIZES] == [0.5, 0.0, 0.5, 0.5]
+    network.run(network.question("private", epsilon="1/2", edition=2))
+
+
+def test_stored_shares_are_not_sent_with_a_site_that_was_set_up_anew(network: Network) -> None:
+    question = network.question("private", epsilon="1/2")
+    first = network.run(question)
+    north = network.sites["north"]
+    for file in (*north.folder.path.glob("ledger.db*"), *north.folder.path.glob("register.*")):
+        file.unlink()
+    north.identity = replace(north.identity, own=SiteKey.fresh())
+    with pytest.raises(RunError, match=r"east: refused \(a site was set up anew"):
+        network.run(question)
+    assert [network.spent(name) for name in ("east", "south", "west")] == [0.5] * 3
+    again = network.run(network.question("private", epsilon="1/2", edition=2))
+    assert again.total != first.total

@@ -83,7 +83,7 @@ def test_where_sites_answer_for_themselves_it_does_not_matter_who_else_does(regi
 
 def test_changed_data_are_not_told_apart_by_subtraction(register: Register) -> None:
     register.fix(ask(), COUNTS)
-    with pytest.raises(RefusedError, match=r"data for model 'm' changed .* forget m"):
+    with pytest.raises(RefusedError, match=r"data for model 'm' changed .* forget FOLDER m"):
         register.fix(ask(), CHANGED)
 
 

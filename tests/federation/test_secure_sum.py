@@ -194,7 +194,7 @@ def test_masks_that_do_not_cancel_are_noticed_in_the_smallest_table() -> None:
     for attempt in range(20):
         payload = sha256(b"%d" % attempt).digest()[:24]
         wrong = replace(answers[0], wide=1, payload=payload)
-        wrong = replace(wrong, signature=SITES["east"].sign(wrong.statement()))
+        wrong = replace(wrong, signature=SITES["east"].own.sign(wrong.statement()))
         with pytest.raises(FederationError, match="the masks do not cancel"):
             unmasked_sum([wrong, *answers[1:]], agreement)
 

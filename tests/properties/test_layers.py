@@ -63,6 +63,7 @@ ROOMS = {
     "cryptography": {"federation"},
     "joblib": {"federation"},
     "nvflare": {"federation"},
+    "psutil": {"federation"},
     "onnxruntime": {"federation"},
     "pandas": set(),
     "polars": set(),

@@ -10,8 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
@@ -31,7 +30,7 @@ def fresh(provisioned: Hospitals, folder: Path, *options: object) -> Answer:
 
 def test_a_site_is_its_owners_alone(provisioned: Hospitals) -> None:
     place = provisioned.site("north")
-    assert {"site.toml", "policy.toml", "ledger.db", "kit"} <= {path.name for path in place.path.iterdir()}
+    assert {"site.toml", "site.key", "policy.toml", "ledger.db", "kit"} <= {path.name for path in place.path.iterdir()}
     for path in (place.path, *place.path.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
     assert place.policy.read_text(encoding="utf-8") == default_policy()
@@ -48,6 +47,9 @@ def test_it_ends_by_saying_what_to_do_next(provisioned: Hospitals, tmp_path: Pat
     assert answer.code == 0, answer.err
     assert f"confide site start {tmp_path / 'site'}" in answer.err
     assert "policy.toml" in answer.err
+    assert "Compare fingerprints with the other sites by telephone" in answer.err
+    status = json.loads(confide("site", "status", tmp_path / "site", "--json").out)
+    assert f"for other sites to pin:\n  {status['fingerprint']}" in answer.out
 
 
 def test_budgets_that_are_asked_for_stand_in_the_policy(provisioned: Hospitals, tmp_path: Path) -> None:
@@ -124,8 +126,8 @@ def test_a_file_that_is_no_kit_leaves_nothing_behind(provisioned: Hospitals, tmp
 def test_status_shows_the_fingerprint_and_nothing_of_the_rows(provisioned: Hospitals) -> None:
     place = provisioned.site("south")
     document = json.loads(confide("site", "status", place.path, "--json").out)
-    certificate = x509.load_pem_x509_certificate((place.kit / "startup" / "client.crt").read_bytes())
-    fingerprint = sha256(certificate.public_bytes(Encoding.DER)).hexdigest()
+    own = load_pem_private_key(place.key.read_bytes(), password=None)
+    fingerprint = sha256(own.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()
     assert document["schema"] == "confide.site/1"
     assert (document["name"], document["fingerprint"]) == ("south", fingerprint)
     assert (document["running"], document["pid"], document["requests"]) == (False, None, [])

@@ -74,8 +74,8 @@ def init(
     """Set up a site from the kit that the coordinator made for it.
 
     Reads the data once to see that it can be counted, before anything is written; nothing of it is shown, copied or
-    sent. The folder gets site.toml (data and models), policy.toml (what you allow: read it), and a ledger of what
-    was spent.
+    sent. The folder gets site.toml (data and models), policy.toml (what you allow: read it), a ledger of what
+    was spent, and site.key, a key that is made here and never leaves: by its fingerprint other sites know this one.
 
     Examples:
 
@@ -99,7 +99,7 @@ def init(
         ("Read what this site allows, and change it if need be:", (str(place.policy),)),
         ("Connect to the federation, now and after each restart of this machine:", (f"confide site start {folder}",)),
         (
-            "Compare fingerprints with other sites by telephone; pin theirs, at [peers] in:",
+            "Compare fingerprints with the other sites by telephone, and list all of them at [peers] in:",
             (str(place.policy),),
         ),
     )
@@ -186,9 +186,9 @@ def status(
     requests: Annotated[int, typer.Option(metavar="N", min=0, help="Show the last N requests.")] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the site: its certificate, whether it runs, its models, what it allows, its budget and the last requests.
+    """Show the site: its fingerprint, whether it runs, its models, what it allows, its budget and the last requests.
 
-    Other sites can pin the fingerprint: tell it to them by telephone or on paper, and compare.
+    Other sites can pin the fingerprint, which is that of the site's own key: tell it to them by telephone or on paper.
 
     Examples:
 

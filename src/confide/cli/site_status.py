@@ -1,4 +1,4 @@
-"""A site as its administrator sees it: certificate, models, policy in words, budget, and the last requests."""
+"""A site as its administrator sees it: fingerprint, models, policy in words, budget, and the last requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RULES: Mapping[str, str] = {
     "rows_per_person": "most rows of a person",
     "studies": "studies",
     "coordinators": "coordinators",
-    "peers": "pinned certificates of sites",
+    "peers": "sums: sites with pinned keys",
 }
 
 
@@ -92,7 +92,7 @@ def print_new_site(document: Mapping[str, Any]) -> None:
     """Print who a site is and what it has."""
     state = f"running (process {document['pid']})" if document["running"] else "not running"
     typer.echo(f"Site {document['name']} in {document['folder']}: {state}")
-    typer.echo(f"Fingerprint of its certificate (SHA-256):\n  {document['fingerprint']}\n")
+    typer.echo(f"Fingerprint of its own key (SHA-256), for other sites to pin:\n  {document['fingerprint']}\n")
     exact = document["answered_exactly"]
     models = [(name, _scored(model), "yes" if name in exact else "no") for name, model in document["models"].items()]
     print_rows("Models", ("model", "rows and scores", "answered without noise"), models)

@@ -1,9 +1,13 @@
 """Who takes part in a secure sum, and with which keys: signed offers, and the list of them that all must share.
 
-A site offers a fresh X25519 public key for one session and one question, signed with its certificate's key. The
-coordinator hands all offers to every site. A site goes on only if every offer is signed by a site of this
-federation for the same session and question, and its own is among them as it made it: so the coordinator can
-carry keys but put none of its own in a site's place.
+A site offers a fresh X25519 public key for one session and one question, signed twice: with its certificate's key
+and with the key that it made for itself (`site_key`). The coordinator hands all offers to every site. A site goes
+on only if every offer is signed by a site of this federation for the same session and question, and its own is among
+them as it made it.
+
+So whoever carries offers can put no key into a site's place. Whoever made the certificates can, who may have minted
+others or kept copies of the kits, unless sites pinned the fingerprints of each other's own keys: then nobody can.
+Without pins, the root's holder and whoever had the kits are trusted.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import base64
 import binascii
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 
@@ -21,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from confide.errors import FederationError, ParameterError
 from confide.federation.identity import MOST_PEM, Identity, Peer
 from confide.federation.question import FEWEST_MASKED
+from confide.federation.site_key import check_signed, has_fingerprint
 
 LABEL = b"confide secure sum 1"
 """Protocol and version: part of everything that is signed, hashed or derived."""
@@ -30,6 +35,7 @@ _SESSION = re.compile("[0-9a-f]{32,64}")
 _PRIME = 2**255 - 19
 _LONGEST_NAME = 64
 _LONGEST_SIGNATURE = 2_000
+_TEXTS = ("site", "session", "question", "public_key", "own_key", "certificate", "signature", "own_signature")
 
 
 def written(purpose: bytes, *parts: bytes) -> bytes:
@@ -64,45 +70,56 @@ class Offer:
     """A site's signed word that this public key is its own in this session, for this question.
 
     `session` is what the coordinator drew for this run, `question` the question's digest, both in hex; `certificate`
-    is PEM.
+    is PEM; `own_key` is the public half of the key that the site made for itself. `signature` is by the certificate's
+    key and `own_signature` by the own, over the same statement, which holds everything else.
     """
 
     site: str
     session: str
     question: str
     public_key: bytes
+    own_key: bytes
     certificate: str
     signature: bytes
+    own_signature: bytes
 
     @classmethod
     def signed(cls, identity: Identity, keys: KeyPair, *, session: str, question: str) -> Offer:
         """Offer a public key in the site's name."""
         if not _SESSION.fullmatch(session) or not _DIGEST.fullmatch(question):
             raise ParameterError("session must be 32 to 64 hexadecimal digits in small letters, question must be 64")
-        statement = _statement(session, question, identity.name, keys.public, identity.certificate)
+        own = identity.own.public
+        statement = _statement(session, question, identity.name, keys.public, own, identity.certificate)
         return cls(
             site=identity.name,
             session=session,
             question=question,
             public_key=keys.public,
+            own_key=own,
             certificate=identity.certificate,
             signature=identity.sign(statement),
+            own_signature=identity.own.sign(statement),
         )
 
-    def verified(self, root: str, *, at: datetime, pinned: Mapping[str, str] | None = None) -> Peer:
-        """Return the site that made this offer, after its certificate and its signature were checked.
+    def verified(self, root: str, *, at: datetime, pinned: Mapping[str, str] | None = None) -> Offer:
+        """Return this offer after its certificate, both signatures and the fingerprint of its own key were checked.
 
-        `pinned` holds the fingerprints of the only sites that are trusted; without it, all sites of the root are.
+        `pinned` holds the fingerprints of the only sites that are trusted; without it, all sites of the root are, with
+        whatever own keys they bring.
         """
         if pinned is not None and self.site not in pinned:
             raise FederationError(
                 f"no fingerprint is pinned here for site {self.site!r}; ask the site for it and pin it, or leave it out"
             )
-        fingerprint = None if pinned is None else pinned[self.site]
-        peer = Peer.verified(self.site, self.certificate, root, at=at, pinned_fingerprint=fingerprint)
-        statement = _statement(self.session, self.question, self.site, self.public_key, self.certificate)
-        peer.check(self.signature, statement, "the offer")
-        return peer
+        statement = _statement(self.session, self.question, self.site, self.public_key, self.own_key, self.certificate)
+        Peer.verified(self.site, self.certificate, root, at=at).check(self.signature, statement, "the offer")
+        check_signed(self.own_key, self.own_signature, statement, site=self.site, what="the offer")
+        if pinned is not None and not has_fingerprint(self.own_key, pinned[self.site]):
+            raise FederationError(
+                f"the own key of site {self.site!r} does not have the fingerprint pinned here: somebody poses as it, "
+                "or it was set up anew. Ask that site for its fingerprint by telephone, and pin that"
+            )
+        return self
 
     def to_dict(self) -> dict[str, str]:
         """Return plain data."""
@@ -111,28 +128,36 @@ class Offer:
             "session": self.session,
             "question": self.question,
             "public_key": self.public_key.hex(),
+            "own_key": self.own_key.hex(),
             "certificate": self.certificate,
             "signature": base64.b64encode(self.signature).decode("ascii"),
+            "own_signature": base64.b64encode(self.own_signature).decode("ascii"),
         }
 
     @classmethod
     def from_dict(cls, plain: object) -> Offer:
         """Read an offer that came from elsewhere; nothing in it is trusted before `verified`."""
-        given = texts(plain, "offer", ("site", "session", "question", "public_key", "certificate", "signature"))
+        given = texts(plain, "offer", _TEXTS)
         site = checked_site(given["site"])
-        digests = all(_DIGEST.fullmatch(given[name]) for name in ("question", "public_key"))
+        digests = all(_DIGEST.fullmatch(given[name]) for name in ("question", "public_key", "own_key"))
         if not digests or not _SESSION.fullmatch(given["session"]) or len(given["certificate"]) > MOST_PEM:
             raise FederationError(f"the offer of site {site!r} is malformed; install the same version everywhere")
         key = bytes.fromhex(given["public_key"])
         if int.from_bytes(key, "little") >= _PRIME:
             raise FederationError(f"site {site!r} offers no X25519 key as it should be written; leave that site out")
+        signature, own_signature = (
+            decoded(given[name], _LONGEST_SIGNATURE, f"the signature of site {site!r}")
+            for name in ("signature", "own_signature")
+        )
         return cls(
             site=site,
             session=given["session"],
             question=given["question"],
             public_key=key,
+            own_key=bytes.fromhex(given["own_key"]),
             certificate=given["certificate"],
-            signature=decoded(given["signature"], _LONGEST_SIGNATURE, f"the signature of site {site!r}"),
+            signature=signature,
+            own_signature=own_signature,
         )
 
 
@@ -143,7 +168,6 @@ class Agreement:
     session: str
     question: str
     offers: tuple[Offer, ...]
-    peers: tuple[Peer, ...] = field(repr=False)
 
     @classmethod
     def verified(
@@ -160,7 +184,7 @@ class Agreement:
         """Check that these offers can make a sum; sites and the coordinator check alike.
 
         There must be three or more, of distinct sites that were asked, with distinct keys, all for the session
-        and question given, each by a site of the root's (and, if given, with its pinned fingerprint).
+        and question given, each by a site of the root's (and, if given, of the fingerprint pinned for it).
         """
         ordered = tuple(sorted(offers, key=lambda offer: offer.site))
         names = [offer.site for offer in ordered]
@@ -180,8 +204,8 @@ class Agreement:
                 raise FederationError(
                     f"the offer of site {offer.site!r} was made for another run or another question; run again"
                 )
-        peers = tuple(offer.verified(root, at=at, pinned=pinned) for offer in ordered)
-        return cls(session=session, question=question, offers=ordered, peers=peers)
+        checked = tuple(offer.verified(root, at=at, pinned=pinned) for offer in ordered)
+        return cls(session=session, question=question, offers=checked)
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -194,8 +218,9 @@ class Agreement:
         return sha256(written(b"agreement", self.session.encode(), self.question.encode(), *listed)).hexdigest()
 
 
-def _statement(session: str, question: str, site: str, public_key: bytes, certificate: str) -> bytes:
-    return written(b"offer", session.encode(), question.encode(), site.encode(), public_key, certificate.encode())
+def _statement(session: str, question: str, site: str, public_key: bytes, own_key: bytes, certificate: str) -> bytes:
+    named = (session.encode(), question.encode(), site.encode())
+    return written(b"offer", *named, public_key, own_key, certificate.encode())
 
 
 def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:

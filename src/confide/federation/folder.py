@@ -33,6 +33,11 @@ class SiteFolder:
         return self.path / "site.secret"
 
     @property
+    def key(self) -> Path:
+        """The site's own signing key, made here: unlike those in the kit, nobody else has had it."""
+        return self.path / "site.key"
+
+    @property
     def log(self) -> Path:
         """Every request, and what came of it."""
         return self.path / "requests.jsonl"

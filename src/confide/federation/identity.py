@@ -4,11 +4,11 @@ NVIDIA FLARE provisions each site with `client.crt`, `client.key` and `rootCA.pe
 certificate directly, and a site's name is the common name in its own. Its certificates carry no basic
 constraints and no key usage, and those of the server look like those of sites; only a user's say what they
 are, by a role. So a certificate proves that the root's holder calls someone by that name, and no more. Whoever
-holds the root's private key can mint a certificate for any name: fingerprints that sites gave each other by
-another way (`pinned_fingerprint`) close that door.
+holds the root's private key can mint a certificate for any name, and whoever made the kits had the key of each. So a
+site also has a key of its own (`site_key`), which other sites can pin; see `agreement`.
 
 There are no intermediate authorities and no revocation lists: a certificate that must no longer be trusted is
-kept out by its name or by pinned fingerprints.
+kept out by its name, or by the fingerprints of own keys that sites pinned.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-from cryptography.hazmat.primitives.constant_time import bytes_eq
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from confide.errors import FederationError, ParameterError
+from confide.federation.site_key import SiteKey, fingerprint, not_signed
 
 PrivateKey: TypeAlias = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 PublicKey: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
@@ -44,16 +44,13 @@ _DAMAGED = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A site whose certificate was checked: its name, the certificate's fingerprint and its public key."""
+    """A site whose certificate was checked: its name and the certificate's public key."""
 
     name: str
-    fingerprint: str
     key: PublicKey = field(repr=False)
 
     @classmethod
-    def verified(
-        cls, name: str, certificate: str, root: str, *, at: datetime, pinned_fingerprint: str | None = None
-    ) -> Peer:
+    def verified(cls, name: str, certificate: str, root: str, *, at: datetime) -> Peer:
         """Check that the root's holder calls the owner of this certificate by this name.
 
         Both certificates are PEM. The root must be allowed to issue, the certificate be signed by it directly,
@@ -63,7 +60,8 @@ class Peer:
         if at.tzinfo is None:
             raise ParameterError("at must be a time with a time zone; give datetime.now(UTC)")
         issuer, leaf = _certificate(root, "of the root"), _certificate(certificate, f"of site {name!r}")
-        with_root = f"compare the site's root certificate ({_fingerprint(issuer)[:16]}...) with this one, or provision"
+        root_print = issuer.fingerprint(hashes.SHA256()).hex()[:16]
+        with_root = f"compare the site's root certificate ({root_print}...) with this one, or provision"
         try:
             _check_root(issuer, at)
             if not _issued(leaf, issuer):
@@ -76,16 +74,10 @@ class Peer:
             key = _public_key(leaf, f"of site {name!r}")
         except _DAMAGED:
             raise _refused(name, "is damaged", "provision the site again") from None
-        if pinned_fingerprint is not None and not _same(_fingerprint(leaf), pinned_fingerprint):
-            raise _refused(
-                name,
-                "does not have the fingerprint pinned here",
-                "ask that site for it by telephone, and pin it if true",
-            )
-        return cls(name=name, fingerprint=_fingerprint(leaf), key=key)
+        return cls(name=name, key=key)
 
     def check(self, signature: bytes, message: bytes, what: str) -> None:
-        """Refuse a message that this site did not sign; `what` says in the error what it is."""
+        """Refuse a message not signed with this certificate's key; `what` says in the error what it is."""
         try:
             if isinstance(self.key, rsa.RSAPublicKey):
                 self.key.verify(signature, message, _pss(), hashes.SHA256())
@@ -94,24 +86,28 @@ class Peer:
             else:
                 self.key.verify(signature, message)
         except InvalidSignature:
-            raise FederationError(
-                f"{what} of site {self.name!r} is not signed by it: it was altered on its way, or sent by another. "
-                "Run again; if it happens again, find out who answers in its name"
-            ) from None
+            raise not_signed(self.name, what, "it") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A site's own name, certificate and private key, and the federation's root; both certificates are PEM."""
+    """A site's name, its certificate and that one's private key, the federation's root, and the site's own key.
+
+    Both certificates are PEM.
+    """
 
     name: str
     certificate: str
     root: str
     key: PrivateKey = field(repr=False)
+    own: SiteKey = field(repr=False)
 
     @classmethod
-    def load(cls, certificate: Path, key: Path, root: Path) -> Identity:
-        """Read a site's files; the key must fit the certificate. Dates are checked where an offer is."""
+    def load(cls, certificate: Path, key: Path, root: Path, own: Path) -> Identity:
+        """Read a site's files; the key must fit the certificate. Dates are checked where an offer is.
+
+        The first three were provisioned; `own` is the file of the key that the site made for itself.
+        """
         leaf = _certificate(_read(certificate), f"in {certificate}")
         issuer = _certificate(_read(root), f"in {root}")
         private = _private_key(_read(key), key)
@@ -120,10 +116,10 @@ class Identity:
         name = _common_name(leaf)
         if name is None:
             raise FederationError(f"the certificate {certificate} has not one common name; provision the site again")
-        return cls(name=name, certificate=_pem(leaf), root=_pem(issuer), key=private)
+        return cls(name=name, certificate=_pem(leaf), root=_pem(issuer), key=private, own=SiteKey.load(own))
 
     def sign(self, message: bytes) -> bytes:
-        """Sign with RSA-PSS or ECDSA over SHA-256, or Ed25519."""
+        """Sign with the certificate's key: RSA-PSS or ECDSA over SHA-256, or Ed25519."""
         if isinstance(self.key, rsa.RSAPrivateKey):
             return self.key.sign(message, _pss(), hashes.SHA256())
         if isinstance(self.key, ec.EllipticCurvePrivateKey):
@@ -131,8 +127,8 @@ class Identity:
         return self.key.sign(message)
 
     def fingerprint(self) -> str:
-        """SHA-256 of the certificate, in hex: what other sites pin."""
-        return _fingerprint(_certificate(self.certificate, f"of site {self.name!r}"))
+        """SHA-256 of the own public key, in hex: what other sites pin."""
+        return fingerprint(self.own.public)
 
 
 def _check_root(root: x509.Certificate, at: datetime) -> None:
@@ -232,15 +228,6 @@ def _read(path: Path) -> str:
 
 def _pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(Encoding.PEM).decode("ascii")
-
-
-def _fingerprint(certificate: x509.Certificate) -> str:
-    return certificate.fingerprint(hashes.SHA256()).hex()
-
-
-def _same(fingerprint: str, pinned: str) -> bool:
-    """Compare as people write them: in capitals or not, with colons or without."""
-    return bytes_eq(fingerprint.encode(), pinned.replace(":", "").strip().lower().encode())
 
 
 def _pss() -> padding.PSS:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from confide.federation.folder import SiteFolder
     from confide.federation.sealing import Seal
     from confide.ledger.account import Account
+    from confide.ledger.receipts import Quote
 
 SCHEMA = "confide.share/1"
 
@@ -53,19 +54,23 @@ UNIT = "person"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A site's counts with its share of the noise, encrypted: it may be stored, and seen inside a sum alone."""
+    """A site's counts with its share of the noise, encrypted: it may be stored, and seen inside a sum alone.
+
+    `keys` tells the own keys of the sites with which it was first sent: see `check_same_sites`.
+    """
 
     guarantee: Guarantee
     sealed: str = field(repr=False)
+    keys: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"schema": SCHEMA, "sealed": self.sealed, "guarantee": self.guarantee.to_dict()}
+        return {"schema": SCHEMA, "sealed": self.sealed, "keys": self.keys, "guarantee": self.guarantee.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> Share:
         """Read a stored share; its guarantee is given, as plain data does not hold exact fractions."""
-        return cls(guarantee=guarantee, sealed=plain["sealed"])
+        return cls(guarantee=guarantee, sealed=plain["sealed"], keys=plain["keys"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +82,9 @@ class Paid:
     receipt: dict[str, Any]
 
 
-def prepare_share(counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE) -> Prepared[Share]:
+def prepare_share(
+    counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE, *, keys: str = ""
+) -> Prepared[Share]:
     """Check a question for a site's part of the sum and say its price; every refusal comes before the charge.
 
     Two requests are the same if all that the sum depends on is: the model, the sites, how many of them may
@@ -94,7 +101,7 @@ def prepare_share(counts: ScoreCounts, question: Question, seal: Seal, noise: No
 
     def draw() -> tuple[Share, ...]:
         plain = np.array(query.draw(noise), dtype="<i8").tobytes()
-        return (Share(guarantee=guarantee, sealed=seal.seal(plain, _context(question))),)
+        return (Share(guarantee=guarantee, sealed=seal.seal(plain, _context(question)), keys=keys),)
 
     return Prepared(
         guarantee=guarantee,
@@ -164,12 +171,12 @@ def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) ->
     return found
 
 
-def quote(ledger: Ledger, account: str, question: Question, counts: ScoreCounts, seal: Seal) -> Fraction:
+def quote(ledger: Ledger, account: str, question: Question, counts: ScoreCounts, seal: Seal) -> Quote:
     """What a question would cost now; refuses one that the account cannot pay. Nothing is charged."""
     asked = ledger.quote(_prepared(counts, question, seal), account=account, analyst=question.study)
     if asked.refusal is not None:
         raise _unpayable(asked.refusal)
-    return asked.price.epsilon
+    return asked
 
 
 def charge(
@@ -179,13 +186,17 @@ def charge(
     counts: ScoreCounts,
     seal: Seal,
     noise: Noise = SYSTEM_NOISE,
+    *,
+    keys: str = "",
 ) -> Paid:
     """Charge a question to its study, both answers or none, then draw or look up what is sent."""
+    prepared = _prepared(counts, question, seal, noise, keys=keys)
     try:
-        receipt = ledger.release(_prepared(counts, question, seal, noise), account=account, analyst=question.study)
+        receipt = ledger.release(prepared, account=account, analyst=question.study)
     except BudgetError as error:
         raise _unpayable(str(error)) from None
     share, *own = receipt.releases
+    check_same_sites(share, keys)
     return Paid(
         integers=opened_share(share, question, seal),
         own=own[0].to_dict() if own else None,
@@ -199,24 +210,50 @@ def charge(
 
 def check_payable(folder: SiteFolder, question: Question, counts: ScoreCounts) -> None:
     """See that a site could answer a private question and pay for it; nothing is charged."""
-    Register(folder.path).check(question, counts)
     with Ledger(folder.ledger) as ledger:
         account_by_policy(ledger, Policy.load(folder.policy))
-        quote(ledger, ACCOUNT, question, counts, _seal(folder))
+        _check_stored(folder, ledger, question, counts, _seal(folder))
 
 
-def charged_answer(folder: SiteFolder, question: Question, counts: ScoreCounts) -> Paid:
-    """Answer a private question: remember it, charge it, and return what is sent."""
+def charged_answer(folder: SiteFolder, question: Question, counts: ScoreCounts, *, keys: str = "") -> Paid:
+    """Answer a private question: charge it, remember it, and return what is sent.
+
+    What the register remembers was stored before: if the ledger then has no answer, it is not the ledger that was
+    charged, and drawing anew while other sites send what they stored would leave the site's rows to its own shares.
+    """
     seal = _seal(folder)
     with Ledger(folder.ledger) as ledger:
         account_by_policy(ledger, Policy.load(folder.policy))
-        quote(ledger, ACCOUNT, question, counts, seal)  # what cannot be paid is not remembered either
-        Register(folder.path).fix(question, counts)
-        return charge(ledger, ACCOUNT, question, counts, seal)
+        _check_stored(folder, ledger, question, counts, seal)
+        paid = charge(ledger, ACCOUNT, question, counts, seal, keys=keys)
+    Register(folder.path).fix(question, counts)
+    return paid
 
 
-def _prepared(counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE) -> list[Prepared[Any]]:
-    share, own = prepare_share(counts, question, seal, noise), prepare_own(counts, question, noise)
+def check_same_sites(share: Share, keys: str) -> None:
+    """Refuse to send a stored share to sites of which one was set up anew, and so has lost its own."""
+    if share.keys != keys:
+        raise RefusedError(
+            "a site was set up anew since this question was answered, and would draw its noise anew while others send "
+            "what they stored, which protects less than was paid for; ask it as a new edition (--edition)"
+        )
+
+
+def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, counts: ScoreCounts, seal: Seal) -> None:
+    register = Register(folder.path)
+    register.check(question, counts)
+    asked = quote(ledger, ACCOUNT, question, counts, seal)
+    if register.holds(question) and not asked.answered:
+        raise RefusedError(
+            "this site has answered this question, but its ledger no longer has the answer: restore the ledger from a "
+            "backup, or ask the question as a new edition (--edition)"
+        )
+
+
+def _prepared(
+    counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE, *, keys: str = ""
+) -> list[Prepared[Any]]:
+    share, own = prepare_share(counts, question, seal, noise, keys=keys), prepare_own(counts, question, noise)
     return [share] if own is None else [share, own]
 
 

@@ -76,9 +76,10 @@ rows_per_person = 1
 studies = "any"
 coordinators = "any"
 
-# secure-sum and private: certificates that you compared with the other sites by telephone or on paper, so that nobody
-# can pose as one of them, not even the coordinator who issued them. If you list any, list all sites that take part,
-# this one too. Each is the SHA-256 fingerprint that `confide site status` shows there.
+# secure-sum and private: fingerprints of the sites' own keys, compared by telephone or on paper, so that nobody can
+# pose as one of them, not even the coordinator, who made their certificates and kits. With none listed, you trust the
+# coordinator in this. If you list any, list all sites that take part, this one too. Each is the SHA-256 fingerprint
+# that `confide site status` shows there.
 # [peers]
 # "hospital-a" = "0f3c..."
 """
@@ -173,7 +174,7 @@ class Policy:
             raise _refused(
                 "peers",
                 f"a sum with site {strangers[0]!r} was asked for",
-                "adds up only with sites whose certificates its policy names",
+                "adds up only with sites whose fingerprints its policy lists",
                 "leave that site out, or ask the administrator to add its fingerprint",
             )
 

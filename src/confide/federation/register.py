@@ -115,6 +115,17 @@ class Register:
                 if _used(connection):
                     _check(connection, question, _digest(_read_key(self.key_path), counts))
 
+    def holds(self, question: Question) -> bool:
+        """Whether this very question was answered."""
+        if not self._exists():
+            return False
+        kind, name, terms = _entry(question)
+        with self._transaction(writing=False) as connection:
+            found = connection.execute(
+                "SELECT 1 FROM fixed WHERE kind = ? AND name = ? AND terms = ?", (kind, name, terms)
+            )
+            return found.fetchone() is not None
+
     def fix(self, question: Question, counts: ScoreCounts) -> None:
         """Refuse, or remember, a question that is about to be answered; it is on the disk when this returns."""
         if not self._exists():

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 import secrets
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from confide.errors import FederationError, ParameterError
+from confide.federation.settings import read_secret
 from confide.ledger.key import appear
 
 _KEY = 32
@@ -88,17 +87,7 @@ class Seal:
 
 def _secret(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            text = file.read(1_000)
-    except OSError as error:
-        raise FederationError(
-            f"the secret {path} cannot be read ({error.strerror}); only its owner can use it"
-        ) from None
-    if mode & 0o077:
-        raise FederationError(f"others may read the secret, or change it. Take that away first: chmod 600 '{path}'")
-    try:
-        secret = bytes.fromhex(text.decode("ascii").strip())
+        secret = bytes.fromhex(read_secret(path, "secret").decode("ascii").strip())
     except ValueError:
         secret = b""
     if len(secret) < _KEY:

@@ -20,8 +20,10 @@ What is not promised.
 - Two sums over different lists differ by some sites' numbers. A site must not answer the same question for
   another list (see `register`); the masks do not know what was asked before.
 - A dishonest site can spoil the sum, by adding what it likes. Nobody can tell.
-- Who is a site is said by the holder of the root certificate's private key, who could mint three sites and be all
-  of a site's peers. Fingerprints that the sites pinned for each other close that (`Agreement.verified`).
+- Who is a site is said by the holder of the root certificate's private key, who could mint three sites; and
+  whoever kept copies of the kits can sign as the sites. Either could be all of a site's peers. Sites close both by
+  pinning the fingerprints of each other's own keys, which no kit holds (`Agreement.verified`). A site that pinned
+  nothing trusts the root's holder and whoever had the kits.
 - When a site does not answer, there is no sum: run again with fresh keys. A key masks one answer, ever.
 
 Reference: Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", CCS.
@@ -44,6 +46,7 @@ from confide.counts import read_only
 from confide.errors import FederationError, ParameterError
 from confide.federation.agreement import Agreement, KeyPair, checked_site, decoded, texts, written
 from confide.federation.identity import Identity
+from confide.federation.site_key import check_signed
 
 COUNT_LIMIT = 2**62
 WIDE_LIMIT = 2**126
@@ -61,9 +64,10 @@ Int64Array = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedVector:
-    """A site's masked numbers, signed: `cells` words of 8 bytes and `wide` words of 16, lowest byte first.
+    """A site's masked numbers: `cells` words of 8 bytes and `wide` words of 16, lowest byte first.
 
-    The last wide word is a masked zero, by which the coordinator sees whether the masks cancelled.
+    They are signed with the site's own key. The last wide word is a masked zero, by which the coordinator sees
+    whether the masks cancelled.
     """
 
     site: str
@@ -115,7 +119,8 @@ class Masks:
 
     def __init__(self, agreement: Agreement, keys: KeyPair, identity: Identity) -> None:
         own = [offer for offer in agreement.offers if offer.site == identity.name]
-        if not own or (own[0].public_key, own[0].certificate) != (keys.public, identity.certificate):
+        made = (keys.public, identity.own.public, identity.certificate)
+        if not own or (own[0].public_key, own[0].own_key, own[0].certificate) != made:
             raise FederationError(
                 f"the offer of this site ({identity.name}) is not on the list as it was made; nothing is sent"
             )
@@ -154,7 +159,7 @@ class Masks:
                 masked, values = masked - words, [a - b for a, b in zip(values, wides, strict=True)]
         payload = masked.astype("<u8").tobytes() + b"".join((v % _MODULUS).to_bytes(_WIDE, "little") for v in values)
         name, digest = self._identity.name, self._agreement.digest()
-        signature = self._identity.sign(_statement(name, digest, masked.size, len(values), payload))
+        signature = self._identity.own.sign(_statement(name, digest, masked.size, len(values), payload))
         return MaskedVector(
             site=name, agreement=digest, cells=masked.size, wide=len(values), payload=payload, signature=signature
         )
@@ -182,8 +187,8 @@ def pair_masks(
 def unmasked_sum(vectors: Iterable[MaskedVector], agreement: Agreement) -> tuple[Int64Array, tuple[int, ...]]:
     """The sum of all sites' counts and wide values, if just the sites on the list answered, once each.
 
-    Refuses answers under another list, of another shape or not signed, and sums in which the masks did not
-    cancel; that such a sum goes unnoticed by chance has probability 2^-128.
+    Refuses answers under another list, of another shape or not signed with the own key of the site's offer, and sums
+    in which the masks did not cancel; that such a sum goes unnoticed by chance has probability 2^-128.
     """
     answers = tuple(sorted(vectors, key=lambda vector: vector.site))
     if tuple(vector.site for vector in answers) != agreement.sites:
@@ -192,8 +197,8 @@ def unmasked_sum(vectors: Iterable[MaskedVector], agreement: Agreement) -> tuple
             "those that answer"
         )
     digest, shape = agreement.digest(), (answers[0].cells, answers[0].wide)
-    for vector, peer in zip(answers, agreement.peers, strict=True):
-        peer.check(vector.signature, vector.statement(), "the answer")
+    for vector, offer in zip(answers, agreement.offers, strict=True):
+        check_signed(offer.own_key, vector.signature, vector.statement(), site=vector.site, what="the answer")
         if vector.agreement != digest:
             raise FederationError(f"site {vector.site!r} answered for another list of sites or another run; run again")
         if (vector.cells, vector.wide) != shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import tempfile
 import tomllib
 from collections.abc import Collection, Mapping
@@ -26,6 +27,21 @@ def read_text(path: Path, what: str) -> str:
         raise FederationError(f"the {what} {path} cannot be read ({error.strerror}); check its permissions") from None
     except UnicodeDecodeError:
         raise FederationError(f"the {what} {path} is not text in UTF-8; save it as such") from None
+
+
+def read_secret(path: Path, what: str) -> bytes:
+    """A short file that nobody but its owner may read."""
+    try:
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            content = file.read(1_000)
+    except OSError as error:
+        raise FederationError(
+            f"the {what} {path} cannot be read ({error.strerror}); only its owner can use it"
+        ) from None
+    if mode & 0o077:
+        raise FederationError(f"others may read the {what}, or change it. Take that away first: chmod 600 '{path}'")
+    return content
 
 
 def parsed(text: str, source: str) -> dict[str, Any]:

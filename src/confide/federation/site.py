@@ -173,7 +173,7 @@ class Site:
             from confide.federation.ledger_answers import charged_answer
 
             with steady(_STEP_SECONDS):
-                paid = charged_answer(self.folder, question, counts)
+                paid = charged_answer(self.folder, question, counts, keys=_own_keys(offers))
             return {
                 "masked": masks.mask(paid.integers).to_dict(),
                 "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
@@ -251,6 +251,12 @@ def _exact_table(question: Question, counts: ScoreCounts) -> SiteTable:
     used = cells.sum(axis=0) > 0
     moved = ScoreCounts(grid.representatives[used], cells[0, used], cells[1, used])
     return replace(SiteTable.of(moved, grid, question.bins), squares=exact.squares)
+
+
+def _own_keys(offers: tuple[Offer, ...]) -> str:
+    """What tells the sites of a sum from others of the same names: the keys that they made for themselves."""
+    listed = sorted((offer.site, offer.own_key.hex()) for offer in offers)
+    return sha256(json.dumps(listed).encode()).hexdigest()
 
 
 def _signed(value: int) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from confide.federation.policy import default_policy
 from confide.federation.site_data import SiteConfig, SiteModel
 
 SITES = ("east", "north", "west")
-MODELS = ("disclosed", "summed", "noised", "faulty", "killed", "shipped")
+MODELS = ("disclosed", "summed", "noised", "faulty", "shipped")
 PATIENCE = 120.0
 """Seconds that a round may take where nothing is slow on purpose: machines that run tests may be overloaded."""
 
@@ -43,6 +44,13 @@ class Network:
         running = find_running(self.folders[site])
         assert running is not None
         return running
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "this did not come true in time"
+        time.sleep(0.1)
 
 
 def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from fractions import Fraction
 
 import psutil
@@ -13,22 +12,13 @@ import pytest
 from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.processes import start_site
 from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
+from confide.federation.ledger_answers import ACCOUNT
 from confide.federation.outcome import ANSWERED, FAILED, SILENT, RunError
 from confide.federation.question import Question
+from confide.federation.results import derive
+from confide.ledger.ledger import Ledger
 from tests.federation.flare import unruly
-from tests.federation.flare.conftest import PATIENCE, SITES, Network
-from tests.federation.flare.test_modes import spent
-
-
-def run_processes(network: Network, site: str) -> list[psutil.Process]:
-    return list(psutil.Process(network.running(site).pid).children(recursive=True))
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "this did not come true in time"
-        time.sleep(0.1)
+from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
 
 
 def test_slow_broken_and_old_sites_are_each_named(network: Network) -> None:
@@ -55,27 +45,30 @@ def test_slow_broken_and_old_sites_are_each_named(network: Network) -> None:
     assert "Nothing was charged or released" in str(ended.value)
 
 
-def test_a_site_killed_in_the_second_round_costs_nobody_twice(network: Network) -> None:
-    question = Question.checked(study="kill", model="killed", mode="private", sites=SITES, epsilon="0.25")
-    before = {site: spent(network, site) if network.folders[site].ledger.exists() else Fraction(0) for site in SITES}
+def spent(network: Network, site: str) -> Fraction:
+    """What was charged to a site's ledger so far."""
+    if not network.folders[site].ledger.exists():
+        return Fraction(0)
+    with Ledger(network.folders[site].ledger) as ledger:
+        return ledger.account(ACCOUNT).spent.epsilon
+
+
+def test_private_answers_cost_nothing_more_after_a_site_was_killed_in_the_second_round(network: Network) -> None:
+    question = Question.checked(study="noise", model="noised", mode="private", sites=SITES, epsilon="0.5")
+    before = {site: spent(network, site) for site in SITES}
     place = network.folders["west"].path
     unruly.behave(place, ANSWER, unruly.STUCK)
-
-    def kill_when_stuck() -> None:
-        wait_until((place / unruly.REACHED).exists)
-        for process in (psutil.Process(network.running("west").pid), *run_processes(network, "west")):
-            process.kill()
-
-    killer = threading.Thread(target=kill_when_stuck)
+    killer = threading.Thread(target=kill_when_stuck, args=(network, "west"))
     killer.start()
     try:
         with pytest.raises(RunError) as ended:
             network.session.run(question, timeout=PATIENCE)
         states = {report.name: report.state for report in ended.value.reports}
-        assert states == {**dict.fromkeys(SITES[:2], ANSWERED), "west": SILENT}
-        assert "west: silent (it left in the middle of the run" in str(ended.value)
+        assert states == {"east": ANSWERED, "north": ANSWERED, "west": SILENT}
+        assert "west: silent (it left in the middle of the run)" in str(ended.value)
+        assert "Nothing is released" in str(ended.value)
         assert "costs nothing more" in str(ended.value)
-        with pytest.raises(RunError, match=r"west: silent \(it is not connected; start it") as absent:
+        with pytest.raises(RunError, match=r"west: silent \(it is not connected; start it with") as absent:
             network.session.run(question, timeout=PATIENCE)
         assert "Nobody was asked" in str(absent.value)
     finally:
@@ -83,8 +76,19 @@ def test_a_site_killed_in_the_second_round_costs_nobody_twice(network: Network) 
         unruly.behave_well(place)
         start_site(network.folders["west"])
     assert network.session.wait_for(SITES, PATIENCE) == SITES
-    paid = {site: spent(network, site) - before[site] for site in SITES}
-    assert set(paid.values()) == {Fraction(1, 4)}
-    outcome = network.session.run(question, timeout=PATIENCE)
-    assert [report.receipt["charged"] for report in outcome.reports if report.receipt] == [0.0] * 3
-    assert {site: spent(network, site) - before[site] for site in SITES} == paid
+    assert [spent(network, site) - before[site] for site in SITES] == [Fraction(1, 2)] * 3
+    first, second = (network.session.run(question, timeout=PATIENCE) for _ in range(2))
+    assert [spent(network, site) - before[site] for site in SITES] == [Fraction(1, 2)] * 3
+    for outcome in (first, second):
+        assert [report.receipt["charged"] for report in outcome.reports if report.receipt] == [0.0] * 3
+    assert first.total == second.total
+    assert first.sites == second.sites
+    assert [site.result is not None for site in derive(first).sites] == [True] * 3
+
+
+def kill_when_stuck(network: Network, site: str) -> None:
+    """Kill a site, with the processes of its runs, when it hangs in the middle of one."""
+    wait_until((network.folders[site].path / unruly.REACHED).exists)
+    parent = psutil.Process(network.running(site).pid)
+    for process in (parent, *parent.children(recursive=True)):
+        process.kill()

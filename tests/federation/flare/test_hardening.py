@@ -24,7 +24,7 @@ from confide.federation.flare.processes import find_running, start_server, start
 from confide.federation.flare.session import Watch, open_session
 from confide.federation.outcome import REFUSED
 from confide.federation.question import Question
-from tests.federation.flare.conftest import PATIENCE, SITES, Network
+from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
 
 QUESTION = Question.checked(study="first", model="shipped", mode="disclosure-control", sites=SITES[:1])
 
@@ -45,8 +45,11 @@ for app in apps:
 
 def finished(network: Network, job: Path) -> Mapping[str, Any]:
     """Submit a job as it is; what the engine says of it in the end."""
-    watch = Watch(question=QUESTION, progress=lambda site, state: None)
-    return network.session._finished(network.session._submitted(job), watch, PATIENCE)
+    return finished_run(network, network.session._submitted(job))
+
+
+def finished_run(network: Network, run: str) -> Mapping[str, Any]:
+    return network.session._finished(run, Watch(question=QUESTION, progress=lambda site, state: None), PATIENCE)
 
 
 def with_code(job: Path) -> Path:
@@ -82,10 +85,14 @@ def test_a_site_refuses_a_run_that_names_another_class(network: Network, tmp_pat
     other = "nvflare.app_common.np.np_trainer.NPTrainer"
     config.write_text(config.read_text().replace(EXECUTOR, other))
     assert other in config.read_text()
-    meta = finished(network, job)
-    assert meta["status"] not in ("FINISHED:COMPLETED", "RUNNING")
-    log = (network.folders["east"].kit / meta["job_id"] / "error_log.txt").read_text()
-    assert f"Component '{other}' at config path 'executors.#1.executor' is not in allow_list" in log
+    run = network.session._submitted(job)
+    log = network.folders["east"].kit / run / "error_log.txt"
+    said = f"Component '{other}' at config path 'executors.#1.executor' is not in allow_list"
+    try:
+        wait_until(lambda: log.exists() and said in log.read_text())
+    finally:
+        network.session._abort(run)
+    assert finished_run(network, run)["status"] != "FINISHED:COMPLETED"
 
 
 def engines(network: Network) -> Iterator[psutil.Process]:

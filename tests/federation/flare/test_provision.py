@@ -19,6 +19,7 @@ from confide.federation.flare.processes import find_running, start_server, start
 from confide.federation.flare.provision import Federation, add_site, provision, unpack_site_kit
 from confide.federation.folder import SiteFolder
 from confide.federation.identity import Peer
+from confide.federation.site_key import SiteKey, fingerprint
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,8 @@ def test_a_kit_makes_a_site(made: Federation, tmp_path: Path) -> None:
     place = SiteFolder(tmp_path / "site")
     assert unpack_site_kit(made.site_kit("b-2"), place) == "b-2"
     identity = site_identity(place)
+    assert identity.fingerprint() == fingerprint(SiteKey.load(place.key).public)
+    assert stat.S_IMODE(place.key.stat().st_mode) == 0o600
     assert Peer.verified("b-2", identity.certificate, made.root, at=datetime.now(UTC)).name == "b-2"
     settings = json.loads((place.kit / "startup" / "fed_client.json").read_text())
     assert settings["client"]["connection_security"] == "mtls"
@@ -118,6 +121,24 @@ def test_files_that_are_not_there_or_not_zip_are_refused(tmp_path: Path) -> None
     (tmp_path / "text.zip").write_text("text")
     with pytest.raises(FederationError, match="is no kit of a site"):
         unpack_site_kit(tmp_path / "text.zip", SiteFolder(tmp_path / "site"))
+
+
+def test_the_own_key_is_the_sites_alone(made: Federation, tmp_path: Path) -> None:
+    """Two that take the same kit in have different keys; one that is lost is not made anew in silence."""
+    places = [SiteFolder(tmp_path / "site"), SiteFolder(tmp_path / "thief")]
+    for place in places:
+        unpack_site_kit(made.site_kit("a"), place)
+    true, false = (site_identity(place) for place in places)
+    assert true.certificate == false.certificate
+    assert true.fingerprint() != false.fingerprint()
+    shutil.rmtree(places[0].kit)
+    unpack_site_kit(made.site_kit("a"), places[0])
+    assert site_identity(places[0]).fingerprint() == true.fingerprint()
+    places[0].key.unlink()
+    with pytest.raises(FederationError, match="no key of the site's own"):
+        site_identity(places[0])
+    with pytest.raises(FederationError, match="no key of the site's own"):
+        start_site(places[0])
 
 
 def test_sites_can_be_added(made: Federation, tmp_path: Path) -> None:

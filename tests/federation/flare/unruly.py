@@ -1,6 +1,7 @@
-"""Sites that misbehave, as real processes: `install` is called at the start of a site's processes in tests.
+"""Sites that misbehave, as real processes: `install` is called at the start of every process of a federation in tests.
 
 What a site does wrong stands in the file `unruly` in its folder: the round, and how. Without it the site is honest.
+Processes of runs end at once, where FLARE lets them linger for three seconds.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +30,16 @@ def behave_well(folder: Path) -> None:
 
 
 def install() -> None:
-    """Change how the processes of a site's runs reply; nothing happens in any other process."""
-    if not any(word.endswith("worker_process") for word in sys.orig_argv):
-        return
+    """Change how the processes of runs end and, at sites, how they reply; nothing happens in any other process."""
+    if any(word.endswith(("worker_process", "runner_process")) for word in sys.orig_argv):
+        from nvflare.fuel.f3.mpm import MainProcessMonitor
+
+        MainProcessMonitor.run = partial(MainProcessMonitor.run, shutdown_grace_time=0.1)
+    if any(word.endswith("worker_process") for word in sys.orig_argv):
+        _misbehave()
+
+
+def _misbehave() -> None:
     from confide.federation.site import Site
 
     honest = Site.reply

@@ -2,6 +2,7 @@
 
 A kit is a ZIP of four files: the site's certificate and private key, the root's certificate, and where the server is.
 The site trusts nothing else from it: the settings of its engine are written anew from the few values that were checked.
+Since the coordinator made that private key, the site makes another for itself when it takes a kit in (`site_key`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from confide.federation.flare.files import OWNER_FILE, make_owned, own_tree, wri
 from confide.federation.flare.hardening import harden_site
 from confide.federation.folder import SiteFolder
 from confide.federation.identity import Identity, Peer
+from confide.federation.site_key import SiteKey
 
 SETTINGS = "fed_client.json"
 _FILES = (SETTINGS, "client.crt", "client.key", "rootCA.pem")
@@ -40,7 +42,8 @@ def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
     """Take a kit into a site's folder and return the site's name.
 
     Refused are files that are no kit or hold anything else besides, certificates that do not belong together or are not
-    valid now, servers without mutual TLS, and folders that have a kit already.
+    valid now, servers without mutual TLS, and folders that have a kit already. The site's own key is made here, unless
+    the folder has one.
     """
     if folder.kit.exists():
         raise ParameterError(
@@ -55,7 +58,8 @@ def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
         for name in _FILES[1:]:
             (startup / name).write_bytes(files[name])
         own_tree(made)
-        name = _owner(startup)
+        SiteKey.kept(folder.key)
+        name = _owner(_identity(startup, folder.key))
         write_json(startup / SETTINGS, _settings(name, server))
         harden_site(made)
         made.rename(folder.kit)
@@ -66,9 +70,12 @@ def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
 
 
 def site_identity(folder: SiteFolder) -> Identity:
-    """A site's name, certificate and key."""
-    startup = folder.kit / "startup"
-    return Identity.load(startup / "client.crt", startup / "client.key", startup / "rootCA.pem")
+    """A site's name, its certificate with the key to it, and its own key."""
+    return _identity(folder.kit / "startup", folder.key)
+
+
+def _identity(startup: Path, own: Path) -> Identity:
+    return Identity.load(startup / "client.crt", startup / "client.key", startup / "rootCA.pem", own)
 
 
 def _read(path: Path) -> dict[str, bytes]:
@@ -111,9 +118,8 @@ def _server(settings: bytes) -> dict[str, Any]:
     return found
 
 
-def _owner(startup: Path) -> str:
-    """The name in a kit's certificate, if key and root belong to it and it is valid now."""
-    identity = Identity.load(startup / "client.crt", startup / "client.key", startup / "rootCA.pem")
+def _owner(identity: Identity) -> str:
+    """The name in a kit's certificate, if it is of this root's and valid now."""
     Peer.verified(identity.name, identity.certificate, identity.root, at=datetime.now(UTC))
     try:
         return checked_sites([identity.name])[0]

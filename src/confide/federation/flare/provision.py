@@ -1,7 +1,8 @@
 """Making a federation: certificates for the server, the coordinator and every site, and a kit to hand to each site.
 
 Everything is made in a folder that only its owner can enter. Of the private keys, the coordinator keeps the root's, the
-server's and its own, and the sites' inside their kits until these are handed over and deleted.
+server's and its own, and the sites' inside their kits until these are handed over and deleted. The keys by which sites
+know each other are not made here but by each site itself (`confide.federation.site_key`).
 """
 
 from __future__ import annotations

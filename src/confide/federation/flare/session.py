@@ -25,6 +25,7 @@ BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
 _UNDER_WAY = ("SUBMITTED", "APPROVED", "DISPATCHED", "RUNNING")
 _PAUSE_SECONDS = 0.25
 _TRY_SECONDS = 5.0
+_MISSED = 3
 _STOPPED = "it is not connected; start it with `confide site start`"
 _UNHEARD = "it had not answered when the run was ended, so it may have left in the middle of it"
 
@@ -126,7 +127,8 @@ class FederationSession:
             if not status.startswith(_UNDER_WAY):
                 return meta
             if status.startswith("RUNNING"):
-                watch.heard(self._states(run))
+                if not watch.over:
+                    watch.heard(self._states(run))
             elif time.monotonic() > begin_by:
                 raise watch.ended("The server did not begin the run in time. It does one at a time: another may go on.")
             if time.monotonic() > end_by:
@@ -178,9 +180,16 @@ class Watch:
     progress: Progress
     states: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
+    missed: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether the run was heard and no longer is: it is ending, and asking it would only fill the server's log."""
+        return bool(self.states) and self.missed >= _MISSED
 
     def heard(self, states: Mapping[str, Any]) -> None:
         """Take the latest states in and pass on what is new."""
+        self.missed = 0 if states else self.missed + 1
         for site, state in states.items():
             if site in self.question.sites and isinstance(state, str) and self.states.get(site) != state:
                 self.states[site] = state
