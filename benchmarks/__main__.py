@@ -13,6 +13,7 @@ from benchmarks import (
     coverage,
     curve_coverage,
     engines,
+    federation,
     labelings,
     large_curves,
     missing_row,
@@ -41,6 +42,7 @@ ALL = {
     "labelings": labelings.run,
     "missing-row": missing_row.run,
     "contest": contest.run,
+    "federation": federation.run,
 }
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import seconds, table
+from benchmarks.timing import seconds, table, timed
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.releases.counting import Counting
@@ -21,8 +20,6 @@ STRATEGIES = ("flat", "tree", "haar")
 FAMILIES = ("laplace", "gaussian")
 TARGET = 3.0
 
-Result = TypeVar("Result")
-
 
 def run(*, quick: bool = False) -> None:
     rows, size = (ROWS // 100, CELLS // 8) if quick else (ROWS, CELLS)
@@ -30,8 +27,8 @@ def run(*, quick: bool = False) -> None:
     rng = np.random.default_rng(0)
     labels = rng.random(rows) < 0.24
     scores = rng.beta(np.where(labels, 3.0, 1.0), np.where(labels, 1.0, 3.0))
-    every, counted = _timed(lambda: ScoreCounts.from_arrays(labels, scores))
-    cells, projected = _timed(lambda: _projected(every, grid))
+    every, counted = timed(lambda: ScoreCounts.from_arrays(labels, scores))
+    cells, projected = timed(lambda: _projected(every, grid))
     print(f"{rows:,} rows with {len(every):,} different scores: {seconds(counted)} to count,")
     print(f"{seconds(projected)} to put into {size:,} cells; then, from the counts of the cells:")
     lines = []
@@ -41,7 +38,7 @@ def run(*, quick: bool = False) -> None:
     head = ("strategy, noise", "integers", "drawn", "curves and bands", "release_curves", "its CPU time", "target", "")
     table(head, lines)
     busy = time.process_time()
-    _, whole = _timed(lambda: release_curves(every, epsilon=1, grid=grid, neighbours="add-remove-one"))
+    _, whole = timed(lambda: release_curves(every, epsilon=1, grid=grid, neighbours="add-remove-one"))
     busy = time.process_time() - busy
     print(f"release_curves of all {len(every):,} scores, auto: {seconds(whole)} (CPU {seconds(busy)}){_mark(whole)}")
 
@@ -51,10 +48,10 @@ def _line(cells: ScoreCounts, grid: Grid, strategy: str, family: str) -> tuple[s
     given: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "neighbours": "add-remove-one"}
     integers = len(Counting.checked(Terms.checked(**given), **options).ask(cells, grid).values)
     prepared = prepare_curves(cells, **options, **given)
-    (raw,), drawn = _timed(prepared.draw)
-    _, worked_out = _timed(lambda: curves_of(raw))
+    (raw,), drawn = timed(prepared.draw)
+    _, worked_out = timed(lambda: curves_of(raw))
     busy = time.process_time()
-    _, whole = _timed(lambda: release_curves(cells, **options, **given))
+    _, whole = timed(lambda: release_curves(cells, **options, **given))
     busy = time.process_time() - busy
     return (
         f"{strategy}, {family}",
@@ -66,12 +63,6 @@ def _line(cells: ScoreCounts, grid: Grid, strategy: str, family: str) -> tuple[s
         f"{TARGET:g} s",
         _mark(whole).strip(),
     )
-
-
-def _timed(function: Callable[[], Result]) -> tuple[Result, float]:
-    started = time.perf_counter()
-    found = function()
-    return found, time.perf_counter() - started
 
 
 def _projected(counts: ScoreCounts, grid: Grid) -> ScoreCounts:

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+def timed(function: Callable[[], Result]) -> tuple[Result, float]:
+    """What a function returns, and the seconds that it took."""
+    started = time.perf_counter()
+    found = function()
+    return found, time.perf_counter() - started
 
 
 def best_of(repetitions: int, *functions: Callable[[], object], turn_seconds: float = 0.5) -> list[float]:

@@ -22,14 +22,14 @@ from confide.federation.tables import SiteTable
 Data = Mapping[str, ScoreCounts]
 
 
-def drawn_sites(rows: int, names: Sequence[str], seed: int = 1) -> dict[str, ScoreCounts]:
-    """Sites whose model is calibrated about as well as models are, each a little otherwise."""
+def drawn_sites(rows: int | Sequence[int], names: Sequence[str], seed: int = 1) -> dict[str, ScoreCounts]:
+    """Sites whose model is calibrated about as well as models are, each a little otherwise, with so many rows."""
     rng = np.random.default_rng(seed)
     found = {}
-    for name in names:
-        odds = rng.normal(-1.0 + 0.3 * rng.normal(), 1.2, rows)
+    for name, size in zip(names, [rows] * len(names) if isinstance(rows, int) else rows, strict=True):
+        odds = rng.normal(-1.0 + 0.3 * rng.normal(), 1.2, size)
         happens = 1.0 / (1.0 + np.exp(-(0.2 * rng.normal() + odds)))
-        labels = (rng.random(rows) < happens).astype(np.int64)
+        labels = (rng.random(size) < happens).astype(np.int64)
         found[name] = ScoreCounts.from_arrays(labels, 1.0 / (1.0 + np.exp(-odds)))
     return found
 
@@ -42,8 +42,8 @@ def outcome_of(data: Data, mode: str, *, absent: Sequence[SiteReport] = (), **te
     """What a run would end with, some other sites having been absent."""
     question = asked(data, mode, **terms)
     makers = {"disclosure-control": _grouped, "secure-sum": _summed, "private": _private, "noisy-scores": _noisy}
-    receipt = {"charged": 1.0, "remaining": 1.5, "reused": False} if mode == "private" else None
-    reports = [*(SiteReport(name=name, state=ANSWERED, receipt=receipt) for name in data), *absent]
+    price = {"charged": float(question.exact_epsilon), "remaining": 1.5, "reused": False} if mode == "private" else None
+    reports = [*(SiteReport(name=name, state=ANSWERED, receipt=price) for name in data), *absent]
     return Outcome(
         question=question,
         reports=tuple(sorted(reports, key=lambda report: report.name)),

@@ -35,7 +35,6 @@ from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
 from confide.releases.curve_set import curves_of
-from confide.releases.curves import prepare_curves
 from confide.releases.release import Release
 from tests.noises import FORBIDDEN, SILENT, Deaf
 
@@ -173,7 +172,7 @@ class TestCharges:
             ({"sites": ["a", "b", "c", "d"]}, HALF),  # the site's own answer does not depend on who else takes part
             ({"sites": ["a", "b", "d"]}, HALF),
             ({"colluders": 0}, HALF),
-            ({"model": "n"}, HALF),
+            ({"model": "n"}, 1),
             ({"site_share": "3/4"}, 1),
             ({"grid": "arcsine:23"}, 1),
             ({"unit": "person", "rows_per_person": 2}, 1),
@@ -213,14 +212,11 @@ class TestCharges:
         assert len(curves.grid) == 16
         assert 0.5 < curves.auc < 1.0
 
-    def test_the_own_answer_is_the_one_of_an_ordinary_release(self, ledger: Ledger) -> None:
-        """Whoever releases the same curves with the ledger gets the same counts, at no further cost."""
-        paid = pay(ledger, ask())
-        terms: dict[str, Any] = {"neighbours": "add-remove-one", "unit": "person"}
-        ordinary = prepare_curves(COUNTS, epsilon=HALF, grid=ask().public_grid, metrics=["counts"], **terms)
-        receipt = ledger.release(ordinary, account=ACCOUNT, analyst="trial")
-        assert receipt.reused
-        assert receipt.releases[0].parts["noisy_integers"] == paid.own["parts"]["noisy_integers"]
+    def test_two_models_with_equal_counts_cost_what_two_models_cost(self, ledger: Ledger) -> None:
+        """A lower price would tell that both score every row alike."""
+        first, second = (pay(ledger, ask(model=model, epsilon=HALF)) for model in ("m", "other"))
+        assert [paid.receipt["charged"] for paid in (first, second)] == [0.5, 0.5]
+        assert first.own != second.own
 
     def test_the_sum_over_sites_is_that_of_their_counts(self, tmp_path: Path) -> None:
         """Three sites with ledgers of their own; without noise, the integers add up to the pooled counts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import reliability_bins
 from confide.errors import ParameterError
 from confide.federation import pooled_groups
-from confide.federation.disclosure import Groups, disclosed
+from confide.federation.disclosure import DisclosedTable, disclosed
 from confide.federation.pooled import pooled_grouped
 from confide.federation.pooled_groups import pooled_from_groups
 from confide.grid import Grid
@@ -21,7 +22,6 @@ from confide.metrics.calibration import (
     brier_score,
     calibration_intercept,
     calibration_slope,
-    observed_expected_ratio,
 )
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
@@ -37,19 +37,21 @@ def test_groups_come_near_to_what_all_rows_give(seed: int) -> None:
     found = pooled_grouped([disclosed(part, COARSE, 5) for part in parts])
     assert found.bounds is not None
     assert found.bounds.lower <= auc_score(whole) <= found.bounds.upper
-    assert found.auc.value == pytest.approx(auc_score(whole), abs=0.001)
+    assert found.auc.value == pytest.approx(auc_score(whole), abs=0.01)
     direct, ends = delong_interval(whole), known(found.auc.interval)
-    assert (ends.lower, ends.upper) == pytest.approx((direct.lower, direct.upper), abs=0.002)
+    assert (ends.lower, ends.upper) == pytest.approx((direct.lower, direct.upper), abs=0.01)
     assert (found.rows, found.positives) == (whole.total_positives + whole.total_negatives, whole.total_positives)
     for estimate, value, within in (
-        (found.brier, brier_score(whole), 1e-13),
-        (found.observed_expected, observed_expected_ratio(whole), 1e-13),
-        (found.average_precision, average_precision_score(whole), 0.01),
-        (found.calibration_slope, calibration_slope(whole), 0.03),
-        (found.calibration_intercept, calibration_intercept(whole), 0.005),
+        (found.brier, brier_score(whole), 0.5 * len(parts) / (found.rows or 1)),
+        (found.average_precision, average_precision_score(whole), 0.025),
+        (found.calibration_slope, calibration_slope(whole), 0.12),
+        (found.calibration_intercept, calibration_intercept(whole), 0.05),
     ):
         assert estimate is not None
         assert estimate.value == pytest.approx(value, abs=within)
+    assert found.observed_expected is not None
+    expected = np.dot(whole.positives + whole.negatives, whole.scores)
+    assert whole.total_positives / found.observed_expected.value == pytest.approx(expected, abs=0.5 * len(parts))
     bins, points = reliability_bins(whole, bins=10), found.calibration
     assert points is not None
     assert points.weight.sum() == pytest.approx(
@@ -61,29 +63,57 @@ def test_groups_come_near_to_what_all_rows_give(seed: int) -> None:
     assert [mine[place] for place in at.tolist()] == pytest.approx(bins.observed[large].tolist(), abs=0.06)
 
 
-def evenly(groups: Groups, grid: Grid, finer: Grid) -> FloatArray:
+def evenly(table: DisclosedTable, finer: Grid) -> FloatArray:
     """The simpler way: every finer cell of a group gets as many rows as its width says."""
-    found, parts = np.zeros(len(finer)), len(finer) // len(grid)
-    for start, end, count in zip(groups.starts, groups.ends(len(grid)), groups.counts, strict=True):
-        inside = slice(start * parts, end * parts)
-        width = np.diff(finer.edges)[inside]
-        found[inside] = count * width / width.sum()
-    return found
+    sides = (table.positives, table.negatives)
+    edges = [table.grid.edges[np.array((*side.starts, len(table.grid)))] for side in sides]
+    through = [np.concatenate(([0], np.cumsum(side.counts))) for side in sides]
+    return np.stack([np.diff(np.interp(finer.edges, *each)) for each in zip(edges, through, strict=True)])
 
 
-def test_moments_place_rows_much_better_than_an_even_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_place_rows_much_better_than_an_even_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     studies = [simulated(seed, sites=3 + seed % 3, least=40) for seed in range(100, 120)]
     exact = np.array([auc_score(ScoreCounts.total(parts)) for parts in studies])
     sent = [[disclosed(part, COARSE, 5) for part in parts] for parts in studies]
     errors = np.array([pooled_from_groups(tables).auc for tables in sent]) - exact
     monkeypatch.setattr(pooled_groups, "_spread", evenly)
     simpler = np.array([pooled_from_groups(tables).auc for tables in sent]) - exact
-    assert np.sqrt(np.mean(errors**2)) < 0.0005
-    assert np.sqrt(np.mean(simpler**2)) > 0.005
+    assert np.sqrt(np.mean(errors**2)) < 0.004
+    assert np.sqrt(np.mean(simpler**2)) > 0.012
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_are_spread_with_the_least_change_that_the_sums_ask_for(seed: int) -> None:
+    """Group totals hold, the sums are met, and with these the relative entropy is least: against a general solver."""
+    from scipy.optimize import minimize
+
+    (part,) = simulated(seed, sites=1, least=40, most=60)
+    table = disclosed(part, Grid.uniform(6), 5)
+    finer = Grid.uniform(6)
+    found = pooled_groups._spread(table, finer).ravel()
+    middle, starts = finer.representatives, [*table.positives.starts, *(6 + at for at in table.negatives.starts)]
+    members = np.repeat(np.eye(len(starts)), np.diff([*starts, 12]), axis=1)
+    sums = np.stack((np.tile(middle, 2), np.concatenate(((1 - middle) ** 2, middle**2))))
+    fixed, known_sums = np.concatenate((members, sums)), np.concatenate((members @ found, sums @ found))
+    assert (members @ found) == pytest.approx([*table.positives.counts, *table.negatives.counts])
+    assert (sums @ found) == pytest.approx([table.score_sum, table.squared_error], abs=0.05)
+    prior = np.tile(middle * (1 - middle), 2)
+    alike = {"type": "eq", "fun": lambda rows: fixed @ rows - known_sums, "jac": lambda rows: fixed}
+    solve: Any = minimize
+    direct = solve(
+        lambda rows: float(np.sum(rows * np.log(rows / prior))),
+        np.maximum(found * 0.9 + 0.1, 1e-6),
+        jac=lambda rows: np.log(rows / prior) + 1.0,
+        bounds=[(1e-9, None)] * 12,
+        constraints=alike,
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert found == pytest.approx(direct.x, abs=0.01)
 
 
 def test_groups_of_gbsg2_and_heart_disease(shared_data: Path) -> None:
-    for parts, within in ((gbsg2_sites(shared_data), 0.004), (list(heart_sites(shared_data).values()), 0.001)):
+    for parts, within in ((gbsg2_sites(shared_data), 0.002), (list(heart_sites(shared_data).values()), 0.004)):
         found = pooled_grouped([disclosed(part, COARSE, 5) for part in parts])
         assert found.auc.value == pytest.approx(auc_score(ScoreCounts.total(parts)), abs=within)
 
@@ -96,9 +126,9 @@ def test_one_sites_groups_give_nearly_its_own_auc() -> None:
         assert found.bounds is not None
         assert found.bounds.lower <= auc_score(part) <= found.bounds.upper
         ends = known(found.auc.interval)
-        assert (ends.lower, ends.upper) == pytest.approx((direct.lower, direct.upper), abs=0.03)
+        assert (ends.lower, ends.upper) == pytest.approx((direct.lower, direct.upper), abs=0.1)
         errors.append(found.auc.value - auc_score(part))
-    assert np.sqrt(np.mean(np.square(errors))) < 0.005
+    assert np.sqrt(np.mean(np.square(errors))) < 0.01
 
 
 def test_totals_of_estimated_counts_are_exact() -> None:
@@ -107,15 +137,20 @@ def test_totals_of_estimated_counts_are_exact() -> None:
     whole = ScoreCounts.total(parts)
     assert found.cells.sum(axis=1) == pytest.approx([whole.total_positives, whole.total_negatives])
     assert (found.cells >= 0.0).all()
-    assert found.sums[0] == pytest.approx(float(np.dot(whole.positives, whole.scores)))
+    assert found.expected == pytest.approx(
+        np.dot(whole.positives + whole.negatives, whole.scores), abs=0.5 * len(parts)
+    )
 
 
 def test_groups_at_the_ends_of_the_range() -> None:
-    """All scores 0 or 1, or all equal: nothing to spread, and nothing that is not finite."""
+    """All scores 0 or 1, or all equal: sums that no rows in the cells' middles have, and nothing that is not finite."""
     for scores in ([0.0] * 10 + [1.0] * 10, [0.5] * 20, [0.0] * 20):
         counts = ScoreCounts.from_arrays([0, 1] * 10, scores)
         found = pooled_grouped([disclosed(counts, COARSE, 5)] * 3)
-        assert found.auc.value == pytest.approx(0.5, abs=1e-9)
+        assert found.bounds is not None
+        assert found.bounds.lower <= min(found.auc.value, 0.5) <= max(found.auc.value, 0.5) <= found.bounds.upper
+        assert found.brier is not None
+        assert found.brier.value == pytest.approx(brier_score(counts), abs=0.025)
         json.dumps(found.to_dict(), allow_nan=False)
 
 

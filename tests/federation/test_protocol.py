@@ -363,3 +363,39 @@ def test_stored_shares_are_not_sent_with_a_site_that_was_set_up_anew(network: Ne
     assert [network.spent(name) for name in ("east", "south", "west")] == [0.5] * 3
     again = network.run(network.question("private", epsilon="1/2", edition=2))
     assert again.total != first.total
+
+
+def test_the_log_says_what_was_charged_and_why_data_could_not_be_read(network: Network) -> None:
+    question, folder = network.question("private", epsilon="1"), network.sites["east"].folder
+    network.run(question)
+    network.run(question)
+    said = [json.loads(line) for line in folder.log.read_text().splitlines()]
+    assert [line["message"] for line in said if line["round"] == 2] == [
+        "answered, with 4 sites, epsilon 1 charged",
+        "answered, with 4 sites, from store: nothing charged",
+    ]
+    (folder.path / "rows.csv").write_text("outcome,danger\n1,0.5\n0,0.2\n")
+    with pytest.raises(RunError, match=r"east: failed .the site's data cannot be read as it is configured") as caught:
+        network.run(network.question("private", epsilon="1/2", study="other"))
+    assert "danger" not in str(caught.value)
+    last = json.loads(folder.log.read_text().splitlines()[-1])
+    assert "no column 'risk'" in last["message"]
+    assert (last["round"], last["study"], last["state"]) == (1, "other", "failed")
+
+
+def test_a_wrong_pin_is_logged_with_what_was_asked(network: Network) -> None:
+    east = network.sites["east"]
+    prints = {name: site.identity.fingerprint() for name, site in network.sites.items()}
+    east.policy = replace(east.policy, peers={**prints, "west": "0" * 64})
+    with pytest.raises(RunError, match=r"east: failed .the own key of site 'west'"):
+        network.run(network.question("secure-sum"))
+    last = json.loads(east.folder.log.read_text().splitlines()[-1])
+    assert (last["round"], last["study"], last["model"], last["mode"]) == (2, "trial", MODEL, "secure-sum")
+
+
+def test_a_site_with_few_rows_of_a_class_takes_part_under_noise_alone(network: Network) -> None:
+    folder = network.sites["east"].folder
+    (folder.path / "rows.csv").write_text("outcome,risk\n" + "0,0.25\n" * 40 + "1,0.5\n" * 4)
+    with pytest.raises(RunError, match=r"east: refused .this site has too few rows of a class"):
+        network.run(network.question("disclosure-control"))
+    network.run(network.question("private", epsilon="1"))

@@ -27,9 +27,12 @@ from confide.intervals import private_counts
 from confide.intervals.interval import Estimate, Interval
 from confide.releases import curve_numbers
 from confide.report import plots
-from confide.report.forest import draw_forest, forest_caption, forest_of, ratio_ticks
+from confide.report.forest import axis_ends, draw_forest, forest_of, ratio_ticks
+from confide.report.forest_words import forest_caption
 from confide.report.names import cut, distinct, wrapped
+from confide.report.tables import TEXT_COLUMNS
 from confide.report.validation import print_validation, validation_page
+from confide.report.validation_how import how_table
 from confide.report.validation_plots import (
     MOST_NAMED,
     Shown,
@@ -44,7 +47,13 @@ from confide.report.validation_plots import (
     site_style,
 )
 from confide.report.validation_released import NOTHING, released_table
-from confide.report.validation_tables import hypothesis_words, lead_of, numbers_table, sites_table
+from confide.report.validation_tables import (
+    hypothesis_words,
+    lead_of,
+    numbers_table,
+    sites_table,
+    title_of,
+)
 from tests.federation.outcomes import drawn_sites, outcome_of
 
 NAMES = ("east", "north", "south", "west")
@@ -164,7 +173,7 @@ def test_the_promise_and_the_mode_are_said(case: str) -> None:
     assert f"mode {validation.question.mode}" in shown
     assert "7 asked, 4 answered" in shown
     assert f"{validation.question.grid}: " in shown
-    assert "2, in 3.2 s" in shown
+    assert "2, 3.2 s from the first question to the last answer" in shown
 
 
 @pytest.mark.parametrize("case", OWN_RESULTS)
@@ -212,12 +221,116 @@ def test_weights_are_those_of_the_summary_whatever_the_order_of_sites() -> None:
             assert row.weight == pytest.approx(raw[row.name] / sum(raw.values()), rel=1e-6)
 
 
+@cache
+def with_a_tiny_site() -> Validation:
+    """Three sites and one that is too small for noise: its interval of AUC leaves everything open."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(private_counts, "DRAWS", private_counts.FEWEST_DRAWS)
+        patched.setattr(curve_numbers, "RISEN_DRAWS", 50)
+        return derive(outcome_of(drawn_sites((600, 500, 40, 700), NAMES), "private", epsilon=2))
+
+
+def test_a_site_that_says_nothing_is_left_out_of_the_mean_by_name() -> None:
+    validation = with_a_tiny_site()
+    summary, forest = validation.heterogeneity["auc"], forest_of(validation, "auc")
+    assert forest is not None
+    assert validation.summarised["auc"] == ("east", "north", "west")
+    assert {row.name: row.weight for row in forest.sites} == {
+        **dict(zip(("east", "north", "west"), summary.weights, strict=True)),
+        "south": None,
+    }
+    sentence = "south was left out of the mean: its interval leaves almost everything open."
+    assert sentence in forest_caption(forest)
+    assert sentence in " ".join(terminal(validation, 80).split())
+    assert "left out of the mean" not in words(page("private"))
+    (ax,) = axes_of(draw_forest, forest, forest.size)
+    squares = [line for line in ax.lines if line.get_marker() == "s"]
+    assert [square.get_markerfacecolor() == "white" for square in squares] == [False, False, True, False]
+    shares = [text.get_text() for text in ax.texts if re.fullmatch(r"–|[\d.]+ %", text.get_text())]
+    east, north, west = (f"{100 * weight:.1f} %" for weight in summary.weights)
+    assert shares == [east, north, "–", west, "100 %"]
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "reason"),
+    [
+        (1.0, (0.8, 1.0), "an AUC of 0 or 1 has no log-odds"),
+        (0.7, None, "its error is not known"),
+        (math.nan, None, "it has no value"),
+        (0.7, (0.02, 0.99), "its interval leaves almost everything open"),
+    ],
+)
+def test_the_reason_why_a_site_is_left_out_is_said(
+    value: float, interval: tuple[float, float] | None, reason: str
+) -> None:
+    forest = forest_of(made("disclosure-control"), "auc")
+    assert forest is not None
+    ends = None if interval is None else Interval(lower=interval[0], upper=interval[1], level=0.95, method="made up")
+    odd = replace(forest.sites[0], estimate=Estimate(value=value, interval=ends), weight=None)
+    caption = forest_caption(replace(forest, sites=(odd, *forest.sites[1:])))
+    assert f" east was left out of the mean: {reason}." in caption
+
+
+def test_several_sites_that_are_left_out_share_a_sentence_for_each_reason() -> None:
+    forest = forest_of(made("disclosure-control"), "observed_expected")
+    assert forest is not None
+    endless = Interval(lower=0.0, upper=math.inf, level=0.95, method="made up")
+    rows = [replace(row, estimate=Estimate(value=1.1, interval=endless), weight=None) for row in forest.sites]
+    none = replace(rows[2], estimate=Estimate(value=0.0, interval=endless))
+    caption = forest_caption(replace(forest, sites=(rows[0], rows[1], none, forest.sites[3])))
+    assert "east and north were left out of the mean: their intervals reach 0 or have no end." in caption
+    assert "south was left out of the mean: a ratio of 0 has no logarithm." in caption
+    assert "4 sites were left out of the mean" in forest_caption(replace(forest, sites=tuple(rows)))
+    alone = forest_caption(replace(forest, sites=tuple(rows), summary=None))
+    assert "left out" not in alone
+    assert "There is no mean over sites" in alone
+
+
+@pytest.mark.parametrize("ends", [(0.0, math.inf), (1e-9, 1e9), (0.0, 1.4), (0.7, math.inf), (0.0, 0.0)])
+def test_endless_ratios_leave_the_axis_as_arrows(ends: tuple[float, float]) -> None:
+    forest = forest_of(made("disclosure-control"), "observed_expected")
+    assert forest is not None
+    wide = Interval(lower=ends[0], upper=ends[1], level=0.95, method="made up")
+    value = 0.0 if ends == (0.0, 0.0) else 1.1
+    odd = replace(forest.sites[0], estimate=Estimate(value=value, interval=wide), weight=None)
+    drawn = replace(forest, sites=(odd, *forest.sites[1:]))
+    low, high = axis_ends(drawn)
+    assert 0.05 < low < 0.75
+    assert 1.4 < high < 20.0
+    (ax,) = axes_of(draw_forest, drawn, drawn.size)
+    arrows = {str(line.get_marker()) for line in ax.lines if list(line.get_ydata()) == [0]} & {"<", ">"}
+    assert arrows == {mark for mark, out in (("<", ends[0] < low), (">", ends[1] > high)) if out}
+    assert ("Arrows: " in forest_caption(drawn)) is bool(arrows)
+    (line,) = (line for line in ax.lines if list(line.get_ydata()) == [0, 0])
+    np.testing.assert_allclose(line.get_xdata(), np.clip(ends, low, high))
+    assert overhang(draw_forest, drawn, drawn.size) <= 0.02
+
+
+@pytest.mark.parametrize("others", [(0.99, 1.02), (0.5, 1.8), (0.2, 7.0), (0.02, 60.0), (1e-4, 1e4)])
+def test_labels_of_ratios_do_not_run_together(others: tuple[float, float]) -> None:
+    forest = forest_of(_renamed(made("disclosure-control")), "observed_expected")
+    assert forest is not None
+    ends = Interval(lower=others[0], upper=others[1], level=0.95, method="made up")
+    rows = tuple(
+        replace(row, estimate=Estimate(value=value, interval=ends))
+        for row, value in zip(forest.sites, (1.0, math.sqrt(math.prod(others)), *others), strict=True)
+    )
+    with plots.house_style():
+        figure = Figure(figsize=forest.size, layout="constrained")
+        FigureCanvasAgg(figure)
+        draw_forest(figure.subplots(), replace(forest, sites=rows, pooled=None, summary=None))
+        figure.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels() if label.get_text()]
+    assert len(boxes) >= 3
+    assert all(right.x0 - left.x1 > 3.0 for left, right in pairwise(boxes))
+
+
 def test_the_noisy_scores_page_says_first_that_it_is_not_private() -> None:
     html = page("noisy-scores")
     box = html.index("NOT differentially private.</strong>")
     assert box < html.index("was validated at")
     assert NOT_PRIVATE[1:] in words(html)
-    assert dict(zip(*_east("noisy-scores"), strict=True))["what"].startswith("a noisy score of every row")
+    assert dict(zip(*_east("noisy-scores"), strict=True))["what it released"].startswith("a noisy score of every row")
     assert "of the noise alone: no guarantee follows" in words(html)
     for case in TERMS:
         assert case == "noisy-scores" or "NOT differentially private" not in page(case)
@@ -262,8 +375,8 @@ def test_sites_that_did_not_take_part_are_shown_with_their_reasons(case: str) ->
 
 
 def test_each_mode_says_what_left_a_site() -> None:
-    said = {case: dict(zip(*_east(case), strict=True))["what"] for case in TERMS}
-    assert said["disclosure-control"] == "groups of at least 5 rows of a class, with sums of scores"
+    said = {case: dict(zip(*_east(case), strict=True))["what it released"] for case in TERMS}
+    assert said["disclosure-control"] == "groups of at least 5 rows of a class, and two rounded sums over all rows"
     assert said["secure-sum"] == "masked counts, seen only inside the sum"
     assert said["private"] == "noisy counts, epsilon 2, and a share of the sum, epsilon 2"
     assert said["private, sum alone"] == "a share of the noisy sum, epsilon 4"
@@ -277,7 +390,8 @@ def _east(case: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("receipt", "charged", "left"),
     [
-        ({"charged": 1.0, "remaining": 1.5, "reused": False}, "epsilon 1", "epsilon 1.5"),
+        ({"charged": 4.0, "remaining": 1.5, "reused": False}, "epsilon 4", "epsilon 1.5"),
+        ({"charged": 2.0, "remaining": 1.5, "reused": False}, "epsilon 2: the rest was paid before", "epsilon 1.5"),
         ({"charged": 0.0, "remaining": 1.5, "reused": True}, "nothing: answered before", "epsilon 1.5"),
         ({"charged": {"epsilon": 0.5, "delta": 0.0}, "remaining": "1/3"}, "epsilon 0.5", "1/3"),
         ({"charged": float("nan"), "remaining": [1] * 9}, "–", "–"),
@@ -293,7 +407,75 @@ def test_receipts_are_shown_whatever_a_site_sent(receipt: dict[str, Any], charge
     )
     table = released_table(replace(validation, sites=sites))
     row = dict(zip(table.head, next(row for row in table.body if row[0] == "east"), strict=True))
-    assert (row["charged"], row["left to the study"]) == (charged, left)
+    assert (row["what it was charged"], row["left to the study"]) == (charged, left)
+
+
+def how(validation: Validation) -> dict[str, str]:
+    return {row[0]: row[1] for row in how_table(validation).body}
+
+
+def test_editions_and_stored_answers_are_told_apart_in_words() -> None:
+    first = made("private")
+    second = replace(first, outcome=replace(first.outcome, question=replace(first.question, edition=2)))
+    shown = {number: how(each) for number, each in ((1, first), (2, second))}
+    assert shown[1]["edition"].startswith("1: ")
+    assert shown[2]["edition"].startswith("2: asked anew")
+    assert "edition" not in title_of(first)
+    assert title_of(second).endswith(", edition 2)")
+    assert shown[1]["answers"] == "all made for this run; none was a stored one"
+    stored = {"charged": 0.0, "remaining": 1.5, "reused": True}
+    partly = {"charged": 2.0, "remaining": 1.5, "reused": False}
+    before, rest = "as stored by the sites: answered before, no further cost", "at a part of the price: the rest was "
+    for receipts, expected in (
+        ({"east": stored, "west": stored}, f"2 of 4 {before}"),
+        (dict.fromkeys(NAMES, stored), f"all {before}"),
+        ({"east": partly, "west": stored}, f"1 of 4 {before}; 1 of 4 {rest}paid before"),
+        ({"east": {"charged": "much"}, "west": {"reused": "yes"}}, "all made for this run; none was a stored one"),
+    ):
+        sites = tuple(
+            replace(site, report=replace(site.report, receipt=receipts.get(site.name, site.report.receipt)))
+            for site in first.sites
+        )
+        assert how(replace(first, sites=sites))["answers"] == expected
+    assert all(("edition" in how(made(case))) is case.startswith("private") for case in TERMS)
+
+
+@pytest.mark.parametrize("case", TERMS)
+def test_every_column_has_a_head_and_words_stand_at_the_left(case: str) -> None:
+    validation = made(case)
+    for table in (
+        numbers_table(validation),
+        sites_table(validation),
+        released_table(validation),
+        how_table(validation),
+    ):
+        assert all(table.head)
+        for position, head in enumerate(table.head[1:], 1):
+            cells = [row[position] for row in table.body if row[position] != "–"]
+            is_words = any(re.match(r"[a-z]", cell) for cell in cells)
+            assert (head in TEXT_COLUMNS) is is_words, head
+
+
+def test_bins_that_say_nothing_are_not_drawn_and_said_not_to_be() -> None:
+    validation = made("disclosure-control")
+    assert "are not drawn" not in page("disclosure-control")
+    (east, *others) = (site for site in validation.sites if site.result is not None)
+    assert east.result is not None
+    points = east.result.calibration
+    assert points is not None
+    lower, upper = points.lower.copy(), points.upper.copy()
+    lower[:2], upper[:2] = (0.0, 0.04), (0.96, 0.98)
+    for ends, texts in (((0.0, 1.0), 1), ((0.0, 0.9), 0)):
+        panel = replace(points, lower=np.full_like(lower, ends[0]), upper=np.full_like(upper, ends[1]))
+        blank = replace(validation, sites=(replace(east, result=replace(east.result, calibration=panel)), *others))
+        first, *_ = axes_of(draw_site_calibrations, Shown.of(blank), panels_size(4))
+        assert len(first.texts) == texts
+    dim = replace(east, result=replace(east.result, calibration=replace(points, lower=lower, upper=upper)))
+    changed = replace(validation, sites=(dim, *others))
+    first, *_ = axes_of(draw_site_calibrations, Shown.of(changed), panels_size(4))
+    drawn = next(line for line in first.lines if line.get_marker() == "o")
+    np.testing.assert_array_equal(drawn.get_xdata(), points.mean_score[1:])
+    assert "Bins whose interval is wider than 0.95 are not drawn." in words(validation_page(changed))
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -315,7 +497,9 @@ def _renamed(validation: Validation) -> Validation:
         )
         for site in validation.sites
     )
-    return replace(validation, sites=sites)
+    new = dict(zip((site.name for site in validation.sites), (site.name for site in sites), strict=True))
+    summarised = {measure: tuple(new[name] for name in names) for measure, names in validation.summarised.items()}
+    return replace(validation, sites=sites, summarised=summarised)
 
 
 def test_whatever_is_missing_is_a_dash() -> None:
@@ -361,8 +545,8 @@ def test_the_test_of_the_auc_is_said_in_words() -> None:
 def test_groups_state_between_what_the_auc_lies() -> None:
     bounds = made("disclosure-control").pooled.bounds
     assert bounds is not None
-    assert f"lies between {bounds.lower:.3f} and {bounds.upper:.3f}" in words(page("disclosure-control"))
-    assert all("whatever the groups hide" not in page(case) for case in SUMS_ALONE)
+    assert f"their AUC lies between {bounds.lower:.3f} and {bounds.upper:.3f}" in words(page("disclosure-control"))
+    assert all("Groups hide the order" not in page(case) for case in (*SUMS_ALONE, "private"))
 
 
 def test_intervals_that_leave_everything_open_are_said_to() -> None:
@@ -373,9 +557,28 @@ def test_intervals_that_leave_everything_open_are_said_to() -> None:
     assert "nearly everything open" not in numbers_table(validation).note
     assert "Alone, east cannot tell" in numbers_table(replace(validation, sites=sites)).note
     assert "interval of AUC leaves nearly" in numbers_table(replace(validation, pooled=wide)).note
-    summary = replace(validation.heterogeneity["auc"], prediction=everything)
-    assert "At another such site" in lead_of(validation)
-    assert "At another such site" not in lead_of(replace(validation, heterogeneity={"auc": summary}))
+
+
+@pytest.mark.parametrize(
+    ("sites", "prediction", "said"), [(4, (0.6, 0.85), True), (3, (0.6, 0.85), False), (9, (0.4, 0.91), False)]
+)
+def test_a_prediction_is_in_the_first_paragraph_only_where_it_says_something(
+    sites: int, prediction: tuple[float, float], said: bool
+) -> None:
+    validation = made("disclosure-control")
+    expected = Interval(lower=prediction[0], upper=prediction[1], level=0.95, method="made up")
+    summary = replace(validation.heterogeneity["auc"], sites=sites, prediction=expected)
+    assert ("At another such site" in lead_of(replace(validation, heterogeneity={"auc": summary}))) is said
+
+
+@pytest.mark.parametrize(
+    ("auc", "pairs"), [(0.805, 81), (0.8046, 81), (0.8044, 80), (0.845, 85), (0.5, 50), (0.9996, 100)]
+)
+def test_pairs_of_a_hundred_are_rounded_from_the_auc_that_is_shown(auc: float, pairs: int) -> None:
+    validation = made("secure-sum")
+    said = lead_of(replace(validation, pooled=replace(validation.pooled, auc=Estimate(value=auc))))
+    assert f"AUC is {auc:.3f}: " in said
+    assert f"in about {pairs} of 100 such pairs" in said
 
 
 @pytest.mark.parametrize("case", TERMS)
@@ -519,7 +722,9 @@ def test_a_cut_name_keeps_both_ends() -> None:
 def test_ratios_have_ticks_inside_their_axis(low: float, wide: float) -> None:
     ticks = ratio_ticks(low, low * wide)
     assert all(low <= tick <= low * wide for tick in ticks)
-    assert len(ticks) <= 16
+    assert len(ticks) <= 10
+    gaps = [math.log(right / left) / math.log(wide) for left, right in pairwise(ticks)]
+    assert min(gaps, default=1.0) >= 0.109
     assert ticks == sorted(set(ticks))
     if wide > 1.6:
         assert len(ticks) >= 2

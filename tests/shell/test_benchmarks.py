@@ -17,10 +17,13 @@ from benchmarks import parallel
 from benchmarks.__main__ import ALL
 from benchmarks.curve_coverage import LAWS, Population, holds
 from benchmarks.feature_data import Split, text_like
+from benchmarks.federated_fit import drawn_sites, fisher_scoring, one_round, placements, whole_glm
+from benchmarks.federated_rounds import gbsg2_sites, reference, validated
 from benchmarks.private_curves import Curve, area_between, check_released, medians_grid, privelet_table
 from benchmarks.private_learning import OURS, Accuracy, Task, our_strength_as_c, shares_right
 
 from confide import ScoreCounts, auc_score, average_precision_score, brier_score, observed_expected_ratio
+from confide.curves.roc_glm import equidistant_thresholds
 from confide.features import FeatureRows
 from confide.intervals.bands import Band
 from confide.learning.logistic import usual_regularization
@@ -46,6 +49,7 @@ ROOT = Path(__file__).parents[2]
         ("large-curves", "release_curves"),
         ("labelings", "submissions for all labels"),
         ("contest", "Ladder"),
+        ("federation", "targets missed: "),
     ],
 )
 @pytest.mark.usefixtures("few_simulated_tables")
@@ -224,3 +228,30 @@ def test_both_libraries_get_the_same_strength_of_regularisation() -> None:
     ).fit(np.hstack((matrix, constant)), data.labels)
     assert theirs.coef_[0, :-1] == pytest.approx(ours[:-1], abs=1e-4)
     assert np.abs(theirs.coef_[0, :-1]).max() > 0.1
+
+
+def test_three_ways_to_fit_a_roc_glm_find_the_same() -> None:
+    sites, at = drawn_sites(100), equidistant_thresholds()
+    fitted, placed = one_round([site.counts for site in sites], at), placements(sites)
+    iterated = fisher_scoring(placed, at)
+    assert fitted == pytest.approx(whole_glm(placed, at), abs=1e-8)
+    assert fitted == pytest.approx((iterated.curve.intercept, iterated.curve.slope), abs=1e-8)
+    assert iterated.aggregations > 3
+
+
+def test_requests_to_sites_are_counted_and_find_the_same() -> None:
+    sites = drawn_sites(100)
+    ours, theirs, every = validated(sites, "secure-sum"), reference(sites), sum(site.counts for site in sites)
+    assert isinstance(every, ScoreCounts)
+    assert (ours.asked, theirs.asked - theirs.fisher) == (2, 12)
+    assert ours.auc == pytest.approx(auc_score(every), abs=1e-12)
+    assert ours.brier == pytest.approx(brier_score(every), abs=1e-12)
+    assert theirs.brier == pytest.approx(ours.brier, abs=1e-12)
+    assert theirs.auc == pytest.approx(ours.auc, abs=0.02)  # a fitted curve, and a counted one
+
+
+@pytest.mark.usefixtures("shared_data")
+def test_the_demonstration_of_the_reference_takes_eighteen_requests() -> None:
+    sites = gbsg2_sites()
+    assert sites is not None
+    assert reference(sites).asked == 18

@@ -190,6 +190,6 @@ def test_a_demonstration_that_is_stopped_leaves_no_process(tmp_path: Path) -> No
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
-    assert running.returncode == 1, said
+    assert running.returncode == 130, said
     assert "stopped; what there is lies in demo" in said
     assert working_in(tmp_path) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 import zipfile
 from fractions import Fraction
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
+from confide.federation.flare.federation import Federation
 from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
 from confide.federation.register import Register
@@ -134,6 +136,10 @@ def test_status_shows_the_fingerprint_and_nothing_of_the_rows(provisioned: Hospi
     text = confide("site", "status", place.path)
     assert fingerprint in text.out
     assert "not running" in text.out
+    port = Federation.load(provisioned.coordinator).port
+    home = {name: document[name] for name in ("federation", "server", "port", "connected")}
+    assert home == {"federation": "stroke", "server": "localhost", "port": port, "connected": False}
+    assert f"Federation stroke, server localhost, port {port}: not connected\n" in text.out
     assert max(len(line.rstrip()) for line in text.out.splitlines()) <= 110
 
 
@@ -200,7 +206,7 @@ def test_another_model_can_be_added_and_replaced(hospitals: Hospitals, tmp_path:
     assert SiteConfig.load(place.path).models["risk"].data == str(rows.resolve())
 
 
-def test_scores_that_are_no_probabilities_are_noted(hospitals: Hospitals, tmp_path: Path) -> None:
+def test_scores_beyond_their_range_are_noted(hospitals: Hospitals, tmp_path: Path) -> None:
     rows = tmp_path / "logits.csv"
     rows.write_text("died,risk\n1,2.5\n0,-1.5\n", encoding="utf-8")
     columns = ("--data", rows, "--label", "died", "--score", "risk")
@@ -208,6 +214,59 @@ def test_scores_that_are_no_probabilities_are_noted(hospitals: Hospitals, tmp_pa
     assert answer.code == 0
     assert "--grid uniform:100:-4:4" in answer.err
     assert not any(value in answer.err for value in ("2.5", "1.5"))
+    wide = confide(
+        "site", "add-model", hospitals.site("north").path, "-n", "logits", *columns, "--replace", "--range", "-4,4"
+    )
+    assert wide.code == 0, wide.err
+    assert "--grid" not in wide.err
+    assert SiteConfig.load(hospitals.site("north").path).models["logits"].range == (-4.0, 4.0)
+
+
+@pytest.mark.parametrize(("typed", "said"), [("4", "two numbers with a comma"), ("4,-4", "the lower first")])
+def test_a_range_is_two_numbers(hospitals: Hospitals, typed: str, said: str) -> None:
+    columns = ("--data", hospitals.rows("north"), "--label", "died", "--score", "risk")
+    answer = confide("site", "add-model", hospitals.site("north").path, "-n", "x", *columns, "--range", typed)
+    assert answer.code == 2
+    assert said in answer.err
+
+
+@pytest.mark.parametrize(("positives", "noted"), [(0, True), (4, True), (5, False)])
+def test_an_administrator_hears_of_a_class_that_is_too_small(
+    hospitals: Hospitals, tmp_path: Path, positives: int, noted: bool
+) -> None:
+    rows = tmp_path / "few.csv"
+    lines = [f"{int(row < positives)},0.{row + 10}" for row in range(30)]
+    rows.write_text("\n".join(["died,risk", *lines]) + "\n", encoding="utf-8")
+    columns = ("--data", rows, "--label", "died", "--score", "risk")
+    answers = (
+        confide("site", "add-model", hospitals.site("north").path, "-n", "few", *columns),
+        fresh(hospitals, tmp_path / "site", "-n", "few", *columns),
+    )
+    for answer in answers:
+        assert answer.code == 0, answer.err
+        assert ("in modes without noise this site will not take part" in answer.err) is noted
+        assert "smallest_class" not in answer.out
+
+
+def test_a_new_kit_in_an_old_folder_keeps_what_the_site_is_and_spent(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the documentation says to do where a federation is made anew."""
+    near(hospitals, monkeypatch)
+    options = ("--mode", "private", "--epsilon", "1", "--json")
+    before = json.loads(hospitals.ask(*options).out)
+    shutil.rmtree(hospitals.coordinator)
+    named = [word for name in NAMES for word in ("--site", name)]
+    assert confide("federation", "init", hospitals.coordinator, "--name", "stroke", *named).code == 0
+    for name in NAMES:
+        old, new = hospitals.site(name).path, tmp_path / f"new-{name}"
+        kit = hospitals.coordinator / "kits" / f"{name}.zip"
+        assert confide("site", "init", kit, new, *COLUMNS, "--data", hospitals.rows(name)).code == 0
+        shutil.rmtree(old / "kit")
+        (new / "kit").rename(old / "kit")
+    after = json.loads(hospitals.ask(*options).out)
+    assert after["pooled"] == before["pooled"]
+    assert [site["receipt"]["charged"] for site in after["sites"]] == [0, 0, 0]
 
 
 def test_forgetting_asks_for_a_yes_and_lets_another_question_through(

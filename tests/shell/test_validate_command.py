@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from confide.cli.asking import Watch
+from confide.federation.flare.federation import Federation
+from confide.federation.outcome import SiteReport
 from confide.federation.policy import default_policy
 from confide.ledger.ledger import Ledger
 from tests.shell.commands import confide
-from tests.shell.hospitals import NAMES, Hospitals, near, out_of_reach
+from tests.shell.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
 
 PRIVATE = ("--mode", "private", "--epsilon", "1")
 
@@ -82,7 +85,8 @@ def test_a_dry_run_shows_question_promise_and_price_and_asks_nobody(
     exact = provisioned.ask("--mode", "secure-sum", "--dry-run")
     assert exact.code == 0
     assert "not differential privacy" in " ".join(exact.out.split())
-    assert exact.out.count("nothing") == len(NAMES)
+    assert "no privacy budget: this mode has no noise" in exact.out
+    assert exact.out.index("What would be promised") < exact.out.index("not differential")
 
 
 def test_exact_sums_are_those_of_all_rows(
@@ -147,6 +151,7 @@ def test_a_refusal_is_told_with_its_reason_and_writes_nothing(
     assert "What each site said" in answer.out
     assert "study 'stroke' was asked for" in " ".join(answer.out.split())
     assert "  south: refused\n" in answer.err
+    assert answer.out.count("was ready") == 2
     assert "Nothing was charged or released" in answer.err
     for name in NAMES:
         with Ledger(hospitals.site(name).ledger) as ledger:
@@ -165,6 +170,7 @@ def test_lack_of_budget_has_an_exit_code_of_its_own(hospitals: Hospitals, monkey
     states = {site["name"]: site["state"] for site in document["sites"]}
     assert states == {"north": "answered", "south": "answered", "west": "refused"}
     assert "Nothing was charged" in document["error"]
+    assert "cannot pay" not in document["error"]
 
 
 def test_fewer_sites_are_enough_where_that_is_allowed(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,3 +183,50 @@ def test_fewer_sites_are_enough_where_that_is_allowed(hospitals: Hospitals, monk
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["question"]["sites"] == ["north", "west"]
     assert "  south: refused: mode disclosure-control was asked for" in answer.err
+
+
+def test_a_site_is_told_of_when_something_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = Watch(NAMES)
+    for site, state in (
+        *(("north", "waiting"), ("west", "not connected"), ("north", "asked"), ("north", "asked")),
+        *(("west", "asked"), ("west", "silent"), ("north", "well")),
+    ):
+        watch(site, state)
+    watch.settle([SiteReport(name="west", state="silent", message="it is not connected")])
+    assert capsys.readouterr().err.splitlines() == [
+        "  north: waiting",
+        "  west: not connected",
+        "  north: asked",
+        "  north: takes part",
+        "  west: silent: it is not connected",
+    ]
+
+
+def test_who_stops_it_gets_the_code_of_shells(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    near(hospitals, monkeypatch)
+
+    def stopped(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NearSession, "run", stopped)
+    answer = hospitals.ask(*PRIVATE)
+    assert (answer.code, answer.out) == (130, "")
+    assert "the sites were told" in answer.err
+
+
+def test_a_server_that_does_not_answer_is_said_plainly(hospitals: Hospitals) -> None:
+    answer = hospitals.ask(*PRIVATE, "--timeout", "1")
+    assert answer.code == 1
+    port = Federation.load(hospitals.coordinator).port
+    assert f"the server at localhost:{port} does not answer; start it with `confide federation start`" in answer.err
+    assert "seconds" not in answer.err
+
+
+def test_a_server_of_an_unknown_name_is_said_at_once(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*args: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("confide.federation.flare.session.socket.getaddrinfo", unknown)
+    answer = hospitals.ask(*PRIVATE)
+    assert answer.code == 1
+    assert "no machine called 'localhost' is known here" in answer.err

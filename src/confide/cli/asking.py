@@ -26,10 +26,19 @@ if TYPE_CHECKING:
 FAILURE_SCHEMA = "confide.validation-failure/1"
 PLAN_SCHEMA = "confide.validation-plan/1"
 
+_BEFORE_ANSWERS = ("Nobody was asked", "Nothing was charged or released")
 _WAITING = "not asked yet"
 _SECOND = "asked for its answer"
 _WELL = "well"
-_COLOURS = {"answered": "green", "takes part": "cyan", "refused": "red", "failed": "red", "silent": "red"}
+_ABSENT = "not connected"
+_COLOURS = {
+    "answered": "green",
+    "takes part": "cyan",
+    "refused": "red",
+    "failed": "red",
+    "silent": "red",
+    _ABSENT: "red",
+}
 
 
 @dataclass(slots=True)
@@ -43,6 +52,8 @@ class Watch:
 
     def __call__(self, site: str, state: str) -> None:
         """Hear of a site."""
+        if self.states.get(site) == _ABSENT:
+            return
         if state == _SECOND:
             self.second = True
         if state == _WELL:
@@ -101,7 +112,7 @@ def ask(session: FederationSession, question: Question, *, timeout: float, fewes
             outcome = session.run(question, timeout=timeout, fewest=fewest, progress=watch)
         except RunError as error:
             for report in error.reports:  # a table of what each said follows
-                watch.tell(report.name, _in_vain(report))
+                watch(report.name, _in_vain(report, error))
             raise
         watch.settle(outcome.reports)
     return outcome
@@ -116,20 +127,30 @@ def show_failure(error: RunError, question: Question, *, as_json: bool) -> int:
                 "schema": FAILURE_SCHEMA,
                 "question": question.to_dict(),
                 "sites": [report.to_dict() for report in error.reports],
-                "error": str(error),
+                "error": _without_words(error),
                 "exit_code": code,
             }
         )
     else:
-        said = [(report.name, _in_vain(report), report.message or "–") for report in error.reports]
+        said = [(report.name, _in_vain(report, error), report.message or "–") for report in error.reports]
         print_rows("What each site said", ("site", "state", "message"), said)
     typer.echo(f"error: {_without_words(error)}", err=True)
     return code
 
 
-def _in_vain(report: SiteReport) -> str:
+def _in_vain(report: SiteReport, error: RunError) -> str:
     """How a site took part in a run that came to nothing."""
-    return "did its part" if report.state == "answered" else report.state
+    if report.state != "answered":
+        return report.state
+    return "was ready" if any(words in str(error) for words in _BEFORE_ANSWERS) else "did its part"
+
+
+def _free(question: Question) -> str:
+    """Why a mode charges no ledger."""
+    from confide.federation.question import NOISY_SCORES
+
+    why = "its noise promises nothing" if question.mode == NOISY_SCORES else "this mode has no noise"
+    return f"no privacy budget: {why}"
 
 
 def _without_words(error: RunError) -> str:
@@ -183,9 +204,9 @@ def show_plan(question: Question, prices: Mapping[str, str | None], *, as_json: 
         return
     asked = {name: value for name, value in question.to_dict().items() if name not in ("sites", "protocol")}
     print_rows("The question", ("asked", "value"), [(name.replace("_", " "), str(v)) for name, v in asked.items()])
-    print_rows(
-        "What it would cost", ("site", "epsilon"), [(site, price or "nothing") for site, price in prices.items()]
-    )
+    paid = [(site, price) for site, price in prices.items() if price is not None]
+    print_rows("What it would cost", ("site", "epsilon"), paid or [("every site", _free(question))])
     console = output.console()
+    console.print("What would be promised", style="bold", highlight=False)
     for sentence in promise:
         console.print(sentence, highlight=False, markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,7 +48,8 @@ def init(
         ),
     ] = "localhost",
     port: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=65535, help="The server's port. [default: one that is free]")
+        int | None,
+        typer.Option(metavar="N", min=1, max=65535, help="The server's port. [default: 8002; a free one on localhost]"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -82,7 +84,9 @@ def add_site(
     folder: FolderArgument,
     site: Annotated[str, typer.Argument(metavar="SITE", help="The new site's name.")],
 ) -> None:
-    """Let one more site into the federation: make its certificate and its kit. Other sites need nothing new.
+    """Let one more site into the federation: make its certificate and its kit.
+
+    Other sites need no new kits. Those that pinned fingerprints ([peers] in policy.toml) add that of the new site.
 
     Example:
 
@@ -97,6 +101,7 @@ def add_site(
     say_next(
         ("Hand the site its kit, by a safe way:", (f"{_kit(folder, site)}  to  {site}",)),
         ("It sets itself up, and starts:", _site_commands(site)),
+        (f"Sites that pinned fingerprints add that of {site}, compared by telephone, at [peers] in:", ("policy.toml",)),
     )
 
 
@@ -120,6 +125,7 @@ def start(
 
     with output.busy("starting the server"):
         running = start_server(network)
+    _note_unknown_host(network)
     typer.echo(f"the server of {network.name} listens at {network.server}, port {network.port}", err=True)
     if background:
         say_next(
@@ -164,6 +170,18 @@ def status(folder: FolderArgument, as_json: JsonOption = False) -> None:
     body = [(one, _connected(one, connected)) for one in network.sites]
     print_rows(f"Federation {network.name}, server at {where}", ("site", "state"), body)
     _say_after_status(network, folder, running, connected, problem)
+
+
+def _note_unknown_host(network: Federation) -> None:
+    """A server starts under any name; whether others can find it shows when they look."""
+    try:
+        socket.getaddrinfo(network.server, network.port)
+    except OSError:
+        typer.echo(
+            f"note: no machine called {network.server!r} is known here. Sites, and `confide validate`, find the server "
+            "by that name only",
+            err=True,
+        )
 
 
 def _check_sites(sites: list[str]) -> None:

@@ -13,8 +13,8 @@ import typer
 from confide.cli import output
 from confide.cli.demo_run import Setting, set_up, validated
 from confide.cli.demo_sites import FEWEST, MOST, Source, deal
-from confide.cli.network import JsonOption, print_rows, require_engine, require_new, say_next, stoppable
-from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
+from confide.cli.network import STOPPED, JsonOption, print_rows, require_engine, require_new, say_next, stoppable
+from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from confide.federation.question import Question
@@ -83,7 +83,7 @@ def demo(
 
     Makes certificates, starts a server and a process for each hospital, asks in each mode, writes a report for each,
     and stops everything. The hospitals are real sites of NVIDIA FLARE; only the network between them is this machine's
-    own. It takes about a minute.
+    own. It takes one to two minutes.
 
     Examples:
 
@@ -113,7 +113,8 @@ def demo(
             reports = {one: report or place / f"report-{one}.html" for one in modes}
             validations = validated(setting, reports, timeout, as_json=as_json)
         except KeyboardInterrupt:
-            raise FederationError(f"stopped; what there is lies in {place}") from None
+            typer.echo(f"error: stopped; what there is lies in {place}", err=True)
+            raise typer.Exit(STOPPED) from None
     seconds = time.monotonic() - started
     _show(setting, validations, reports, seconds, as_json=as_json)
     say_next(
@@ -122,6 +123,7 @@ def demo(
             "Look at what a site keeps, and at what was spent:",
             (f"confide site status {place / setting.network.sites[0]}",),
         ),
+        ("Delete the folder when you have seen it: it holds keys, and the rows of each site:", (f"rm -r {place}",)),
     )
 
 

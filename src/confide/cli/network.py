@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _NEEDED = ("nvflare", "cryptography")
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
+STOPPED = 130
+"""The exit code of a command that somebody stopped, as shells have it."""
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

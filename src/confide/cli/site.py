@@ -46,7 +46,20 @@ ModelFileOption = Annotated[
     ),
 ]
 FeaturesOption = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="With --model-file: the columns it takes, in its order.")
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="With --model-file: the columns it takes, matched by name where the model knows names, else in its order.",
+    ),
+]
+RangeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--range",
+        metavar="LOW,HIGH",
+        help="Between which the model's scores lie, the same at every site; those beyond count as the end that they "
+        "passed. [default: 0,1]",
+    ),
 ]
 
 
@@ -61,6 +74,7 @@ def init(
     score: ScoreOption = None,
     model_file: ModelFileOption = None,
     features: FeaturesOption = None,
+    score_range: RangeOption = None,
     budget: Annotated[
         str | None,
         typer.Option(metavar="E", help="private mode: the most epsilon to be spent in all. [default: 3]"),
@@ -90,7 +104,13 @@ def init(
         raise UsageError(f"there is no file {kit}; give the kit that the coordinator handed to you")
     require_new(folder)
     model = asked_model(
-        data=data, label=label, positive=positive, score=score, model_file=model_file, features=features
+        data=data,
+        label=label,
+        positive=positive,
+        score=score,
+        model_file=model_file,
+        features=features,
+        score_range=score_range,
     )
     with output.busy("reading the data once, to see that it can be counted"):
         place = set_up_site(kit, folder, model_name, model, budget=budget, epsilon_per_study=epsilon_per_study)
@@ -115,6 +135,7 @@ def add_model(
     score: ScoreOption = None,
     model_file: ModelFileOption = None,
     features: FeaturesOption = None,
+    score_range: RangeOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of a model of that name.")] = False,
 ) -> None:
     """Let another model be validated at this site, or the same one with other data.
@@ -127,7 +148,13 @@ def add_model(
     from confide.cli.site_setup import add_site_model
 
     model = asked_model(
-        data=data, label=label, positive=positive, score=score, model_file=model_file, features=features
+        data=data,
+        label=label,
+        positive=positive,
+        score=score,
+        model_file=model_file,
+        features=features,
+        score_range=score_range,
     )
     with output.busy("reading the data once, to see that it can be counted"):
         add_site_model(place, model_name, model, replace=replace)
@@ -160,7 +187,7 @@ def start(
     typer.echo(f"site {name} is running, and connects as soon as the federation's server can be reached", err=True)
     if background:
         say_next(
-            ("See whether it runs, and what was asked of it:", (f"confide site status {folder}",)),
+            ("See whether it is connected, and what was asked of it:", (f"confide site status {folder}",)),
             ("Stop it in the end:", (f"confide site stop {folder}",)),
         )
         return
@@ -186,7 +213,7 @@ def status(
     requests: Annotated[int, typer.Option(metavar="N", min=0, help="Show the last N requests.")] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the site: its fingerprint, whether it runs, its models, what it allows, its budget and the last requests.
+    """Show the site: federation and connection, fingerprint, models, what it allows, its budget and the last requests.
 
     Other sites can pin the fingerprint, which is that of the site's own key: tell it to them by telephone or on paper.
 
@@ -250,6 +277,7 @@ def asked_model(
     score: str | None,
     model_file: Path | None,
     features: str | None,
+    score_range: str | None = None,
 ) -> SiteModel:
     """The model that was typed, with paths that hold wherever the site is started."""
     from confide.federation.site_data import SiteModel
@@ -272,7 +300,17 @@ def asked_model(
         score=score,
         features=named,
         model_file=None if model_file is None else str(model_file.resolve()),
+        range=(0.0, 1.0) if score_range is None else _ends(score_range),
     )
+
+
+def _ends(text: str) -> tuple[float, float]:
+    """A range of scores as it is typed."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--range must be two numbers with a comma, such as -4,4; got {text!r}") from None
+    return low, high
 
 
 def _show(place: SiteFolder, *, new: bool = False, requests: int = 0, as_json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,10 @@ from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from confide.federation.folder import SiteFolder
+    from confide.federation.policy import Policy
     from confide.federation.site_data import SiteModel
+
+_ANYWHERE = (-1e300, 1e300)
 
 
 def set_up_site(
@@ -37,7 +41,7 @@ def set_up_site(
 
     text = policy_text(budget=budget, epsilon_per_study=epsilon_per_study)
     policy = Policy.from_toml(text)
-    check_countable(model_name, model)
+    check_countable(model_name, model, policy)
     place, existed = SiteFolder(folder.absolute()), folder.exists()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -55,24 +59,38 @@ def set_up_site(
 
 def add_site_model(place: SiteFolder, model_name: str, model: SiteModel, *, replace: bool) -> None:
     """Add a model to a site, after its data were read once."""
+    from confide.federation.policy import Policy
     from confide.federation.site_data import SiteConfig
 
     config = SiteConfig.load(place.path)
     if model_name in config.models and not replace:
         raise ParameterError(f"the site has a model {model_name!r} already; give another name, or --replace")
-    check_countable(model_name, model)
+    check_countable(model_name, model, Policy.load(place.policy))
     config.with_model(model_name, model).write(place.path)
 
 
-def check_countable(model_name: str, model: SiteModel) -> None:
-    """See that the data can be read with these columns; nothing of what was read is shown or kept."""
+def check_countable(model_name: str, model: SiteModel, policy: Policy) -> None:
+    """See that the data can be read with these columns; nothing of what was read is kept.
+
+    What is noted is for the administrator, who has the data.
+    """
     from confide.federation.site_data import SiteConfig
 
-    counts = SiteConfig(name="this site", models={model_name: model}).counts(model_name)
-    if not counts.probabilities:
+    anywhere = replace(model, range=_ANYWHERE)
+    counts = SiteConfig(name="this site", models={model_name: anywhere}).counts(model_name)
+    low, high = model.range
+    if counts.scores.size and not (low <= counts.scores.min() and counts.scores.max() <= high):
         typer.echo(
-            "note: the scores are not all between 0 and 1. Tell the coordinator the range that the model's scores can "
-            "have, so that the question has cells for it, such as --grid uniform:100:-4:4",
+            f"note: not all scores lie between {low:g} and {high:g}; those beyond count as the end that they passed. "
+            "If the model can give others, say so at every site (--range -4,4; here with `confide site add-model "
+            "--replace`), and tell the coordinator, whose question needs cells for all of them (--grid "
+            "uniform:100:-4:4)",
+            err=True,
+        )
+    if min(counts.total_positives, counts.total_negatives) < policy.smallest_class:
+        typer.echo(
+            "note: a class has fewer rows than smallest_class in the policy, so in modes without noise this site will "
+            "not take part. See that --label and --positive are right",
             err=True,
         )
 

@@ -36,13 +36,13 @@ _RULES: Mapping[str, str] = {
 def site_document(place: SiteFolder, requests: int) -> dict[str, Any]:
     """Everything that is shown, as plain data; nothing in it was read from the rows."""
     from confide.cli.site_setup import account_of
-    from confide.federation.flare.kits import site_identity
+    from confide.federation.flare.kits import site_home, site_identity
     from confide.federation.flare.processes import find_running
     from confide.federation.policy import Policy
     from confide.federation.register import Register
     from confide.federation.site_data import SiteConfig
 
-    identity, running = site_identity(place), find_running(place)
+    identity, home, running = site_identity(place), site_home(place), find_running(place)
     config = SiteConfig.load(place.path)
     models = {
         name: {
@@ -52,6 +52,7 @@ def site_document(place: SiteFolder, requests: int) -> dict[str, Any]:
             "score": model.score,
             "model_file": model.model_file,
             "features": list(model.features),
+            "range": list(model.range),
         }
         for name, model in config.models.items()
     }
@@ -59,9 +60,13 @@ def site_document(place: SiteFolder, requests: int) -> dict[str, Any]:
         "schema": SCHEMA,
         "name": identity.name,
         "folder": str(place.path),
+        "federation": home.federation,
+        "server": home.server,
+        "port": home.port,
         "fingerprint": identity.fingerprint(),
         "running": running is not None,
         "pid": None if running is None else running.pid,
+        "connected": running is not None and running.connected(home.port),
         "models": models,
         "policy": Policy.load(place.policy).to_dict(),
         "answered_exactly": sorted({fixed.model for fixed in Register(place.path).fixed() if not fixed.private}),
@@ -92,6 +97,8 @@ def print_new_site(document: Mapping[str, Any]) -> None:
     """Print who a site is and what it has."""
     state = f"running (process {document['pid']})" if document["running"] else "not running"
     typer.echo(f"Site {document['name']} in {document['folder']}: {state}")
+    where = f"{document['server']}, port {document['port']}"
+    typer.echo(f"Federation {document['federation']}, server {where}: {_connection(document)}")
     typer.echo(f"Fingerprint of its own key (SHA-256), for other sites to pin:\n  {document['fingerprint']}\n")
     exact = document["answered_exactly"]
     models = [(name, _scored(model), "yes" if name in exact else "no") for name, model in document["models"].items()]
@@ -111,6 +118,12 @@ def print_site(document: Mapping[str, Any]) -> None:
     if document["requests"]:
         requests = [_request(line) for line in document["requests"]]
         print_rows("Last requests", ("when", "asked", "what came of it"), requests)
+
+
+def _connection(document: Mapping[str, Any]) -> str:
+    if document["connected"]:
+        return "connected"
+    return "not connected; the site goes on trying" if document["running"] else "not connected"
 
 
 def _scored(model: Mapping[str, Any]) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.network import JsonOption, open_federation, say_next, stoppable
-from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
+from confide.cli.network import STOPPED, JsonOption, open_federation, say_next, stoppable
+from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from confide.federation.flare.provision import Federation
@@ -109,7 +109,7 @@ def validate(
     - noisy-scores: noise on scores as in a published method, for comparison only. It is not differentially private.
 
     Two rounds: all sites are asked, and nothing is charged, before any site answers. Asking the same question again
-    costs nothing more. Exit codes: 1 if a site failed or refused, 3 if it did for lack of budget.
+    costs nothing more. Exit codes: 1 if a site failed or refused, 3 if it did for lack of budget, 130 if stopped.
 
     Examples:
 
@@ -181,14 +181,18 @@ def run(
     started = time.monotonic()
     try:
         with stoppable(), open_session(network, timeout=min(timeout, 30.0)) as session:
-            typer.echo(f"asking {len(question.sites)} sites for {question.model}, mode {question.mode}", err=True)
+            sites = f"{len(question.sites)} site{'s' if len(question.sites) > 1 else ''}"
+            typer.echo(f"asking {sites} for {question.model}, mode {question.mode}", err=True)
             outcome = ask(session, question, timeout=timeout, fewest=fewest)
     except RunError as error:
         raise typer.Exit(show_failure(error, question, as_json=as_json)) from None
     except KeyboardInterrupt:
-        raise FederationError(
-            "stopped, and the sites were told. What was charged stays charged: the same question costs nothing more"
-        ) from None
+        typer.echo(
+            "error: stopped, and the sites were told. What was charged stays charged: the same question costs nothing "
+            "more",
+            err=True,
+        )
+        raise typer.Exit(STOPPED) from None
     typer.echo(f"{outcome.rounds} rounds, {time.monotonic() - started:.1f} seconds in all", err=True)
     return derive(outcome, level=level, null_auc=null_auc)
 

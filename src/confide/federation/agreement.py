@@ -140,7 +140,8 @@ class Offer:
         given = texts(plain, "offer", _TEXTS)
         site = checked_site(given["site"])
         digests = all(_DIGEST.fullmatch(given[name]) for name in ("question", "public_key", "own_key"))
-        if not digests or not _SESSION.fullmatch(given["session"]) or len(given["certificate"]) > MOST_PEM:
+        plain_text = given["certificate"].isascii() and len(given["certificate"]) <= MOST_PEM
+        if not digests or not _SESSION.fullmatch(given["session"]) or not plain_text:
             raise FederationError(f"the offer of site {site!r} is malformed; install the same version everywhere")
         key = bytes.fromhex(given["public_key"])
         if int.from_bytes(key, "little") >= _PRIME:

@@ -173,8 +173,8 @@ def _reported(site: str, reply: Message | Silence) -> SiteReport:
 
 def _plain(message: object) -> str:
     """What a site says for people, on one line and not too long."""
-    text = " ".join(str(message).split()) if isinstance(message, str) else "it gave no reason"
-    return text[:_LONGEST_MESSAGE]
+    text = " ".join(message.split()) if isinstance(message, str) else "it gave no reason"
+    return "".join(letter if letter.isprintable() else "·" for letter in text[:_LONGEST_MESSAGE])
 
 
 def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
@@ -242,7 +242,10 @@ def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement
             "A sum needs every site that began it, and not all of them answered:",
             f"Nothing is released. {_paid(final)}",
         )
-    counts, wide = unmasked_sum(vectors, agreement)
+    try:
+        counts, wide = unmasked_sum(vectors, agreement)
+    except FederationError as error:
+        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports) from None
     if counts.size != expected_cells(final) or len(wide) != expected_wide(final):
         raise FederationError(
             "the sites answered with other numbers of values than were asked for; nothing is released"

@@ -23,7 +23,7 @@ from confide.counts import ScoreCounts
 from confide.errors import BudgetError, FederationError, ParameterError, RefusedError
 from confide.federation.policy import Policy
 from confide.federation.question import PRIVATE, Question
-from confide.federation.register import Register, content_of, pooled_terms
+from confide.federation.register import Register, pooled_terms
 from confide.ledger.entries import canonical_json
 from confide.ledger.ledger import Ledger
 from confide.privacy.guarantee import Guarantee
@@ -34,7 +34,7 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.curves import prepare_curves
 from confide.releases.prepared import Prepared
-from confide.releases.release import PreparedRelease
+from confide.releases.release import PreparedRelease, content_of
 from confide.releases.shared_counts import SHARED
 from confide.releases.terms import Terms, checked_counts
 
@@ -120,8 +120,8 @@ def opened_share(share: Share, question: Question, seal: Seal) -> NDArray[np.int
 def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_NOISE) -> PreparedRelease | None:
     """Check a question for a site's own noisy counts and say their price; None where only the sum is asked for.
 
-    What comes of it is the raw release "counts", from which `curves_of` gives everything else. It is the same
-    request as one for these curves with `confide release`.
+    What comes of it is the raw release "counts", from which `curves_of` gives everything else. Counts of another
+    model are another request even if they are equal: a price that told so would tell of single rows.
     """
     _require_private(question)
     if not question.own_epsilon:
@@ -135,7 +135,7 @@ def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_N
         rows_per_person=question.rows_per_person,
         noise=noise,
     )
-    return replace(prepared, asked=(), derive=None)
+    return replace(prepared, asked=(), derive=None, request={**prepared.request, "model": question.model})
 
 
 def open_site_account(

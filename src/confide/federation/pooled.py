@@ -85,38 +85,39 @@ def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Pooled:
     n, m = (int(size) for size in counts.both_classes())
     variance = delong_variance(counts) if min(n, m) > 1 else None
     sums, squares = [as_float(each) for each in table.sums], [as_float(each) for each in table.squares]
+    known = (sum(sums), n - 2.0 * sums[0] + sum(squares)) if table.probabilities else None
     return Pooled(
         auc=_auc(auc_score(counts), variance, n, m, level, "DeLong"),
         calibration=points_of_bins(table, level) if table.probabilities else None,
         roc_glm=_roc_glm(counts, stepwise=len(table.grid) >= _UNTIED),
         **_sizes(n, m, level),
         **_from_counts(counts, table.grid, level),
-        **_from_sums(counts, (n, m), sums, squares, table.probabilities, level),
+        **_from_sums(counts, (n, m), known, level),
     )
 
 
 def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTable], *, level: float = 0.95) -> Pooled:
     """Everything from the sites' groups under disclosure control.
 
-    Brier score, observed to expected ratio and prevalence are exact; AUC, curves, calibration and intervals are
-    estimates.
+    Prevalence is exact; Brier score and observed to expected ratio are but for sums that each site rounded to whole
+    numbers; AUC, curves, calibration and intervals are estimates.
     """
     check_level(level)
     listed = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
     found = pooled_from_groups(listed)
     counts, (n, m) = found.counts(), found.rows
-    probabilities = bool(found.grid.edges[0] >= 0.0 and found.grid.edges[-1] <= 1.0)
+    known = None if found.squared_error is None else (found.expected, found.squared_error)
     bounds = Interval(
         lower=found.auc_bounds[0], upper=found.auc_bounds[1], level=1.0, method="certain, whatever groups hide"
     )
     return Pooled(
         auc=_auc(found.auc, found.auc_variance, n, m, level, "DeLong, groups"),
-        calibration=points_of_cells(counts, level) if probabilities else None,
+        calibration=points_of_cells(counts, level) if known else None,
         roc_glm=_roc_glm(counts, stepwise=False),
         bounds=bounds,
         **_sizes(n, m, level),
         **_from_counts(counts, found.grid, level),
-        **_from_sums(counts, (n, m), found.sums, found.squares, probabilities, level),
+        **_from_sums(counts, (n, m), known, level),
     )
 
 
@@ -181,18 +182,16 @@ def _from_counts(counts: ScoreCounts, grid: Grid, level: float) -> dict[str, Any
 
 
 def _from_sums(
-    counts: ScoreCounts,
-    rows: tuple[int, int],
-    sums: Sequence[float],
-    squares: Sequence[float],
-    probabilities: bool,
-    level: float,
+    counts: ScoreCounts, rows: tuple[int, int], sums: tuple[float, float] | None, level: float
 ) -> dict[str, Any]:
-    """Brier score and the ratio of observed to expected positives, exactly; errors from rows at cells' middles."""
-    if not probabilities:
+    """Brier score and the ratio of observed to expected positives from the sums of scores and of squared errors.
+
+    Their errors are from rows at cells' middles. None of it where scores are no probabilities.
+    """
+    if sums is None:
         return {}
-    n, total, expected = rows[0], rows[0] + rows[1], sums[0] + sums[1]
-    brier = (n - 2.0 * sums[0] + squares[0] + squares[1]) / total
+    n, total, expected = rows[0], rows[0] + rows[1], sums[0]
+    brier = sums[1] / total
     fourth = np.dot(counts.positives, (1.0 - counts.scores) ** 4) + np.dot(counts.negatives, counts.scores**4)
     error = math.sqrt(max(float(fourth) / total - brier * brier, 0.0) / total)
     lower, upper = (min(max(end, 0.0), 1.0) for end in plain_ends(brier, error, level))

@@ -1,9 +1,11 @@
-"""Pooling what sites sent under disclosure control: counts spread over the cells of each group, as its moments say.
+"""Pooling what sites sent under disclosure control: each group's rows spread over its cells as the sums say.
 
-Within a group scores are taken to follow the beta distribution on the group's range that has their mean
-and variance, which the sums give. Against that, spreading rows evenly over a group, or putting them at its mean,
-is off by ten times as much: the pooled AUC's root mean squared error is 0.0003 against 0.015 and 0.002
-over simulated studies of three to five sites.
+With u a score's place on the grid from 0 to 1, rows within a group are taken to be as frequent as u (1 - u), but for
+the least change (in relative entropy) by which scores and squared errors have the sums that the site sent. The
+AUC is then off by 0.003 (root mean square) over simulated studies of three to five sites, against 0.016 with an even
+spread; for one site by 0.024 with 50 rows, 0.005 with 200 and 0.0007 with 1,000, where DeLong's standard error is
+0.080, 0.037 and 0.016. The calibration slope is off by about 0.5 standard errors, mostly too low. Intervals
+leave this out.
 """
 
 from __future__ import annotations
@@ -14,30 +16,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.errors import ParameterError
-from confide.federation.disclosure import DisclosedTable, Groups, pair_bounds
+from confide.federation.disclosure import DisclosedTable, pair_bounds
 from confide.grid import Grid
 from confide.intervals.delong import delong_variance
 
 _CELLS = 1_000  # cells are divided until there are about so many
-_SHARPEST = 1e4  # the largest sum of the beta distribution's parameters
+_RIDGE = 1e-3  # by so much sums that no rows have, as rounding may give, are missed rather than followed to infinity
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PooledGroups:
-    """Estimated counts on a finer grid, and what is known exactly.
+    """Estimated counts on a finer grid, and what is known.
 
     `cells` has positives first; its totals are exact. `auc_bounds` is what the AUC could be at most and at least
-    whatever the rows within groups are. `sums` and `squares` are those of the scores by class.
+    whatever the rows within groups are. `expected` is the sum of scores and `squared_error` that of squared errors,
+    None where scores are no probabilities; they are off by at most one half for each site.
     """
 
     grid: Grid
     cells: FloatArray
     rows: tuple[int, int]
-    sums: tuple[float, float]
-    squares: tuple[float, float]
+    expected: float
+    squared_error: int | None
     auc: float
     auc_variance: float
     auc_bounds: tuple[float, float]
@@ -61,17 +65,17 @@ def pooled_from_groups(tables: Sequence[DisclosedTable]) -> PooledGroups:
     if any(table.grid != grid or table.minimum != tables[0].minimum for table in tables):
         raise ParameterError("sites' groups pool only on one grid and with one minimum")
     finer = _finer(grid)
-    spread = [np.stack([_spread(side, grid, finer) for side in (table.positives, table.negatives)]) for table in tables]
-    cells = np.sum(spread, axis=0)
+    cells = np.sum([_spread(table, finer) for table in tables], axis=0)
     rows = (sum(table.positives.rows for table in tables), sum(table.negatives.rows for table in tables))
     low, high = _bounds(tables)
     pairs = rows[0] * rows[1]
+    errors = [table.squared_error for table in tables if table.squared_error is not None]
     return PooledGroups(
         grid=finer,
         cells=cells,
         rows=rows,
-        sums=_totals(tables, "sums"),
-        squares=_totals(tables, "squares"),
+        expected=math.fsum(table.expected for table in tables),
+        squared_error=sum(errors) if len(errors) == len(tables) else None,
         auc=float(np.clip(_wins(cells), low, high)) / pairs,
         auc_variance=delong_variance(_counts(finer, cells)),
         auc_bounds=(low / pairs, high / pairs),
@@ -85,22 +89,67 @@ def _finer(grid: Grid) -> Grid:
     return Grid(np.append(inner.ravel(), grid.edges[-1]))
 
 
-def _spread(groups: Groups, grid: Grid, finer: Grid) -> FloatArray:
-    """The rows of each group over the finer cells of its range, as the beta distribution has them."""
-    from scipy.special import betainc
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sums:
+    """What the sums are when rows are spread in proportion to `prior * exp(tilt . features)` within each group.
 
-    parts = len(finer) // len(grid)
-    found = np.zeros(len(finer))
-    columns = zip(groups.starts, groups.ends(len(grid)), groups.counts, groups.sums, groups.squares, strict=True)
-    for first, last, count, total, square in columns:
-        edges = finer.edges[first * parts : last * parts + 1]
-        width = edges[-1] - edges[0]
-        mean = float(np.clip((total / count - edges[0]) / width, 1e-4, 1.0 - 1e-4))
-        variance = max(square / count - (total / count) ** 2, 0.0) / width**2
-        size = float(np.clip(mean * (1.0 - mean) / max(variance, 1e-12) - 1.0, 0.1, _SHARPEST))
-        below = betainc(mean * size, (1.0 - mean) * size, (edges - edges[0]) / width)
-        shares = np.maximum(np.diff(below), 0.0)
-        found[first * parts : last * parts] = count * shares / shares.sum()
+    Positives come first in all columns; `groups` are the first finer cells of groups, `counts` their rows.
+    """
+
+    prior: FloatArray
+    features: FloatArray
+    groups: NDArray[np.intp]
+    counts: FloatArray
+    sent: FloatArray
+
+    def cells(self, tilt: FloatArray) -> FloatArray:
+        """The rows in each finer cell."""
+        power = tilt @ self.features
+        lengths = np.diff(self.groups, append=power.size)
+        weight = self.prior * np.exp(power - np.repeat(np.maximum.reduceat(power, self.groups), lengths))
+        found: FloatArray = weight * np.repeat(self.counts / np.add.reduceat(weight, self.groups), lengths)
+        return found
+
+    def loss(self, tilt: FloatArray) -> float:
+        """Convex, and least where the sums are those that were sent."""
+        power = tilt @ self.features
+        top = np.maximum.reduceat(power, self.groups)
+        weight = self.prior * np.exp(power - np.repeat(top, np.diff(self.groups, append=power.size)))
+        total = np.dot(self.counts, top + np.log(np.add.reduceat(weight, self.groups)))
+        return float(total - tilt @ self.sent + _RIDGE * tilt @ tilt / 2.0)
+
+    def slope(self, tilt: FloatArray) -> FloatArray:
+        found: FloatArray = self.features @ self.cells(tilt) - self.sent + _RIDGE * tilt
+        return found
+
+    def bend(self, tilt: FloatArray) -> FloatArray:
+        weighted = self.features * self.cells(tilt)
+        sums = np.add.reduceat(weighted, self.groups, axis=1)
+        found: FloatArray = weighted @ self.features.T - (sums / self.counts) @ sums.T
+        return found + _RIDGE * np.eye(len(found))
+
+
+def _spread(table: DisclosedTable, finer: Grid) -> FloatArray:
+    """The rows of each group over the finer cells of its range, by class."""
+    from scipy.optimize import minimize
+
+    parts, size, middle = len(finer) // len(table.grid), len(finer), finer.representatives
+    place = (middle - finer.edges[0]) / (finer.edges[-1] - finer.edges[0])
+    features = [np.tile(place, 2)]
+    sent = [table.score_sum]
+    if table.squared_error is not None:
+        features.append(np.concatenate(((1.0 - middle) ** 2, middle**2)))
+        sent.append(table.squared_error)
+    starts = [np.array(side.starts) * parts for side in (table.positives, table.negatives)]
+    sums = _Sums(
+        prior=np.tile(np.diff(finer.edges) * place * (1.0 - place), 2),
+        features=np.stack(features),
+        groups=np.concatenate((starts[0], starts[1] + size)),
+        counts=np.array((*table.positives.counts, *table.negatives.counts), dtype=np.float64),
+        sent=np.array(sent, dtype=np.float64),
+    )
+    best = minimize(sums.loss, np.zeros(len(sent)), jac=sums.slope, hess=sums.bend, method="trust-exact")
+    found: FloatArray = sums.cells(best.x).reshape(2, size)
     return found
 
 
@@ -117,13 +166,6 @@ def _bounds(tables: Sequence[DisclosedTable]) -> tuple[float, float]:
     found = [pair_bounds(ours.positives, theirs.negatives, cells) for ours, theirs in pairs]
     sure, open_pairs = (math.fsum(each[place] for each in found) for place in (0, 1))
     return sure, sure + open_pairs
-
-
-def _totals(tables: Sequence[DisclosedTable], name: str) -> tuple[float, float]:
-    return (
-        math.fsum(value for table in tables for value in getattr(table.positives, name)),
-        math.fsum(value for table in tables for value in getattr(table.negatives, name)),
-    )
 
 
 def _counts(grid: Grid, cells: FloatArray) -> ScoreCounts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
@@ -61,8 +62,8 @@ class Question:
     unit, rows_per_person
         Whom the guarantee protects: a row, or a person with at most so many rows.
     edition
-        Which time a private question is asked: after a site's data changed, a new edition is a new question, with
-        fresh noise at every site, and paid for again.
+        Which time a private question is asked: after a site's data changed, a new edition is a new question about the
+        sum, with fresh shares of the noise at every site, and paid for again.
     delta, sensitivity
         Of the noisy-scores mode, which promises nothing that they stand for.
     """
@@ -260,13 +261,20 @@ def _checked_minimum(minimum: int | None, mode: str) -> int:
 
 
 def _checked_grid(grid: object) -> str:
-    """Refuse a grid that is too long to be read before it is made."""
+    """Refuse a grid that is too large before it is made: a site must not be made to build it."""
     text = str(grid)
     kind, _, rest = text.partition(":")
     cells = rest.partition(":")[0]
-    most = _LONGEST_EDGES if kind == "edges" else _LONGEST
-    if len(text) > most or (cells.isdecimal() and int(cells) > MOST_EXACT_CELLS):
-        raise ParameterError(f"a grid has at most {MOST_EXACT_CELLS:,} cells; give a coarser one")
+    if kind == "edges":
+        fine = len(text) <= _LONGEST_EDGES
+    else:
+        fine = (
+            len(text) <= _LONGEST and re.fullmatch("[0-9]{1,7}", cells) is not None and int(cells) <= MOST_EXACT_CELLS
+        )
+    if not fine:
+        raise ParameterError(
+            f"grid must look like arcsine:32, uniform:16:-4:4 or edges:0,0.1,1, with at most {MOST_EXACT_CELLS:,} cells"
+        )
     return text
 
 

@@ -4,6 +4,8 @@
 sites' counts; tables on two grids, or with two sizes of groups, differ by counts of small cells; tables of data before
 and after a change differ by those who came or went. So the first question that is answered fixes the mode, the grid,
 the bins, the size of groups, the data and, where only sums are seen, the sites. The same question may be asked again.
+Exact answers about several models of the same rows can be subtracted as well, where the models differ for few rows: to
+set up a model at a site is to let it be asked about.
 
 **In private mode** a site answers one question with one draw of its share of the noise, whatever happens to its data.
 The sum is protected by everybody's shares. If a site whose data changed drew another one while the others' stored
@@ -37,6 +39,7 @@ from confide.federation.question import EXACT, NOISY_SCORES, PRIVATE, SECURE_SUM
 from confide.ledger.entries import canonical_json
 from confide.ledger.key import appear
 from confide.ledger.seals import same_seal, seal
+from confide.releases.release import content_of
 
 FILE, KEY_FILE = "register.db", "register.key"
 
@@ -91,14 +94,6 @@ def pooled_terms(question: Question) -> dict[str, Any]:
     """
     terms = {name: value for name, value in question.to_dict().items() if name not in _NOT_IN_SUM}
     return {**terms, "epsilon": str(question.pooled_epsilon)}
-
-
-def content_of(counts: ScoreCounts) -> Iterator[bytes]:
-    """The bytes that tell counts from others; minus zero is the zero that it equals."""
-    for array in (counts.scores, counts.positives, counts.negatives):
-        kind = array.dtype.kind
-        yield f"{kind}{array.size}:".encode()
-        yield (array + 0).astype(f"<{kind}8").tobytes()
 
 
 class Register:
@@ -235,17 +230,17 @@ def _used(connection: sqlite3.Connection) -> bool:
 
 
 def _check(connection: sqlite3.Connection, question: Question, data: str) -> None:
-    """Refuse a question that does not fit what is fixed for its model, or for the same data under another name."""
+    """Refuse a question that does not fit what is fixed for its model.
+
+    Nothing is compared over models: whether two of them score all rows alike would tell of single rows.
+    """
     kind, name, terms = _entry(question)
-    rows = connection.execute(
-        "SELECT terms, data FROM fixed WHERE kind = ? AND (name = ? OR (kind = 'exact' AND data = ?))",
-        (kind, name, data),
-    ).fetchall()
+    rows = connection.execute("SELECT terms, data FROM fixed WHERE kind = ? AND name = ?", (kind, name)).fetchall()
     for fixed_terms, fixed_data in rows:
         if not same_seal(fixed_data, data):
             raise _changed(question)
         if fixed_terms != terms:
-            raise _another(question, json.loads(fixed_terms), json.loads(terms))
+            raise _another(question.model, json.loads(fixed_terms), json.loads(terms))
 
 
 def _entry(question: Question) -> tuple[str, str, str]:
@@ -258,14 +253,14 @@ def _entry(question: Question) -> tuple[str, str, str]:
     raise ParameterError(f"there is no mode {question.mode!r}")
 
 
-def _another(question: Question, fixed: Mapping[str, Any], asked: Mapping[str, Any]) -> RefusedError:
+def _another(model: str, fixed: Mapping[str, Any], asked: Mapping[str, Any]) -> RefusedError:
     differing = next(name for name in (*_WHY, *asked) if fixed.get(name) != asked.get(name))
     said = {"sites": "other sites", "bins": "other bins", "minimum_cell": "another minimum cell"}
     why = _WHY.get(differing, "answers to different questions can be subtracted from each other")
     return RefusedError(
-        f"this site has answered another question about model {question.model!r} without noise, with "
+        f"this site has answered another question about model {model!r} without noise, with "
         f"{said.get(differing, f'another {differing}')}; {why}. Ask the same question again, ask in mode private, or "
-        f"ask the site's administrator to run `confide site forget FOLDER {question.model}`"
+        f"ask the site's administrator to run `confide site forget FOLDER {model}`"
     )
 
 

@@ -6,7 +6,7 @@ All of it is a pure function of what left the sites; the same outcome always giv
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,8 +57,9 @@ class Validation:
     """A model's performance over all sites; everything in it was made from what the sites let go.
 
     `heterogeneity` has random-effects summaries over sites of "auc" and "observed_expected" where at least two sites'
-    own results are seen. `test` is that of `AUC <= null_auc`, where one was asked for. `guarantee` is the private
-    mode's, about every row of every site.
+    own results are seen and say something; `summarised` names these sites, in the order of the weights. `test` is
+    that of `AUC <= null_auc`, where one was asked for. `guarantee` is the private mode's, about every row of every
+    site.
     """
 
     outcome: Outcome
@@ -66,6 +67,7 @@ class Validation:
     pooled: Pooled
     sites: tuple[SiteResult, ...]
     heterogeneity: Mapping[str, RandomEffects]
+    summarised: Mapping[str, tuple[str, ...]]
     test: AucTest | None
     guarantee: Guarantee | None
 
@@ -86,7 +88,10 @@ class Validation:
             "level": self.level,
             "pooled": self.pooled.to_dict(),
             "sites": [site.to_dict() for site in self.sites],
-            "heterogeneity": {name: found.to_dict() for name, found in self.heterogeneity.items()},
+            "heterogeneity": {
+                name: {**found.to_dict(), "sites_summarised": list(self.summarised[name])}
+                for name, found in self.heterogeneity.items()
+            },
             "test": None if self.test is None else self.test.to_dict(),
             "promise": list(self.promise()),
             "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
@@ -104,12 +109,14 @@ def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = No
     question = outcome.question
     own = _own_results(outcome, level)
     pooled = _pooled(outcome, level)
+    heterogeneity, summarised = _summaries(own, level)
     return Validation(
         outcome=outcome,
         level=level,
         pooled=pooled,
         sites=tuple(SiteResult(report=report, result=own.get(report.name)) for report in outcome.reports),
-        heterogeneity=_heterogeneity(own, level),
+        heterogeneity=heterogeneity,
+        summarised=summarised,
         test=None if null_auc is None else _test(pooled, null_auc, level),
         guarantee=guarantee_of(question, question.exact_epsilon) if question.mode == PRIVATE else None,
     )
@@ -149,30 +156,32 @@ def _private(raw: Release, level: float) -> Pooled:
     return pooled_private(curves_of(raw, level=level), level=level)
 
 
-def _heterogeneity(own: Mapping[str, Pooled], level: float) -> dict[str, RandomEffects]:
-    """Random-effects summaries over the sites whose own results have an error that is known."""
+def _summaries(own: Mapping[str, Pooled], level: float) -> tuple[dict[str, RandomEffects], dict[str, tuple[str, ...]]]:
+    """Random-effects summaries over the sites whose own results say something, and which sites these are."""
+    aucs = _judged({name: site.auc for name, site in own.items()}, _logit_error)
+    ratios = _judged({name: site.observed_expected for name, site in own.items()}, _log_error)
     found: dict[str, RandomEffects] = {}
-    aucs = _judged([site.auc for site in own.values()], _logit_error)
     if len(aucs) > 1:
-        values = [value for value, _ in aucs]
-        found["auc"] = auc_random_effects(
-            values, [(error * v * (1.0 - v)) ** 2 for v, error in aucs], level=level, floor=True
-        )
-    ratios = _judged([site.observed_expected for site in own.values()], _log_error)
+        variances = [(error * value * (1.0 - value)) ** 2 for value, error in aucs.values()]
+        found["auc"] = auc_random_effects([value for value, _ in aucs.values()], variances, level=level, floor=True)
     if len(ratios) > 1:
+        squares = [error**2 for _, error in ratios.values()]
         found["observed_expected"] = ratio_random_effects(
-            [value for value, _ in ratios], [error**2 for _, error in ratios], level=level, floor=True
+            [value for value, _ in ratios.values()], squares, level=level, floor=True
         )
-    return found
+    named = {"auc": tuple(aucs), "observed_expected": tuple(ratios)}
+    return found, {name: named[name] for name in found}
 
 
-def _judged(estimates: list[Estimate | None], error_of: Any) -> list[tuple[float, float]]:
-    """Values with their standard error on the scale of the summary, where both exist."""
-    found = []
-    for estimate in estimates:
+def _judged(
+    estimates: Mapping[str, Estimate | None], error_of: Callable[[Estimate], float | None]
+) -> dict[str, tuple[float, float]]:
+    """Sites' values with their standard error on the scale of the summary, where both exist."""
+    found = {}
+    for name, estimate in estimates.items():
         error = None if estimate is None else error_of(estimate)
         if estimate is not None and error is not None and math.isfinite(error) and error > 0.0:
-            found.append((estimate.value, error))
+            found[name] = (estimate.value, error)
     return found
 
 
@@ -218,13 +227,13 @@ def promise_of(question: Question) -> tuple[str, ...]:
     sites = len(question.sites)
     if question.mode == DISCLOSURE_CONTROL:
         return (
-            f"Disclosure control (q = {question.minimum_cell}): no count, sum or mean that left a site is about fewer "
+            f"Disclosure control (q = {question.minimum_cell}): no count or sum that leaves a site is about fewer "
             f"than {question.minimum_cell} rows of a class.",
             "This is a rule of thumb, not differential privacy: who knows more may still single out a row.",
         )
     if question.mode == SECURE_SUM:
         return (
-            f"The coordinator saw only sums over {sites} sites; each site's part is hidden by masks of the others. On "
+            f"The coordinator sees only sums over {sites} sites; each site's part is hidden by masks of the others. On "
             "a fine grid the sums amount to a list of all sites' scores with their labels, without the sites.",
             "The sums are exact and carry no noise: this is not differential privacy. If all other sites put their "
             "knowledge together with the coordinator, one site's part is what is left.",
@@ -242,9 +251,7 @@ def _private_promise(question: Question, sites: int) -> tuple[str, ...]:
     alone = own + question.rows_per_person * alone_epsilon(
         pooled / question.rows_per_person, question.honest, levels=levels
     )
-    divided = (
-        f" (epsilon {shown(own)} for the site's own results, {shown(pooled)} for the sum over all sites)" if own else ""
-    )
+    divided = f" Epsilon {shown(own)} is for each site's own results, {shown(pooled)} for the sum." if own else ""
     colluders = question.colluders or 0
     return (
         guarantee_of(question, question.exact_epsilon).in_words() + divided,

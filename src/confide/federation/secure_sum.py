@@ -32,6 +32,7 @@ Reference: Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Prese
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -103,7 +104,8 @@ class MaskedVector:
         payload = decoded(given["payload"], MOST_BYTES, f"the answer of site {site!r}")
         numbers = given["shape"].split("+")
         cells, wide = (int(n) if n.isdecimal() and len(n) < 10 else -1 for n in (*numbers, "", "")[:2])
-        if len(numbers) != 2 or min(cells, wide) < 1 or len(payload) != cells * _WORD + wide * _WIDE:
+        digest = re.fullmatch("[0-9a-f]{64}", given["agreement"])
+        if len(numbers) != 2 or min(cells, wide) < 1 or len(payload) != cells * _WORD + wide * _WIDE or not digest:
             raise FederationError(f"the answer of site {site!r} is malformed; install the same version everywhere")
         signature = decoded(given["signature"], 2_000, f"the signature of site {site!r}")
         return cls(

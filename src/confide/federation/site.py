@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from confide.counts import ScoreCounts
-from confide.errors import ConfideError, DataError, FederationError, RefusedError, UsageError
+from confide.errors import ConfideError, DataError, FederationError, LedgerError, RefusedError, UsageError
 from confide.federation.agreement import Agreement, KeyPair, Offer
 from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.disclosure import disclosed, grouped_counts
@@ -35,12 +35,21 @@ from confide.federation.question import (
 from confide.federation.register import Register
 from confide.federation.secure_sum import Masks
 from confide.federation.site_data import SiteConfig
-from confide.federation.tables import WIDE_BITS, SiteTable, check_countable
+from confide.federation.tables import WIDE_BITS, SiteTable
 from confide.privacy.steady import steady
 
 _STEP_SECONDS = 0.25
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
+_OWN_FILES = "the site's own files cannot be used; its administrator finds the reason in the site's log"
 _UNEXPECTED = "something unexpected went wrong at the site; its administrator finds more in the site's log"
+
+
+class _UnreadableError(FederationError):
+    """The site's data cannot be read; why is for its administrator."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(_UNREADABLE)
+        self.reason = reason
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +71,7 @@ class Site:
     policy: Policy
     identity: Identity
     coordinator: str | None = None
+    asked: dict[str, Question] = field(default_factory=dict, repr=False)
     pending: dict[str, Pending] = field(default_factory=dict, repr=False)
     answered: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict, repr=False)
 
@@ -91,8 +101,12 @@ class Site:
             return {"site": self.name, "protocol": PROTOCOL, "state": ANSWERED, **handlers[topic](request)}
         except RefusedError as refusal:
             return self._said(topic, request, REFUSED, str(refusal))
+        except _UnreadableError as error:
+            self._log(topic, request, FAILED, error.reason)
+            return self._no(FAILED, _UNREADABLE)
         except ConfideError as error:
-            return self._said(topic, request, FAILED, str(error))
+            self._log(topic, request, FAILED, str(error))
+            return self._no(FAILED, _OWN_FILES if self._about_files(error) else str(error))
         except Exception as error:  # a site must reply, and must not show what an unknown error might hold
             self._log(topic, request, FAILED, f"{_UNEXPECTED} [{type(error).__name__}]")
             return self._no(FAILED, _UNEXPECTED)
@@ -103,10 +117,12 @@ class Site:
         if self.name not in question.sites:
             raise RefusedError("this site is not among those that are asked; name it")
         self.policy.check(question, coordinator=self.coordinator)
+        self.config.check_grid(question)
         counts = self._counts(question)
         self._check_data(question, counts)
         keys = KeyPair.fresh()
         offer = Offer.signed(self.identity, keys, session=session, question=question.digest())
+        self.asked = {session: question}
         self.pending = {session: Pending(question=question, counts=counts, keys=keys, offer=offer)}
         self._log(OFFER, request, ANSWERED, "takes part")
         return {"offer": offer.to_dict(), **self._first_part(question, counts)}
@@ -116,17 +132,18 @@ class Site:
         try:
             return self.config.counts(question.model)
         except (UsageError, DataError) as error:
-            self._log(OFFER, {"question": question.to_dict()}, FAILED, str(error))
-            raise FederationError(_UNREADABLE) from None
+            raise _UnreadableError(str(error)) from None
 
     def _check_data(self, question: Question, counts: ScoreCounts) -> None:
         """See that an answer is possible before anybody is charged."""
         if question.mode in EXACT:
-            smallest = max(self.policy.smallest_class, question.minimum_cell or 1)
-            if min(counts.total_positives, counts.total_negatives) < smallest:
-                raise DataError("this site has too few rows of a class to take part without noise")
             Register(self.folder.path).check(question, counts)
-            check_countable(counts, question.public_grid)
+            # Against the policy's number alone: whoever asks must not choose what rows are compared with.
+            if min(counts.total_positives, counts.total_negatives) < self.policy.smallest_class:
+                raise RefusedError(
+                    "this site has too few rows of a class to take part without noise (smallest_class in its policy); "
+                    "leave it out, or ask in mode private"
+                )
         else:
             from confide.federation.ledger_answers import check_payable
 
@@ -161,7 +178,7 @@ class Site:
         self.policy.check(question, coordinator=self.coordinator)
         answer = self._of_mode(question, pending, offers, request)
         self.answered = {session: (asked, answer)}
-        self._log(ANSWER, request, ANSWERED, _in_words(question), question)
+        self._log(ANSWER, request, ANSWERED, _in_words(question, answer.get("receipt")))
         return answer
 
     def _of_mode(
@@ -206,13 +223,18 @@ class Site:
         self._log(topic, request, state, message)
         return self._no(state, message)
 
+    def _about_files(self, error: ConfideError) -> bool:
+        """Whether an error is about the site's own files, which are nobody else's business."""
+        return isinstance(error, LedgerError) or str(self.folder.path) in str(error)
+
     def _no(self, state: str, message: str) -> dict[str, Any]:
         return {"site": self.name, "protocol": PROTOCOL, "state": state, "message": message}
 
-    def _log(self, topic: str, request: Message, state: str, message: str, question: Question | None = None) -> None:
+    def _log(self, topic: str, request: Message, state: str, message: str) -> None:
         """A line for the site's administrator: who asked what, and what came of it."""
-        asked = request.get("question") if isinstance(request, Mapping) else None
-        told = question.to_dict() if question is not None else asked if isinstance(asked, Mapping) else {}
+        known = request if isinstance(request, Mapping) else {}
+        asked, before = known.get("question"), self.asked.get(str(known.get("session")))
+        told = asked if isinstance(asked, Mapping) else {} if before is None else before.to_dict()
         line = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "coordinator": self.coordinator,
@@ -244,13 +266,12 @@ def _read_offers(request: Message) -> tuple[Offer, ...]:
 def _exact_table(question: Question, counts: ScoreCounts) -> SiteTable:
     """The table to be masked; with a minimum above 1, rows are put together first in groups of at least so many."""
     grid, minimum = question.public_grid, question.minimum_cell or 1
-    exact = SiteTable.of(counts, grid, question.bins)
     if minimum == 1:
-        return exact
+        return SiteTable.of(counts, grid, question.bins)
     cells = grouped_counts(counts, grid, minimum)
     used = cells.sum(axis=0) > 0
     moved = ScoreCounts(grid.representatives[used], cells[0, used], cells[1, used])
-    return replace(SiteTable.of(moved, grid, question.bins), squares=exact.squares)
+    return SiteTable.of(moved, grid, question.bins)
 
 
 def _own_keys(offers: tuple[Offer, ...]) -> str:
@@ -264,10 +285,16 @@ def _signed(value: int) -> int:
     return value - (1 << WIDE_BITS) if value >> (WIDE_BITS - 1) else value
 
 
-def _in_words(question: Question) -> str:
-    if question.mode == PRIVATE:
-        return f"answered, epsilon {question.epsilon}, with {len(question.sites)} sites"
-    return f"answered, with {len(question.sites)} sites"
+def _in_words(question: Question, receipt: Mapping[str, Any] | None) -> str:
+    """What was answered, and what it cost."""
+    cost = (
+        ""
+        if receipt is None
+        else ", from store: nothing charged"
+        if receipt["reused"]
+        else (f", epsilon {receipt['charged']:g} charged")
+    )
+    return f"answered, with {len(question.sites)} sites{cost}"
 
 
 def _short(value: object) -> str | None:

@@ -6,6 +6,7 @@ model that the site runs itself scores the rows in batches.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from confide.counts import ScoreCounts
-from confide.errors import ColumnError, DataError, ParameterError, RefusedError, did_you_mean
+from confide.errors import ColumnError, DataError, ParameterError, RefusedError
 from confide.federation.local_models import open_model, scored
-from confide.federation.question import checked_names
+from confide.federation.question import PRIVATE, Question, checked_names
 from confide.federation.settings import check_keys, parsed, read_text, table_text, toml_value, write_whole
 from confide.sources.tables import as_table, discreet
 
@@ -30,6 +31,7 @@ _HEAD = """\
 #   label     the column with what came true, and `positive`, its value for those who had it (not needed for 0 and 1)
 #   score     the column with the model's scores; or, for a model that is run here,
 #   features  the columns that the model takes, and
+#   range     between which scores lie; [0.0, 1.0] unless given. Scores beyond count as the end that they passed.
 #   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx. A .joblib or .pkl file runs as a
 #             program: take it only from people whom you would let run programs here.
 """
@@ -45,6 +47,7 @@ class SiteModel:
     score: str | None = None
     features: tuple[str, ...] = ()
     model_file: str | None = None
+    range: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         for name in ("data", "label"):
@@ -55,6 +58,7 @@ class SiteModel:
         if not isinstance(self.positive, str | int | float | None):
             raise ParameterError("positive must be a label: a text or a number")
         object.__setattr__(self, "features", _checked_features(self.features))
+        object.__setattr__(self, "range", _checked_range(self.range))
         runs = bool(self.features) and self.model_file is not None
         if (self.score is not None) == runs or (bool(self.features) != (self.model_file is not None)):
             raise ParameterError(
@@ -120,18 +124,28 @@ class SiteConfig:
         source, and tells nothing that was read from them; it may name files and columns of the site's.
         """
         if model not in self.models:
-            known = ", ".join(repr(name) for name in self.models) or "none yet"
-            raise RefusedError(
-                f"this site has no model {model!r}. {did_you_mean(model, self.models)}It has {known}; ask for one of "
-                "these, or ask its administrator to add it"
-            )
+            raise RefusedError(f"this site has no model {model!r}; ask its administrator which names it has")
         chosen = self.models[model]
         data = self.folder / chosen.data
         if chosen.score is None:
-            return _score_rows(data, self._model_path(chosen), chosen)
-        return ScoreCounts.from_table(
-            data, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
-        )
+            counted = _score_rows(data, self._model_path(chosen), chosen)
+        else:
+            counted = ScoreCounts.from_table(
+                data, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
+            )
+        return _within(counted, *chosen.range)
+
+    def check_grid(self, question: Question) -> None:
+        """Refuse a grid that does not hold the model's range of scores: by what is public, whatever the data are."""
+        if question.mode == PRIVATE or question.model not in self.models:
+            return
+        low, high = self.models[question.model].range
+        edges = question.public_grid.edges
+        if not (edges[0] <= low and high <= edges[-1]):
+            raise RefusedError(
+                f"scores of model {question.model!r} lie between {low:g} and {high:g} at this site, and the grid does "
+                "not hold all of that; ask with a grid that does (--grid)"
+            )
 
     def _model_path(self, model: SiteModel) -> Path:
         """A model's file: inside the site's folder, unless an absolute path says otherwise."""
@@ -150,7 +164,11 @@ _MODEL_KEYS = tuple(SiteModel.__dataclass_fields__)
 
 
 def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
-    """Score rows batch by batch, and count them."""
+    """Score rows batch by batch, and count them.
+
+    A score that is no finite number counts as an end of the range: a model that fails for one person alone would
+    otherwise tell whether that person is there.
+    """
     score = open_model(model_path, model.features, model.positive)
     labels: list[Any] = []
     scores: list[Any] = []
@@ -164,9 +182,9 @@ def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
                 scores.append(scored(score, batch.to_pandas()))
     if not labels:
         raise DataError("the table has no rows; check the file")
-    return ScoreCounts.from_arrays(
-        np.concatenate(labels), np.concatenate(scores), positive=model.positive, one_class=True
-    )
+    low, high = model.range
+    finite = np.nan_to_num(np.concatenate(scores), nan=low, posinf=high, neginf=low)
+    return ScoreCounts.from_arrays(np.concatenate(labels), finite, positive=model.positive, one_class=True)
 
 
 def _table(plain: object, source: str) -> Mapping[str, Any]:
@@ -189,6 +207,22 @@ def _model(plain: Mapping[str, Any], source: str) -> SiteModel:
 def _check_text(value: object, name: str) -> None:
     if not isinstance(value, str) or not value.strip():
         raise ParameterError(f"{name} must be a text that is not empty; got {value!r}")
+
+
+def _checked_range(ends: object) -> tuple[float, float]:
+    if isinstance(ends, list | tuple) and len(ends) == 2 and all(type(end) in (int, float) for end in ends):
+        low, high = float(ends[0]), float(ends[1])
+        if math.isfinite(high - low) and low < high:
+            return low, high
+    raise ParameterError("range must be two numbers, the lower first, between which scores lie: [0.0, 1.0]")
+
+
+def _within(counts: ScoreCounts, low: float, high: float) -> ScoreCounts:
+    """Scores beyond an end counted at that end: whether there are such is nobody else's business."""
+    scores, starts = np.unique(np.clip(counts.scores, low, high), return_index=True)
+    if not scores.size:
+        return counts
+    return ScoreCounts(scores, np.add.reduceat(counts.positives, starts), np.add.reduceat(counts.negatives, starts))
 
 
 def _checked_features(features: object) -> tuple[str, ...]:

@@ -198,7 +198,7 @@ class PreparedRelease(Prepared[Release]):
     derive: Callable[[Release], tuple[Release, ...]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content", partial(_content, self.counts))
+        object.__setattr__(self, "content", partial(content_of, self.counts))
         object.__setattr__(self, "read", Release.from_dict)
 
     def chosen(self, answers: Iterable[Release]) -> tuple[Release, ...]:
@@ -212,7 +212,7 @@ class PreparedRelease(Prepared[Release]):
         return tuple(found[metric] for metric in self.asked)
 
 
-def _content(counts: ScoreCounts) -> Iterator[bytes]:
+def content_of(counts: ScoreCounts) -> Iterator[bytes]:
     """The bytes that tell one dataset from another."""
     for array in (counts.scores, counts.positives, counts.negatives):
         kind = array.dtype.kind

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from confide.federation.question import PRIVATE
@@ -12,7 +13,7 @@ from confide.intervals.interval import Estimate, Interval
 from confide.intervals.random_effects import RandomEffects
 from confide.report.names import LONGEST, distinct, wrapped
 from confide.report.plots import COLOURS, GREY
-from confide.report.tables import number, p_value
+from confide.report.tables import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,18 +26,17 @@ Scale = Literal["logit", "log"]
 NAMES = {"auc": "AUC", "observed_expected": "Observed : expected"}
 _SHORT_NAMES = {"auc": "AUC", "observed_expected": "O : E"}
 _SCALES: dict[str, Scale] = {"auc": "logit", "observed_expected": "log"}
-_GUESSING = {"auc": 0.5, "observed_expected": 1.0}
-_MEANT = {
-    "auc": "The dotted line is guessing.",
-    "observed_expected": "Left of the dotted line fewer positives happened than the model gave reason to expect, right "
-    "of it more; the axis is logarithmic.",
-}
+GUESSING = {"auc": 0.5, "observed_expected": 1.0}
 
 _ROW_INCHES, _TALL_ROW_INCHES, _OTHER_INCHES = 0.3, 0.38, 1.15
 _WIDTH_INCHES = 9.2
 _COLUMNS = (12.0, 160.0, 218.0)  # points right of the axes: value with interval, rows, weight
 _BLUE, _BLACK = COLOURS[0], "#111111"
 _FARTHEST = 100.0  # beyond this ratio, or below its inverse, an axis says no more
+_REACH = 10.0  # how many times its value an interval of a ratio may take the axis
+_LEAST_RATIOS = [-math.log(2.0), math.log(2.0)]  # what an axis shows at least where intervals have no end
+_TICK_GAP = 0.11  # the least distance of ticks, as a share of the axis
+_NEAR = 3.0  # ends of an axis of ratios that are nearer than this many times have evenly spaced ticks
 _OVERHANG = 0.4  # how much of the sites' range a summary may add to the axis on each side
 
 
@@ -54,7 +54,7 @@ class ForestRow:
 class Forest:
     """All that a forest plot shows; `summary` is missing where fewer than two sites can be summarised.
 
-    `noisy` says that intervals hold the noise of a private release.
+    A site without a weight is not in the summary. `noisy` says that intervals hold the noise of a private release.
     """
 
     measure: str
@@ -85,7 +85,7 @@ def forest_of(validation: Validation, measure: str) -> Forest | None:
     if sum(estimate is not None for estimate in estimates.values()) < 2:
         return None
     summary = validation.heterogeneity.get(measure)
-    weights = _weights({name: estimates.get(name) for name in validation.outcome.sites}, summary, _SCALES[measure])
+    weights = {} if summary is None else dict(zip(validation.summarised[measure], summary.weights, strict=True))
     return Forest(
         measure=measure,
         level=validation.level,
@@ -102,12 +102,13 @@ def forest_of(validation: Validation, measure: str) -> Forest | None:
 
 def draw_forest(ax: Axes, forest: Forest) -> None:
     """Draw a line for each site, then all rows together, the mean over sites and where another site may lie."""
-    low, high = _ends(forest)
+    low, high = axis_ends(forest)
     _axis(ax, forest, low, high)
     for place, row in enumerate(forest.sites):
-        if _known(row.estimate):
+        if known(row.estimate):
             _line(ax, row.estimate.interval, place, low, high)
-            _square(ax, row.estimate.value, place, row.weight, forest)
+            if low <= row.estimate.value <= high:
+                _square(ax, row.estimate.value, place, row.weight, forest)
         share = "–" if row.weight is None else f"{100.0 * row.weight:.1f} %"
         _words(ax, place, _written(row.estimate), row.rows, share if forest.summary is not None else "")
     _draw_summaries(ax, forest, low, high)
@@ -116,40 +117,6 @@ def draw_forest(ax: Axes, forest: Forest) -> None:
     for place, label in enumerate(ax.get_yticklabels()):
         label.set_fontweight("normal" if place < len(forest.sites) else "bold")
     ax.set_ylim(len(names) - 0.4, -0.6)
-
-
-def forest_caption(forest: Forest) -> str:
-    """What the picture shows, with how much sites differ."""
-    shown = (
-        f"{NAMES[forest.measure]} at each site (squares, larger where the site weighs more in the summary) with "
-        f"{_percent(forest.level)} intervals, and of all rows together (circle)."
-    )
-    if forest.summary is not None:
-        shown += f" Diamond: random-effects mean over sites. {heterogeneity_words(forest.summary)}"
-    if forest.noisy:
-        shown += (
-            " Intervals allow for noise and for what cells hide, so that small differences between sites stay unseen."
-        )
-    return f"{shown} {_MEANT[forest.measure]}" if _ends(forest)[0] < _GUESSING[forest.measure] else shown
-
-
-def heterogeneity_words(summary: RandomEffects, *, bar: bool = True) -> str:
-    """How much sites differ, in numbers; `bar` says what the picture's bar is."""
-    spread = "0" if summary.tau_squared == 0.0 else number(summary.tau_squared)
-    said = [f"Between sites {_tied(f'τ² = {spread}')} on the {_SCALE_WORDS[summary.scale]} scale (REML)"]
-    if summary.i_squared is not None:
-        said.append(_tied(f"I² = {100.0 * summary.i_squared:.0f} %"))
-    if summary.q_p_value is not None:
-        said.append(f"{_tied(f'Q = {number(summary.q, 2)}')}, {_tied(f'p {_equals(p_value(summary.q_p_value))}')}")
-    sentence = ", ".join(said) + "; interval of the mean after Hartung and Knapp."
-    if summary.prediction is None:
-        return f"{sentence} With fewer than three sites there is no prediction interval."
-    if not bar:
-        return sentence
-    return f"{sentence} Bar: where the true value at another such site is expected (prediction interval)."
-
-
-_SCALE_WORDS = {"logit": "log-odds", "log": "logarithmic", "identity": "same"}
 
 
 def _summaries(forest: Forest) -> list[str]:
@@ -165,9 +132,10 @@ def _draw_summaries(ax: Axes, forest: Forest, low: float, high: float) -> None:
     place = len(forest.sites)
     ax.axhline(place - 0.5, color="#bbbbbb", linewidth=0.8)
     if forest.pooled is not None:
-        if _known(forest.pooled):
+        if known(forest.pooled):
             _line(ax, forest.pooled.interval, place, low, high, colour=_BLACK)
-            ax.plot([forest.pooled.value], [place], "o", color=_BLACK, markersize=7, zorder=3)
+            if low <= forest.pooled.value <= high:
+                ax.plot([forest.pooled.value], [place], "o", color=_BLACK, markersize=7, zorder=3)
         _words(ax, place, _written(forest.pooled), forest.pooled_rows, "")
         place += 1
     summary = forest.summary
@@ -204,12 +172,12 @@ def _axis(ax: Axes, forest: Forest, low: float, high: float) -> None:
     ax.set_axisbelow(True)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0, pad=8)
-    if low < _GUESSING[forest.measure] < high:
-        ax.axvline(_GUESSING[forest.measure], color=GREY, linewidth=1.1, linestyle=":")
+    if low < GUESSING[forest.measure] < high:
+        ax.axvline(GUESSING[forest.measure], color=GREY, linewidth=1.1, linestyle=":")
     ax.set_xlabel(NAMES[forest.measure] + (" (log scale)" if forest.scale == "log" else ""))
     ax.set_title(f"{NAMES[forest.measure]} by site", pad=24)
     weight = "weight" if forest.summary is not None else ""
-    _words(ax, -1.0, f"{_SHORT_NAMES[forest.measure]} ({_percent(forest.level)})", "rows", weight, head=True)
+    _words(ax, -1.0, f"{_SHORT_NAMES[forest.measure]} ({percent(forest.level)})", "rows", weight, head=True)
 
 
 def _words(ax: Axes, place: float, value: str, rows: str, weight: str, *, head: bool = False) -> None:
@@ -238,9 +206,7 @@ def _line(
     """An interval, with arrows where it leaves the axes."""
     if interval is None or math.isnan(interval.lower) or math.isnan(interval.upper):
         return
-    start, end = max(interval.lower, low), min(interval.upper, high)
-    if start > end:
-        return
+    start, end = (min(max(one, low), high) for one in (interval.lower, interval.upper))
     ax.plot([start, end], [place, place], color=colour, linewidth=width, solid_capstyle="butt")
     for leaves, at, mark in ((interval.lower < low, low, "<"), (interval.upper > high, high, ">")):
         if leaves:
@@ -256,76 +222,85 @@ def _square(ax: Axes, value: float, place: float, weight: float | None, forest: 
 
 
 def _diamond(ax: Axes, summary: RandomEffects, place: float, low: float, high: float) -> None:
-    left, right = max(summary.interval.lower, low), min(summary.interval.upper, high)
-    middle = min(max(summary.value, low), high)
+    every = (summary.interval.lower, summary.value, summary.interval.upper)
+    left, middle, right = (min(max(one, low), high) for one in every)
     ax.fill([left, middle, right, middle], [place, place - 0.3, place, place + 0.3], color=COLOURS[1], linewidth=0.8)
     _line(ax, summary.interval, place, low, high, colour=COLOURS[1], width=0.8)
 
 
-def _ends(forest: Forest) -> tuple[float, float]:
-    """Ends of the axis: sites' intervals fit on it, and those of the summary as far as they are not much longer."""
-    log = forest.scale == "log"
-    known = [one for one in (*(row.estimate for row in forest.sites), forest.pooled) if _known(one)]
-    inside = [end for one in known for end in _places(one.value, one.interval, log)]
-    if log:
-        inside.append(0.0)
+def axis_ends(forest: Forest) -> tuple[float, float]:
+    """Ends of the axis: sites' intervals fit on it, and those of the summary as far as they are not much longer.
+
+    Of a ratio's interval only what is within ten times its value counts, and nothing of an end that is not there.
+    """
+    places = _ratio_places if forest.scale == "log" else _places
+    known_ones = [one for one in (*(row.estimate for row in forest.sites), forest.pooled) if known(one)]
+    inside = [place for one in known_ones for place in places(one.value, one.interval)]
+    if forest.scale == "log":
+        inside += _LEAST_RATIOS if any(_is_open(one.interval) for one in known_ones) else [0.0]
     low, high = min(inside, default=0.4), max(inside, default=0.6)
     more = _OVERHANG * (high - low)
-    if forest.summary is not None:
-        summary = forest.summary
-        outside = [
-            *_places(summary.value, summary.interval, log),
-            *_places(summary.value, summary.prediction, log),
-        ]
+    summary = forest.summary
+    if summary is not None:
+        outside = [*places(summary.value, summary.interval), *places(summary.value, summary.prediction)]
         low, high = min(low, max(min(outside), low - more)), max(high, min(max(outside), high + more))
     space = max(0.05 * (high - low), 0.01)
-    if log:
+    if forest.scale == "log":
         return math.exp(low - space), math.exp(high + space)
     return max(low - space, -0.01), min(high + space, 1.01)
 
 
-def _places(value: float, interval: Interval | None, log: bool) -> list[float]:
-    """A value and the ends of its interval, as places on the axis; nothing beyond all measure."""
+def _places(value: float, interval: Interval | None) -> list[float]:
+    """A value and the ends of its interval, as places on the axis."""
     every = [value] + ([] if interval is None else [interval.lower, interval.upper])
-    real = [one for one in every if not math.isnan(one)]
-    return [math.log(min(max(one, 1.0 / _FARTHEST), _FARTHEST)) for one in real] if log else real
+    return [one for one in every if not math.isnan(one)]
+
+
+def _ratio_places(value: float, interval: Interval | None) -> list[float]:
+    """The same of a ratio, as logarithms; nothing beyond all measure."""
+    real = [one for one in _places(value, interval) if 0.0 < one < math.inf]
+    if not real:
+        return [0.0]
+    middle = min(max(real[0], 1.0 / _FARTHEST), _FARTHEST)
+    return [math.log(min(max(one, middle / _REACH), middle * _REACH)) for one in real]
+
+
+def _is_open(interval: Interval | None) -> bool:
+    """Whether a ratio's interval has no end on a logarithmic axis."""
+    return interval is not None and (interval.lower <= 0.0 or math.isinf(interval.upper))
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
-    """Round ratios between two ends: as few of them as can be read, four at least where there are such."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)):
-        found = [step * 10.0**decade for decade in decades for step in steps if low <= step * 10.0**decade <= high]
-        if len(found) >= 4:
+    """Round ratios between two ends, 1 among them where it is inside: as many as do not run together."""
+    gap = _TICK_GAP * math.log(high / low)
+    found: list[float] = []
+    for found in _round_ratios(low, high):
+        if all(math.log(right / left) >= gap for left, right in pairwise(found)):
             break
-    return found[:: max(len(found) // 8, 1)]
+    return found
 
 
-def _weights(estimates: Mapping[str, Estimate | None], summary: RandomEffects | None, scale: Scale) -> dict[str, float]:
-    """Each site's share of the summary, which has the sites in the order in which they are stored."""
-    inside = [name for name, estimate in estimates.items() if _summarised(estimate, scale)]
-    if summary is None or len(inside) != summary.sites:
-        return {}
-    return dict(zip(inside, summary.weights, strict=True))
+def _round_ratios(low: float, high: float) -> Iterator[list[float]]:
+    """Round numbers between two ends, ever fewer: evenly spaced where the ends are near, else in every decade."""
+    if high < _NEAR * low:
+        finest = math.floor(math.log10(high - low)) - 1
+        for power, digit in product(range(finest, finest + 3), (1, 2, 5)):
+            step = digit * 10.0**power
+            yield [round(place * step, 12) for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        every = (float(f"{digit}e{decade}") for decade in decades for digit in digits)
+        yield [tick for tick in every if low <= tick <= high]
 
 
-def _summarised(estimate: Estimate | None, scale: Scale) -> bool:
-    """Whether a site has a value and an error on the scale of the summary."""
-    if estimate is None or not _known(estimate) or estimate.interval is None:
-        return False
-    lower, upper = estimate.interval.lower, estimate.interval.upper
-    if scale == "logit":
-        return 0.0 < estimate.value < 1.0 and lower < upper
-    return estimate.value > 0.0 and 0.0 < lower < upper < math.inf
-
-
-def _known(estimate: Estimate | None) -> TypeGuard[Estimate]:
+def known(estimate: Estimate | None) -> TypeGuard[Estimate]:
+    """Whether there is a value."""
     return estimate is not None and math.isfinite(estimate.value)
 
 
 def _written(estimate: Estimate | None) -> str:
     """A value with its interval, as papers write it."""
-    if not _known(estimate):
+    if not known(estimate):
         return "–"
     ends = "" if estimate.interval is None else f" ({_span(estimate.interval)})"
     return f"{_digits(estimate.value)}{ends}"
@@ -337,17 +312,11 @@ def _span(interval: Interval) -> str:
 
 def _digits(value: float) -> str:
     """Three digits behind the point, fewer for large ratios."""
+    if 10_000.0 <= value < math.inf:
+        return f"{value:.0e}"
     return number(value, 3 if abs(value) < 10.0 else 1 if abs(value) < 1_000.0 else 0)
 
 
-def _percent(level: float) -> str:
+def percent(level: float) -> str:
+    """Write a level."""
     return f"{100 * level:g} %"
-
-
-def _tied(words: str) -> str:
-    """Words that stay on one line."""
-    return words.replace(" ", "\u00a0")
-
-
-def _equals(shown: str) -> str:
-    return shown if shown.startswith("<") else f"= {shown}"

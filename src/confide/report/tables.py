@@ -20,7 +20,10 @@ class Table:
     note: str = ""
 
 
-TEXT_COLUMNS = ("score", "one label", "mechanism", "analyst", "what", "when", "meaning")
+TEXT_COLUMNS = (
+    *("score", "one label", "mechanism", "analyst", "what", "when", "meaning", "state", "in this validation"),
+    *("what it released", "what it was charged", "left to the study"),
+)
 """Columns besides the first that hold words."""
 
 

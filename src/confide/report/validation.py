@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from confide.federation.question import NOISY_SCORES
 from confide.report import plots
-from confide.report.forest import draw_forest, forest_caption, forest_of
+from confide.report.forest import draw_forest, forest_of
+from confide.report.forest_words import forest_caption
 from confide.report.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.text import print_table
+from confide.report.validation_how import how_table
 from confide.report.validation_plots import (
     Shown,
     captions,
     draw_site_calibrations,
     drawings,
+    not_drawn_words,
     panels_size,
     picture,
     picture_size,
@@ -25,7 +28,6 @@ from confide.report.validation_released import released_table
 from confide.report.validation_tables import (
     absent_words,
     heterogeneity_lines,
-    how_table,
     lead_of,
     no_forest_words,
     numbers_table,
@@ -169,7 +171,9 @@ def _curve_figures(shown: Shown) -> Iterator[str]:
     sites = len(site_calibrations(validation))
     if sites:
         svg = plots.as_svg(draw_site_calibrations, shown, size=panels_size(sites))
-        caption = _SITE_CALIBRATION.format(level=f"{100 * validation.level:g} %")
+        caption = _SITE_CALIBRATION.format(level=f"{100 * validation.level:g} %") + not_drawn_words(
+            result for _, result in site_calibrations(validation)
+        )
         yield _wide(figure(svg, "site-calibration", caption), min(16 + 12 * sites, 70))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.federation.question import PRIVATE
@@ -58,6 +59,7 @@ _AXES_INCHES, _LINE_INCHES = 5.36, 0.19
 _MOST_POINTS = 2_000
 _FEW_POINTS = 300  # so many points of a PR curve are joined as they are in ROC space
 _PANEL_INCHES, _PANELS_ACROSS = 1.95, 5
+_WIDEST = 0.95  # bins whose interval is wider say nothing, and are not drawn
 
 WORDS = {
     "roc": "Each threshold's true-positive rate against its false-positive rate. The further up and left, the better; "
@@ -109,7 +111,20 @@ def captions(validation: Validation) -> dict[str, str]:
         band = f" Shaded: where the population's curve lies as a whole, noise and sampling allowed for ({level})."
         said["roc"] += band
         said["pr"] += band
+    said["calibration"] += not_drawn_words([validation.pooled])
     return said
+
+
+def not_drawn_words(results: Iterable[Pooled]) -> str:
+    """That bins were left out of pictures of calibration, where some were."""
+    every = (result.calibration for result in results)
+    hidden = any(points is not None and not _says_something(points).all() for points in every)
+    return f" Bins whose interval is wider than {_WIDEST:g} are not drawn." if hidden else ""
+
+
+def _says_something(points: CalibrationPoints) -> NDArray[np.bool_]:
+    """Which bins are drawn: those whose interval, if there is one, leaves something out."""
+    return ~(points.upper - points.lower > _WIDEST)
 
 
 def picture(validation: Validation) -> Figure:
@@ -255,9 +270,12 @@ def _site_panel(ax: Axes, name: str, result: Pooled, pooled: CalibrationPoints |
 
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     if pooled is not None:
-        ax.plot(pooled.mean_score, pooled.observed, color="#b0b0b0", linewidth=1.6, zorder=1)
+        seen = _says_something(pooled)
+        ax.plot(pooled.mean_score[seen], pooled.observed[seen], color="#b0b0b0", linewidth=1.6, zorder=1)
     if result.calibration is not None:
         _bins(ax, result.calibration, _POOLED, size=4.0)
+        if not _says_something(result.calibration).any():
+            ax.text(0.5, 0.85, "no bin says enough", transform=ax.transAxes, ha="center", fontsize=8, color=GREY)
     _finish_calibration(ax, end)
     ax.set_title(name, fontsize=9)
     ax.tick_params(labelsize=8)
@@ -269,8 +287,8 @@ def _site_panel(ax: Axes, name: str, result: Pooled, pooled: CalibrationPoints |
 
 
 def _bins(ax: Axes, points: CalibrationPoints, colour: str, *, size: float, label: str | None = None) -> None:
-    """Points at the bins' mean scores with their intervals; what is not a number is left out."""
-    good = np.isfinite(points.mean_score) & np.isfinite(points.observed)
+    """Points at the bins' mean scores with their intervals; what is not a number, or says nothing, is left out."""
+    good = np.isfinite(points.mean_score) & np.isfinite(points.observed) & _says_something(points)
     x, y = points.mean_score[good], points.observed[good]
     ends = [np.where(np.isfinite(each[good]), each[good], y) for each in (points.lower, points.upper)]
     reach = np.stack((y - ends[0], ends[1] - y)).clip(0.0)

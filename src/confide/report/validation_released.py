@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, SECURE_SUM, Question
+from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
 from confide.privacy.guarantee import shown
 from confide.report.names import cut
 from confide.report.tables import Table
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing that is used here"
 _RECEIPT_LETTERS = 60
+_ROUNDING = 1e-9
 
 
 def released_table(validation: Validation) -> Table:
@@ -25,17 +26,17 @@ def released_table(validation: Validation) -> Table:
     receipts = [site.report.receipt if took_part(site) else None for site in validation.sites]
     released = released_words(question)
     columns = {
-        "what": [released if took_part(site) else NOTHING for site in validation.sites],
-        "charged": [_charged(receipt) for receipt in receipts],
+        "what it released": [released if took_part(site) else NOTHING for site in validation.sites],
+        "what it was charged": [_charged(receipt, question) for receipt in receipts],
         "left to the study": [DASH if receipt is None else _budget(receipt.get("remaining")) for receipt in receipts],
     }
-    return table_of_sites("What each site released, and what it cost", validation, columns, keep=("what",))
+    return table_of_sites("What each site released, and what it cost", validation, columns, keep=("what it released",))
 
 
 def released_words(question: Question) -> str:
     """What a site that takes part lets go, by mode."""
     if question.mode == DISCLOSURE_CONTROL:
-        return f"groups of at least {question.minimum_cell} rows of a class, with sums of scores"
+        return f"groups of at least {question.minimum_cell} rows of a class, and two rounded sums over all rows"
     if question.mode == SECURE_SUM:
         return "masked counts, seen only inside the sum"
     if question.mode == NOISY_SCORES:
@@ -48,13 +49,29 @@ def released_words(question: Question) -> str:
     )
 
 
-def _charged(receipt: Mapping[str, Any] | None) -> str:
+def was_stored(receipt: Mapping[str, Any] | None) -> bool:
+    """Whether a site says that it sent what it had stored."""
+    return receipt is not None and receipt.get("reused") is True
+
+
+def was_partly_paid(receipt: Mapping[str, Any] | None, question: Question) -> bool:
+    """Whether a site says that it was charged less than the price, though not all of its answer was stored."""
+    if receipt is None or was_stored(receipt) or question.mode != PRIVATE:
+        return False
+    charged = receipt.get("charged")
+    if not isinstance(charged, int | float) or not _is_number(charged):
+        return False
+    return float(charged) < float(question.exact_epsilon) * (1.0 - _ROUNDING)
+
+
+def _charged(receipt: Mapping[str, Any] | None, question: Question) -> str:
     """What a receipt says was charged; it came from the site, and may say anything."""
     if receipt is None:
         return DASH
-    if receipt.get("reused") is True:
+    if was_stored(receipt):
         return "nothing: answered before"
-    return _budget(receipt.get("charged"))
+    charged = _budget(receipt.get("charged"))
+    return f"{charged}: the rest was paid before" if was_partly_paid(receipt, question) else charged
 
 
 def _budget(value: object) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 from confide.federation.outcome import ANSWERED
 from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
 from confide.intervals.interval import Estimate, Interval
-from confide.privacy.guarantee import exact_fraction, shown
-from confide.report.forest import heterogeneity_words, rows_words
+from confide.report.forest import forest_of, percent, rows_words
+from confide.report.forest_words import heterogeneity_words, left_out
 from confide.report.names import cut, plain
 from confide.report.tables import Table, amount, number, p_value
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DASH = "–"
 _NAME_LETTERS = 48
 _NEARLY_ALL = 0.9
+_FEWEST_PREDICTING, _WIDEST_PREDICTION = 4, 0.5  # other prediction intervals are too rough for the first paragraph
 
 MODE_WORDS = {
     DISCLOSURE_CONTROL: "disclosure control",
@@ -41,7 +43,8 @@ _NUMBERS = (
 def title_of(validation: Validation) -> str:
     """Model, study and mode in a line."""
     question = validation.question
-    return f"{question.model}: validation across sites ({question.study}, {MODE_WORDS[question.mode]})"
+    edition = f", edition {question.edition}" if (question.edition or 1) > 1 else ""
+    return f"{question.model}: validation across sites ({question.study}, {MODE_WORDS[question.mode]}{edition})"
 
 
 def lead_of(validation: Validation) -> str:
@@ -52,22 +55,29 @@ def lead_of(validation: Validation) -> str:
     over = "Over its rows" if sites == 1 else "Over the rows of all of them"
     said = f"{question.model} was validated at {where}. {over} the model's AUC is {number(auc.value)}"
     if _has_ends(auc.interval):
-        said += f" ({_percent(validation.level)} interval {ends(auc.interval)})"
+        said += f" ({percent(validation.level)} interval {ends(auc.interval)})"
     if math.isfinite(auc.value):
         said += (
             ": of a person with the outcome and one without it, the model gives the higher score to the former in "
-            f"about {100.0 * auc.value:.0f} of 100 such pairs"
+            f"about {_of_hundred(auc.value)} of 100 such pairs"
         )
     return said + "." + _between_sites(validation)
 
 
+def _of_hundred(value: float) -> str:
+    """A share as it is shown elsewhere, in whole hundredths, halves up: 0.805 is 81."""
+    return str((100 * Decimal(number(value))).quantize(Decimal(1), ROUND_HALF_UP))
+
+
 def _between_sites(validation: Validation) -> str:
     summary = validation.heterogeneity.get("auc")
-    if summary is None or summary.prediction is None or summary.prediction.width >= _NEARLY_ALL:
+    if summary is None or summary.prediction is None:
+        return ""
+    if summary.sites < _FEWEST_PREDICTING or summary.prediction.width > _WIDEST_PREDICTION:
         return ""
     return (
         f" At another such site, its AUC is expected between {ends(summary.prediction, ' and ')} "
-        f"({_percent(validation.level)} prediction interval)."
+        f"({percent(validation.level)} prediction interval)."
     )
 
 
@@ -83,7 +93,7 @@ def numbers_table(validation: Validation) -> Table:
     rows += _summaries(validation)
     return Table(
         title="Key numbers",
-        head=("measure", "value", f"{_percent(validation.level)} interval"),
+        head=("measure", "value", f"{percent(validation.level)} interval"),
         body=tuple(rows),
         note=" ".join(_number_notes(validation)),
     )
@@ -115,8 +125,9 @@ def _number_notes(validation: Validation) -> Iterator[str]:
     bounds = validation.pooled.bounds
     if bounds is not None and validation.question.mode == DISCLOSURE_CONTROL and bounds.width > 0.0:
         yield (
-            "Groups hide the order of the rows within them, so AUC is an estimate, which its interval takes for exact. "
-            f"Whatever that order is, the AUC of exactly these rows lies between {ends(bounds, ' and ')}."
+            "Groups hide the order of the rows within them, so AUC is an estimate even of these rows: whatever that "
+            f"order is, their AUC lies between {ends(bounds, ' and ')}. The {percent(validation.level)} interval "
+            "allows for sampling, not for what groups hide."
         )
     if validation.question.mode == PRIVATE:
         yield "Intervals are for the population and allow for the noise as well as for sampling."
@@ -132,7 +143,7 @@ def _little_said(validation: Validation) -> Iterator[str]:
         named = ", ".join(cut(name, _NAME_LETTERS) for name in sites) if len(sites) <= 3 else f"{len(sites)} sites"
         yield (
             f"Alone, {named} cannot tell: the interval of AUC leaves nearly everything open there, with too few rows "
-            "for this epsilon. Summaries over sites say little then."
+            "for this epsilon."
         )
 
 
@@ -157,7 +168,7 @@ def hypothesis_words(validation: Validation) -> str:
 
 def sites_table(validation: Validation, *, wide: bool = True) -> Table:
     """How every site took part, and its own results where they are seen; in the narrow form AUC alone."""
-    level = f"{_percent(validation.level)} interval"
+    level = f"{percent(validation.level)} interval"
     columns = {"state": [site.report.state for site in validation.sites]}
     results = [site.result for site in validation.sites]
     columns["rows"] = [rows_words(result) for result in results]
@@ -209,53 +220,14 @@ def no_forest_words(question: Question) -> str:
     return "There is no forest plot: fewer than two sites have results of their own that can be compared."
 
 
-def how_table(validation: Validation) -> Table:
-    """How the results came about."""
-    return Table(title="How it was done", head=("", "meaning"), body=tuple(_how(validation)))
-
-
-def _how(validation: Validation) -> Iterator[tuple[str, str]]:
-    question, outcome = validation.question, validation.outcome
-    answered = sum(took_part(site) for site in validation.sites)
-    grid = question.public_grid
-    yield "study", question.study
-    yield "model", question.model
-    yield "mode", question.mode
-    yield "sites", f"{len(validation.sites)} asked, {answered} answered"
-    yield "grid", f"{question.grid}: {len(grid):,} cells from {grid.edges[0]:g} to {grid.edges[-1]:g}, public"
-    yield from _terms(question)
-    bounds = validation.pooled.bounds
-    if question.mode == DISCLOSURE_CONTROL and bounds is not None and bounds.width > 0.0:
-        yield "AUC of these rows", f"between {ends(bounds, ' and ')}, whatever the groups hide"
-    yield "rounds", f"{outcome.rounds}, in {_seconds(outcome.seconds)}"
-    yield "intervals", _percent(validation.level)
-
-
-def _terms(question: Question) -> Iterator[tuple[str, str]]:
-    if question.minimum_cell is not None and question.minimum_cell > 1:
-        yield "minimum cell", f"{question.minimum_cell} rows of a class"
-    if question.mode == PRIVATE:
-        own, pooled = shown(question.own_epsilon), shown(question.pooled_epsilon)
-        yield (
-            "epsilon",
-            f"{shown(question.exact_epsilon)} at each site: {own} for its own results, {pooled} for the sum",
-        )
-        yield "colluders", f"the guarantee holds against the coordinator and up to {question.colluders or 0} sites"
-        unit = "a row" if question.unit == "row" else f"a person with at most {question.rows_per_person} rows"
-        yield "protected", unit
-    if question.mode == NOISY_SCORES:
-        for name in ("epsilon", "delta", "sensitivity"):
-            value = getattr(question, name)
-            if value is not None:
-                yield name, f"{shown(exact_fraction(value, name))}, of the noise alone: no guarantee follows"
-
-
 def heterogeneity_lines(validation: Validation) -> Iterator[str]:
     """How much sites differ, for the terminal."""
     for measure, name in (("auc", "AUC"), ("observed_expected", "Observed : expected")):
         summary = validation.heterogeneity.get(measure)
         if summary is not None:
-            yield f"{name}. {heterogeneity_words(summary, bar=False)}"
+            forest = forest_of(validation, measure)
+            outside = [] if forest is None else left_out(forest)
+            yield " ".join((f"{name}. {heterogeneity_words(summary, bar=False)}", *outside))
 
 
 def ends(interval: Interval | None, joined: str = " to ") -> str:
@@ -296,13 +268,3 @@ def _whole(value: float) -> str:
 def took_part(site: SiteResult) -> bool:
     """Whether a site's rows are in the results."""
     return site.report.state == ANSWERED
-
-
-def _seconds(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return DASH
-    return f"{seconds:.1f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
-
-
-def _percent(level: float) -> str:
-    return f"{100 * level:g} %"

@@ -8,15 +8,18 @@ import shutil
 import socket
 import stat
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.flare.kits import site_identity
+from confide.federation.flare.kits import Home, site_home, site_identity
+from confide.federation.flare.old_runs import delete_runs
 from confide.federation.flare.processes import find_running, start_server, start_site
 from confide.federation.flare.provision import Federation, add_site, provision, unpack_site_kit
+from confide.federation.flare.session import open_session
 from confide.federation.folder import SiteFolder
 from confide.federation.identity import Peer
 from confide.federation.site_key import SiteKey, fingerprint
@@ -68,6 +71,7 @@ def test_a_kit_makes_a_site(made: Federation, tmp_path: Path) -> None:
     assert identity.fingerprint() == fingerprint(SiteKey.load(place.key).public)
     assert stat.S_IMODE(place.key.stat().st_mode) == 0o600
     assert Peer.verified("b-2", identity.certificate, made.root, at=datetime.now(UTC)).name == "b-2"
+    assert site_home(place) == Home(federation="Stroke 2026", server="localhost", port=made.port)
     settings = json.loads((place.kit / "startup" / "fed_client.json").read_text())
     assert settings["client"]["connection_security"] == "mtls"
     assert settings["require_signed_jobs"] is True
@@ -198,9 +202,31 @@ def test_a_port_in_use_is_said(made: Federation) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", made.port))
         other.listen()
-        with pytest.raises(FederationError, match=f"port {made.port} is used by another program"):
+        with pytest.raises(FederationError, match=f"port {made.port} is used by another program.*federation anew"):
             start_server(made)
     assert find_running(made) is None
+
+
+def test_a_port_that_was_changed_by_hand_is_said_before_anything_starts(made: Federation) -> None:
+    moved = replace(made, port=made.port + 1)
+    said = f"all kits were made for localhost:{made.port}; put that back"
+    with pytest.raises(FederationError, match=said):
+        start_server(moved)
+    with pytest.raises(FederationError, match=said), open_session(moved):
+        pass
+    assert find_running(made) is None
+
+
+def test_old_runs_are_deleted_and_nothing_else(tmp_path: Path) -> None:
+    run = "574bc575-df31-488f-8604-f2057c769ac1"
+    kept = ("startup", "jobs", "local", "not-a-run-at-all", run.upper())
+    for name in (run, f"jobs/{run}", f"transfer/{run}", *kept):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "log.txt").write_text("what was asked")
+    delete_runs(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, "transfer"}
+    assert [path.name for path in (tmp_path / "jobs").iterdir()] == ["log.txt"]
+    assert list((tmp_path / "transfer").iterdir()) == []
 
 
 def test_a_folder_without_a_kit_cannot_be_started(tmp_path: Path) -> None:

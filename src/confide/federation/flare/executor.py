@@ -34,6 +34,7 @@ from confide.federation.site import Site
 
 _PAUSE_SECONDS = 0.1
 _UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"
+_NOBODY = "the run is not signed by one coordinator of this federation; ask with `confide validate`"
 _NOT_SIGNED = "the server asks another question than the one that the coordinator signed; ask with `confide validate`"
 _BROKEN = "something unexpected went wrong at the site; its administrator finds more in the log of its engine"
 _NOT_OPEN = "this site's settings cannot be read; its administrator finds the reason in the site's log of requests"
@@ -97,6 +98,8 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         name, coordinator = workspace.site_name, None
         try:
             coordinator = signer(workspace, job)
+            if coordinator is None:
+                return _said(folder, name, None, REFUSED, _NOBODY)
             request = json.loads(text)
             if topic == OFFER and request["question"] != read_question(self._question):
                 return _said(folder, name, coordinator, REFUSED, _NOT_SIGNED)

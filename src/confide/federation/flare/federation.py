@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ SCHEME = "http"
 scheme of plain sockets inside TLS is not for servers that others can reach: one caller who says nothing blocks all."""
 
 FILE = "federation.toml"
+
+ANEW = "make the federation anew with `confide federation init --server HOST --port N`, and hand out the new kits"
+"""What is left to do where the server moves."""
 
 _SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _HOST = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
@@ -97,6 +101,25 @@ class Federation:
         if name not in self.sites:
             raise ParameterError(f"no site {name!r} in this federation; its sites are {', '.join(self.sites)}")
         return self.folder / "kits" / f"{name}.zip"
+
+    @property
+    def address(self) -> str:
+        """Where the server is reached."""
+        return f"{self.server}:{self.port}"
+
+    def check_kit(self, settings: Path) -> None:
+        """Refuse to go on where a kit was made for another server or port: so were those that sites have."""
+        try:
+            plain = json.loads(settings.read_text(encoding="utf-8"))
+            admin = plain.get("admin")
+            there = f"{admin['host']}:{admin['port']}" if admin else plain["servers"][0]["service"]["target"]
+        except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError):
+            raise FederationError(f"{settings} cannot be read; put it back, or make the federation again") from None
+        if there != self.address:
+            raise FederationError(
+                f"{self.settings} says {self.address}, but all kits were made for {there}; put that back there. For "
+                f"another server or port {ANEW}"
+            )
 
     def to_toml(self) -> str:
         """What `load` reads."""

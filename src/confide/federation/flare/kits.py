@@ -12,12 +12,13 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.flare.federation import SCHEME, checked_port, checked_server, checked_sites
+from confide.federation.flare.federation import SCHEME, checked_name, checked_port, checked_server, checked_sites
 from confide.federation.flare.files import OWNER_FILE, make_owned, own_tree, write_json
 from confide.federation.flare.hardening import harden_site
 from confide.federation.folder import SiteFolder
@@ -30,11 +31,22 @@ _MOST_BYTES = 100_000
 _NO_KIT = "is no kit of a site; ask the coordinator for the ZIP that `confide federation init` made for you"
 
 
-def pack_site_kit(startup: Path, target: Path) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """The federation that a site belongs to, by its kit, and where its server is."""
+
+    federation: str
+    server: str
+    port: int
+
+
+def pack_site_kit(startup: Path, target: Path, federation: str) -> None:
     """Put what a site needs into one file, for its owner's eyes alone."""
     target.touch(mode=OWNER_FILE)
+    settings = json.loads((startup / SETTINGS).read_text(encoding="utf-8")) | {"federation": federation}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as kit:
-        for name in _FILES:
+        kit.writestr(f"startup/{SETTINGS}", json.dumps(settings, indent=1))
+        for name in _FILES[1:]:
             kit.writestr(f"startup/{name}", (startup / name).read_bytes())
 
 
@@ -74,6 +86,16 @@ def site_identity(folder: SiteFolder) -> Identity:
     return _identity(folder.kit / "startup", folder.key)
 
 
+def site_home(folder: SiteFolder) -> Home:
+    """Where a site connects to."""
+    path = folder.kit / "startup" / SETTINGS
+    try:
+        found = _server(path.read_bytes())
+    except OSError as error:
+        raise FederationError(f"{path} cannot be read ({error.strerror}); put it back from a backup") from None
+    return Home(federation=found["federation"], server=found["host"], port=found["port"])
+
+
 def _identity(startup: Path, own: Path) -> Identity:
     return Identity.load(startup / "client.crt", startup / "client.key", startup / "rootCA.pem", own)
 
@@ -105,6 +127,7 @@ def _server(settings: bytes) -> dict[str, Any]:
         host, _, port = str(server["service"]["target"]).rpartition(":")
         mutual = plain["client"]["connection_security"] == "mtls"
         found: dict[str, Any] = {
+            "federation": checked_name(plain["federation"]),
             "project": str(server["name"]),
             "scheme": str(server["service"]["scheme"]),
             "host": checked_server(host),
@@ -133,6 +156,7 @@ def _settings(name: str, server: Mapping[str, Any]) -> dict[str, Any]:
     """What FLARE reads to start a site: mutual TLS, and no jobs but signed ones."""
     return {
         "format_version": 2,
+        "federation": server["federation"],
         "require_signed_jobs": True,
         "servers": [
             {

@@ -18,14 +18,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from confide.errors import FederationError
-from confide.federation.flare.federation import LOOPBACK, Federation, organisation
+from confide.federation.flare.federation import ANEW, LOOPBACK, Federation, organisation
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import HEARTBEAT_SECONDS, harden_server, harden_site
 from confide.federation.flare.kits import site_identity
+from confide.federation.flare.old_runs import delete_runs
 from confide.federation.folder import SiteFolder
 
 START_SECONDS = 60.0
@@ -50,6 +52,15 @@ class Running:
     def alive(self) -> bool:
         """Whether it still runs."""
         return self._process() is not None
+
+    def connected(self, port: int) -> bool:
+        """Whether it has a connection to the server's port open now."""
+        process = self._process()
+        try:
+            found = [] if process is None else _connections(process)
+        except psutil.Error:
+            return False
+        return any(one.status == psutil.CONN_ESTABLISHED and one.raddr and one.raddr.port == port for one in found)
 
     def stop(self) -> None:
         """End it and every run that it has under way, and see that they are gone."""
@@ -84,6 +95,7 @@ def start_server(federation: Federation, *, seconds: float = START_SECONDS) -> R
         raise FederationError(
             f"there is no server's kit in {federation.folder}; make it with `confide federation init`"
         )
+    federation.check_kit(kit / "startup" / "fed_server.json")
     with _starting(federation.folder) as run:
         _require_free(federation)
         harden_server(kit)
@@ -144,6 +156,7 @@ def _start(kind: str, kit: Path, run: Path, settings: Sequence[str]) -> Running:
     for process in _working_in(kit):
         with suppress(psutil.NoSuchProcess):
             process.kill()
+    delete_runs(kit)
     scratch = run / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)
     command = [sys.executable, "-u", "-m", f"{_ENGINE}.{kind}.{kind}_train", "-m", str(kit), "-s", f"fed_{kind}.json"]
@@ -174,6 +187,12 @@ def _start(kind: str, kit: Path, run: Path, settings: Sequence[str]) -> Running:
     return Running(pid=child.pid, began=began, kit=kit, log=log)
 
 
+def _connections(process: psutil.Process) -> Sequence[Any]:
+    """Its TCP connections, by the name that this version of psutil has for them."""
+    listed = getattr(process, "net_connections", None) or process.connections
+    return list(listed(kind="tcp"))
+
+
 def _reap(pid: int) -> None:
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
@@ -200,8 +219,8 @@ def _require_free(federation: Federation) -> None:
             probe.bind(address)
         except OSError:
             raise FederationError(
-                f"port {federation.port} is used by another program; end that one, or change the port in "
-                f"{federation.settings} and hand out new kits"
+                f"port {federation.port} is used by another program; end that one. All kits have this port: for "
+                f"another one {ANEW}"
             ) from None
 
 
@@ -215,4 +234,7 @@ def _await_port(federation: Federation, running: Running, seconds: float) -> Non
             return
         time.sleep(0.1)
     running.stop()
-    raise FederationError(f"the server could not be reached after {seconds:g} seconds; {running.log} says more")
+    raise FederationError(
+        f"nothing answers at port {federation.port} of this machine {seconds:g} seconds after the server was started; "
+        f"{running.log} and {federation.server_kit / 'log.txt'} say more"
+    )

@@ -89,7 +89,7 @@ def add_site(federation: Federation, name: str) -> Federation:
         state = make_owned(work / _PROJECT / "state")
         shutil.copy(federation.authority / _STATE, state / _STATE)
         kits = _provisioned(federation, work, (name,))
-        pack_site_kit(kits / name / "startup", larger.site_kit(name))
+        pack_site_kit(kits / name / "startup", larger.site_kit(name), larger.name)
     except OSError as error:
         raise FederationError(
             f"no site can be added to {federation.folder} ({error.strerror}): its authority/ holds the root's key, and "
@@ -107,7 +107,7 @@ def _make(federation: Federation, made: Path) -> None:
     here = replace(federation, folder=made)
     make_owned(made / "kits")
     for site in federation.sites:
-        pack_site_kit(kits / site / "startup", here.site_kit(site))
+        pack_site_kit(kits / site / "startup", here.site_kit(site), here.name)
     (kits / federation.server).rename(here.server_kit)
     (kits / federation.coordinator).rename(here.coordinator_kit)
     _keep_root(made / "work" / _PROJECT / "state" / _STATE, make_owned(here.authority) / _STATE)

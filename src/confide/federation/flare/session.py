@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 
 from confide.errors import FederationError
 from confide.federation.coordinator import Progress, checked_fewest, checked_timeout
-from confide.federation.flare.federation import Federation
+from confide.federation.flare.federation import ANEW, Federation
 from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
 from confide.federation.outcome import ANSWERED, FAILED, SILENT, Outcome, RunError, SiteReport
@@ -26,6 +27,9 @@ _UNDER_WAY = ("SUBMITTED", "APPROVED", "DISPATCHED", "RUNNING")
 _PAUSE_SECONDS = 0.25
 _TRY_SECONDS = 5.0
 _MISSED = 3
+ABSENT = "not connected"
+"""What is told of a site that is asked nothing, as it is not there."""
+
 _STOPPED = "it is not connected; start it with `confide site start`"
 _UNHEARD = "it had not answered when the run was ended, so it may have left in the middle of it"
 
@@ -85,7 +89,7 @@ class FederationSession:
         there = tuple(site for site in question.sites if site in self.connected_sites())
         self._require(question, there, needed)
         for site in question.sites:
-            progress(site, "waiting" if site in there else SILENT)
+            progress(site, "waiting" if site in there else ABSENT)
         watch = Watch(question=question, progress=progress)
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
             job = write_job(Path(scratch) / "job", question, at=there, timeout=timeout, fewest=fewest)
@@ -228,6 +232,7 @@ def _logged_in(federation: Federation, timeout: float) -> Any:
     """Try to log in until it works or the time is over; a server that has just begun may miss the first knock."""
     from nvflare.fuel.flare_api.flare_api import new_secure_session
 
+    _require_known(federation)
     end, patience = time.monotonic() + timeout, _TRY_SECONDS
     while True:
         left = max(end - time.monotonic(), _PAUSE_SECONDS)
@@ -238,13 +243,37 @@ def _logged_in(federation: Federation, timeout: float) -> Any:
                 )
         except Exception as error:  # FLARE raises many kinds
             if time.monotonic() + _PAUSE_SECONDS >= end:
-                raise FederationError(
-                    f"the server of {federation.name!r} at {federation.server}:{federation.port} does not let us in "
-                    f"({type(error).__name__}: {_line(error)}); start it with `confide federation start`, or look at "
-                    f"{federation.server_kit / 'log.txt'}"
-                ) from None
+                raise _shut_out(federation, type(error).__name__) from None
             patience *= 2
             time.sleep(_PAUSE_SECONDS)
+
+
+def _require_known(federation: Federation) -> None:
+    """See that the kit is for this server, and that the server's name means something here."""
+    federation.check_kit(federation.coordinator_kit / "startup" / "fed_admin.json")
+    try:
+        socket.getaddrinfo(federation.server, federation.port)
+    except OSError:
+        raise FederationError(
+            f"no machine called {federation.server!r} is known here; check the network and its names. For another name "
+            f"{ANEW}"
+        ) from None
+
+
+def _shut_out(federation: Federation, error: str) -> FederationError:
+    """Why there is no session: a server that is not there, or one that does not take us."""
+    try:
+        with socket.create_connection((federation.server, federation.port), timeout=_TRY_SECONDS):
+            pass
+    except OSError:
+        return FederationError(
+            f"the server at {federation.address} does not answer; start it with `confide federation start`, and see "
+            "that its port can be reached from here"
+        )
+    return FederationError(
+        f"the server at {federation.address} answers, but does not let us in ({error}): it is another one, "
+        f"certificates are no longer valid, or a proxy is in between; {federation.server_kit / 'log.txt'} says more"
+    )
 
 
 def _plain(path: Path) -> dict[str, Any] | None:
