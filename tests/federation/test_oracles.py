@@ -76,7 +76,7 @@ def classes(positives: int, negatives: int) -> list[int]:
 def test_a_grid_that_ends_inside_the_range_is_refused_whatever_the_data(network: Network, mode: str) -> None:
     """Else halving a grid's end would find the highest score."""
     east, heard = network.sites["east"], set()
-    for highest in (0.1, 0.4999, 0.5, 0.75, 1.0):
+    for highest in (0.1, 0.5, 1.0):
         write_rows(east, classes(40, 50), np.linspace(0.0, highest, 90))
         heard |= {told(east, asked(network, mode, grid=grid)) for grid in ("edges:0,0.5", "edges:0.2,1")}
         assert told(east, asked(network, mode, grid="edges:0,0.5,1")) == ("answered", None)
@@ -107,11 +107,11 @@ def test_scores_beyond_the_range_count_at_its_ends_and_nobody_is_told(network: N
 def test_no_minimum_cell_tells_in_round_1_how_large_a_class_is(network: Network, mode: str) -> None:
     east = network.sites["east"]
     write_rows(east, classes(36, 50), np.linspace(0.0, 1.0, 86))
-    assert {told(east, asked(network, mode, minimum_cell=least)) for least in (1, 5, 35, 36, 37, 51, 10_000)} == {
+    assert {told(east, asked(network, mode, minimum_cell=least)) for least in (5, 36, 37, 10_000)} == {
         ("answered", None)
     }
     write_rows(east, classes(4, 82), np.linspace(0.0, 1.0, 86))
-    refused = {told(east, asked(network, mode, minimum_cell=least)) for least in (1, 2, 4, 5, 83, 10_000)}
+    refused = {told(east, asked(network, mode, minimum_cell=least)) for least in (1, 4, 5, 10_000)}
     assert [(state, "too few rows of a class" in str(message)) for state, message in refused] == [("refused", True)]
 
 
