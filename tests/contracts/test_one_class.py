@@ -170,10 +170,21 @@ def read(source: str, labels: list[object], positive: object, folder: Path, *, o
     return ScoreCounts.from_table(folder / f"rows.{ending}", **given)
 
 
-@pytest.mark.parametrize("source", ["arrays", "pandas", "CSV"])
-def test_a_typo_in_the_positive_label_is_an_error_where_two_others_are(source: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["arrays", "pandas", "CSV", "Parquet", "JSON lines"])
+@pytest.mark.parametrize("labels", [["Poor", "Good", "Good"], ["a", "b", "c"]], ids=["two", "three"])
+def test_a_positive_label_that_no_row_has_is_no_error(source: str, labels: list[object], tmp_path: Path) -> None:
+    """An error would tell that there are two other values, and so that both classes have rows."""
+    counts = read(source, labels, "Pooor", tmp_path)
+    assert (counts.total_positives, counts.total_negatives) == (0, 3)
+
+
+@pytest.mark.parametrize("source", ["arrays", "CSV", "Parquet"])
+def test_the_data_holder_sees_a_typo(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONFIDE_SHOW_ERRORS", "1")
     with pytest.raises(ParameterError, match="check the spelling"):
         read(source, ["Poor", "Good", "Good"], "Pooor", tmp_path)
+    with pytest.raises(LabelError, match="more than two"):
+        read(source, ["a", "b", "c"], "a", tmp_path)
 
 
 @pytest.mark.parametrize("source", ["arrays", "pandas", "CSV"])
@@ -186,10 +197,11 @@ def test_labels_of_unknown_meaning_are_refused_alike_with_one_class_and_with_two
     assert len(messages) == 1
 
 
-@pytest.mark.parametrize("source", ["arrays", "pandas", "CSV"])
-def test_three_labels_are_an_error(source: str, tmp_path: Path) -> None:
-    with pytest.raises(LabelError, match="two"):
-        read(source, ["a", "b", "c"], "a", tmp_path)
+@pytest.mark.parametrize("source", ["arrays", "pandas", "CSV", "Parquet", "JSON lines"])
+def test_labels_beside_the_positive_one_are_negative(source: str, tmp_path: Path) -> None:
+    """A third value that one row alone has is no error, which would tell of that row."""
+    counts = read(source, ["a", "b", "c"], "a", tmp_path)
+    assert (counts.total_positives, counts.total_negatives) == (1, 2)
 
 
 @pytest.mark.parametrize("source", ["arrays", "pandas", "CSV"])

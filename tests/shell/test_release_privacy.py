@@ -62,8 +62,9 @@ class TestWhatItKeepsPrivate:
             found = desk.document("-e", 1, "--positive", "Poor", "--account", "words", file="words.csv")
             assert 0.0 <= found["value"] <= 1.0
 
-    def test_a_typo_among_two_labels_is_an_error(self, desk: Desk) -> None:
+    def test_a_typo_among_two_labels_is_an_error_for_the_data_holder(self, desk: Desk) -> None:
         desk.write("words.csv", ["Good", "Poor"] * 41 + ["Good"])
+        desk.patch.setenv("CONFIDE_SHOW_ERRORS", "1")
         answer = desk.ask("-e", 1, "--positive", "Pooor", file="words.csv")
         assert answer.code == 2
         assert "check the spelling" in answer.err

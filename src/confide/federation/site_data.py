@@ -16,21 +16,23 @@ from typing import Any
 import numpy as np
 
 from confide.counts import ScoreCounts
-from confide.errors import ColumnError, DataError, ParameterError, RefusedError
+from confide.errors import DataError, ParameterError, RefusedError
+from confide.federation.feature_frames import feature_frames
 from confide.federation.local_models import open_model, scored
 from confide.federation.question import PRIVATE, Question, checked_names
 from confide.federation.settings import check_keys, parsed, read_text, table_text, toml_value, write_whole
-from confide.sources.tables import as_table, discreet
+from confide.sources.private_labels import PrivateLabels
+from confide.sources.tables import discreet
 
 FILE = "site.toml"
 
-_BATCH_ROWS = 1 << 16
 _HEAD = """\
 # This site's name, and for each model that is validated here:
 #   data      a file of rows (CSV, Parquet or JSON lines), relative to this folder
 #   label     the column with what came true, and `positive`, its value for those who had it (not needed for 0 and 1)
 #   score     the column with the model's scores; or, for a model that is run here,
-#   features  the columns that the model takes, and
+#   features  the columns that the model takes, of which `text` lists those to be read as text even where they look
+#             like numbers, and
 #   range     between which scores lie; [0.0, 1.0] unless given. Scores beyond count as the end that they passed.
 #   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx. A .joblib or .pkl file runs as a
 #             program: take it only from people whom you would let run programs here.
@@ -46,6 +48,7 @@ class SiteModel:
     positive: str | int | float | bool | None = None
     score: str | None = None
     features: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
     model_file: str | None = None
     range: tuple[float, float] = (0.0, 1.0)
 
@@ -57,7 +60,10 @@ class SiteModel:
                 _check_text(getattr(self, name), name)
         if not isinstance(self.positive, str | int | float | None):
             raise ParameterError("positive must be a label: a text or a number")
-        object.__setattr__(self, "features", _checked_features(self.features))
+        object.__setattr__(self, "features", _checked_features(self.features, "features"))
+        object.__setattr__(self, "text", _checked_features(self.text, "text"))
+        if not set(self.text) <= set(self.features):
+            raise ParameterError("text must name columns that features names too")
         object.__setattr__(self, "range", _checked_range(self.range))
         runs = bool(self.features) and self.model_file is not None
         if (self.score is not None) == runs or (bool(self.features) != (self.model_file is not None)):
@@ -110,7 +116,8 @@ class SiteConfig:
         tables = [table_text("site", {"name": self.name})]
         for name, model in self.models.items():
             values = {key: getattr(model, key) for key in _MODEL_KEYS}
-            tables.append(table_text(f"models.{toml_value(name)}", {**values, "features": model.features or None}))
+            lists = {"features": model.features or None, "text": model.text or None}
+            tables.append(table_text(f"models.{toml_value(name)}", {**values, **lists}))
         return "\n\n".join([_HEAD.rstrip(), *tables]) + "\n"
 
     def write(self, folder: str | Path) -> None:
@@ -170,21 +177,17 @@ def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
     otherwise tell whether that person is there.
     """
     score = open_model(model_path, model.features, model.positive)
-    labels: list[Any] = []
+    labels = PrivateLabels(model.label, model.positive)
     scores: list[Any] = []
-    with discreet(data):
-        table = as_table(data)
-        ColumnError.require([model.label, *model.features], list(table.columns))
-        chosen = table.select(*dict.fromkeys((model.label, *model.features)))
-        for batch in chosen.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-            if batch.num_rows:
-                labels.append(batch.column(model.label).to_numpy(zero_copy_only=False))
-                scores.append(scored(score, batch.to_pandas()))
-    if not labels:
+    with discreet(data, private=True):
+        for label, frame in feature_frames(data, model.label, model.features, model.text):
+            labels.add(label)
+            scores.append(scored(score, frame))
+    if not scores:
         raise DataError("the table has no rows; check the file")
     low, high = model.range
     finite = np.nan_to_num(np.concatenate(scores), nan=low, posinf=high, neginf=low)
-    return ScoreCounts.from_arrays(np.concatenate(labels), finite, positive=model.positive, one_class=True)
+    return ScoreCounts.from_arrays(labels.decided(), finite, one_class=True)
 
 
 def _table(plain: object, source: str) -> Mapping[str, Any]:
@@ -225,9 +228,9 @@ def _within(counts: ScoreCounts, low: float, high: float) -> ScoreCounts:
     return ScoreCounts(scores, np.add.reduceat(counts.positives, starts), np.add.reduceat(counts.negatives, starts))
 
 
-def _checked_features(features: object) -> tuple[str, ...]:
+def _checked_features(features: object, key: str) -> tuple[str, ...]:
     if not isinstance(features, list | tuple) or not all(isinstance(name, str) and name for name in features):
-        raise ParameterError('features must be a list of columns, for example ["age", "creatinine"]')
+        raise ParameterError(f'{key} must be a list of columns, for example ["age", "creatinine"]')
     if len(set(features)) < len(features):
-        raise ParameterError("features must name each column once")
+        raise ParameterError(f"{key} must name each column once")
     return tuple(features)

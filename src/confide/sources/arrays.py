@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from confide.counts import CountArray, FloatArray, ScoreCounts, merge_counts
 from confide.errors import ParameterError, ScoreError, WeightError
 from confide.sources.labels import binary_labels, one_dimensional
+from confide.sources.private_labels import one_against_rest
 
 COMPILED_FROM_ROWS = 500_000
 """From this many rows the compiled kernel is faster, even with numba's import."""
@@ -36,9 +37,13 @@ def checked_rows(
     positive: object = None,
     one_class: bool = False,
 ) -> tuple[NDArray[np.bool_], FloatArray, CountArray | None]:
-    """Validate rows and bring them to boolean labels, float64 scores and numeric weights."""
+    """Validate rows and bring them to boolean labels, float64 scores and numeric weights.
+
+    With `one_class` rows are private: if `positive` is named too, all other labels are negative, without an error.
+    """
     score = checked_scores(scores)
-    label = binary_labels(labels, positive, one_class=one_class)
+    named = one_class and positive is not None
+    label = one_against_rest(labels, positive) if named else binary_labels(labels, positive, one_class=one_class)
     weight = None if weights is None else checked_weights(weights)
     for name, array in (("labels", label), ("weights", weight)):
         if array is not None and array.size != score.size:

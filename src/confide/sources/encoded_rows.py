@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import ColumnError, DataError, LabelError, ParameterError
+from confide.errors import ColumnError, DataError, ParameterError
 from confide.features import FeatureRows, Integers
 from confide.sources.encoding import Encoding, RowEncoder
 from confide.sources.feature_columns import spelling
-from confide.sources.labels import positive_value
+from confide.sources.fit_rows import check_type
+from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
 
 KEY_RULE = 1
@@ -26,30 +27,28 @@ KEY_RULE = 1
 _BATCH_ROWS = 1 << 15
 
 
-def read_rows(
-    source: Any, encoding: Encoding, *, label: str, positive: object = None, one_class: bool = True
-) -> FeatureRows:
-    """Read an Ibis table, or the file at a path, as rows with labels.
+def read_rows(source: Any, encoding: Encoding, *, label: str, positive: object = None) -> FeatureRows:
+    """Read an Ibis table, or the file at a path, as rows with labels (see `private_labels`).
 
-    A single class is no error unless `one_class` is False: that a class is missing is not to be told.
+    A single class is no error, as that a class is absent is private.
     """
     if label in encoding.columns:
         raise ParameterError(f"column {label!r} is the label; remove it from the features")
-    encoder, labels = RowEncoder(encoding), _Labels(label)
+    encoder, labels = RowEncoder(encoding), PrivateLabels(label, positive)
     parts = []
-    with discreet(source):
+    with discreet(source, private=True):
         for batch in _batches(source, (label, *encoding.columns), encoding.text_columns):
             labels.add(batch[label])
             parts.append(encoder(batch))
         if not parts:
             raise DataError("the table has no rows; check the file or the query that made it")
-    return _together(parts, labels.decided(positive, one_class=one_class), encoding.width)
+    return _together(parts, labels.decided(), encoding.width)
 
 
 def read_features(source: Any, encoding: Encoding) -> FeatureRows:
     """Read an Ibis table, or the file at a path, as rows whose labels are not known: all False. None is no error."""
     encoder = RowEncoder(encoding)
-    with discreet(source):
+    with discreet(source, private=True):
         parts = [encoder(batch) for batch in _batches(source, encoding.columns, encoding.text_columns)]
     return _together(parts, None, encoding.width)
 
@@ -63,7 +62,7 @@ def row_keys(source: Any, columns: Sequence[str], *, beside: Sequence[str] = ())
     if not columns:
         raise ParameterError("there is no column to tell rows by; give at least one")
     found = [np.empty(0, dtype=np.uint64)]
-    with discreet(source):
+    with discreet(source, private=True):
         for batch in _batches(source, columns, (), beside):
             rows = zip(*(batch[column] for column in columns), strict=True)
             found.append(np.fromiter(map(_key, rows), dtype=np.uint64))
@@ -84,62 +83,14 @@ def _batches(
     source: Any, columns: Sequence[str], texts: Sequence[str], beside: Sequence[str] = ()
 ) -> Iterator[dict[str, list[Any]]]:
     """Yield the columns of one batch of rows after another, as Python values."""
-    table = as_table(source, as_written=True)
+    table = as_table(source, as_written=True, columns=[*columns, *beside])
     ColumnError.require([*columns, *beside], list(table.columns))
     for column in columns:
-        _check_type(table[column], text=column in texts)
+        check_type(table[column], text=column in texts)
     wanted = list(dict.fromkeys(columns))
     for batch in table.select(*wanted).to_pyarrow_batches(chunk_size=_BATCH_ROWS):
         if batch.num_rows:
             yield {name: batch.column(place).to_pylist() for place, name in enumerate(wanted)}
-
-
-def _check_type(column: Any, *, text: bool) -> None:
-    """Refuse a column by its type, unless it has no values: what has none may have any type."""
-    kind, name = column.type(), column.get_name()
-    if kind.is_string() or (not text and (kind.is_numeric() or kind.is_boolean())) or _is_empty(column):
-        return
-    if text:
-        raise ColumnError(f"column {name!r} does not hold text; check that it is the right column")
-    raise ColumnError(f"column {name!r} holds neither numbers nor text nor true/false; make it one of them before")
-
-
-def _is_empty(column: Any) -> bool:
-    return not column.count().to_pyarrow().as_py()
-
-
-class _Labels:
-    """The labels of rows, met batch by batch: which value is which is decided at the end."""
-
-    def __init__(self, column: str) -> None:
-        self._column = column
-        self._codes: dict[Any, int] = {}
-        self._met: list[NDArray[np.int8]] = []
-
-    def add(self, values: Sequence[Any]) -> None:
-        codes = {value: self._code(value) for value in set(values)}
-        self._met.append(np.fromiter(map(codes.__getitem__, values), dtype=np.int8, count=len(values)))
-
-    def _code(self, value: Any) -> int:
-        if spelling(value) is None:
-            raise LabelError(
-                f"column {self._column!r} has missing labels; remove those rows or fill them in, then try again"
-            )
-        code = self._codes.setdefault(_label(value), len(self._codes))
-        if code > 1:
-            positive_value(list(self._codes))  # which refuses more than two
-        return code
-
-    def decided(self, positive: object, *, one_class: bool) -> NDArray[np.bool_]:
-        """Where the label is the positive one."""
-        chosen = positive_value(list(self._codes), _label(positive), one_class=one_class)
-        return np.equal(np.concatenate(self._met), -1 if chosen is None else self._codes[chosen])
-
-
-def _label(value: Any) -> Any:
-    """A label as it is spelt, 1 and "1.0" alike; true and false stay as they are."""
-    said = spelling(value)
-    return value if said in (None, "true", "false") else said
 
 
 def _together(parts: Sequence[tuple[Integers, Integers]], labels: NDArray[np.bool_] | None, width: int) -> FeatureRows:

@@ -1,7 +1,8 @@
 """Columns as binary features, by a rule that the user gives: as they are, cut at points, or one of a list of values.
 
 Points and values are public: they must come from knowledge, not from the private rows. A missing value (empty, null,
-NaN) sets none of the column's features.
+NaN) sets none of the column's features, and neither does a value that the rule does not know: an error would tell that
+somebody has it. `CONFIDE_SHOW_ERRORS=1` makes it one, for the data holder (see `details`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from confide.errors import DataError, ParameterError
+from confide.sources.details import shows_errors
 from confide.sources.labels import is_missing
 from confide.sources.words import Encoder, Entries, check_column
 
@@ -47,7 +49,7 @@ class Flag:
         return self.column
 
     def feature_of(self, value: object) -> int | None:
-        """Feature 0 for 1 and true; none for 0, false and a missing value."""
+        """Return 0 for 1 and true, and None for 0, false and a missing value; refuse others."""
         said = spelling(value)
         if said not in (None, "0", "1", "false", "true"):
             raise DataError(
@@ -100,7 +102,7 @@ class Cuts:
         return f"{_shown(self.points[feature - 1])}<={self.column}<{_shown(self.points[feature])}"
 
     def feature_of(self, value: object) -> int | None:
-        """The interval that a number is in."""
+        """Return the interval that a number is in; refuse text that is no number."""
         number = self._number(value)
         return None if number is None else bisect_right(self.points, number)
 
@@ -272,5 +274,10 @@ class _ColumnEncoder:
         return found
 
     def _looked_up(self, value: object) -> int:
-        found = self._feature_of(value)
+        try:
+            found = self._feature_of(value)
+        except DataError:
+            if shows_errors():
+                raise
+            return -1
         return -1 if found is None else found

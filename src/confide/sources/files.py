@@ -9,11 +9,15 @@ import shutil
 import sys
 import tempfile
 import zlib
+from codecs import BOM_UTF8
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from confide.errors import UnreadableError, UsageError
+from confide.sources.details import detail
 from confide.sources.written_csv import read_written
+from confide.sources.written_json import select_written
 
 _READERS = {
     ".csv": "read_csv",
@@ -33,39 +37,53 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def open_file(path: str | Path, *, as_written: bool = False) -> Any:
+def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[str] | None = None) -> Any:
     """Open a file as an Ibis table; `-` reads CSV, JSON lines or Parquet from standard input.
 
     Types are those of the values in a column together; with `as_written` all columns of CSV and JSON are text, so
-    that no row changes how another is read. Parquet has its own types.
+    that no row changes how another is read. Parquet has its own types. `columns` are all that will be needed.
     """
     import duckdb
 
     file = spooled_input() if str(path) == "-" else Path(path)
     reader, packed = _reader(file, path)
-    if reader != "read_parquet":
-        _check_text(file, path, packed)
+    start = b"" if reader == "read_parquet" else _check_text(file, path, packed)
     connection = _connection()
     if as_written and reader == "read_csv":
         tabs = file.name.lower().removesuffix(".gz").endswith(".tsv")
-        connection.con.register("written", read_written(file, path, tabs=tabs, packed=packed))
+        connection.con.register("written", read_written(file, path, tabs=tabs, packed=packed, columns=columns))
         return connection.table("written")
     try:
+        if as_written and reader == "read_json" and columns is not None:
+            return select_written(connection, _literally(file), start, path, columns)
         table = getattr(connection, reader)(_literally(file), **_OPTIONS[reader])
         if as_written and reader == "read_json" and list(table.columns) != ["json"]:
             texts = dict.fromkeys(table.columns, "VARCHAR")
             table = connection.read_json(_literally(file), columns=texts, **_OPTIONS[reader])
+        if as_written and reader == "read_parquet":
+            return _with_null_columns(table, file)
         # Text is parsed once and kept in columns; Parquet is read again as needed.
         table = table if reader == "read_parquet" else table.cache()
     except duckdb.Error as error:
         # DuckDB quotes the line that it could not read, which may be somebody's data.
+        kind = detail(f" ({type(error).__name__})") if as_written else f" ({type(error).__name__})"
         raise UnreadableError(
-            f"{path} cannot be read as {reader.removeprefix('read_').upper()} ({type(error).__name__}); "
+            f"{path} cannot be read as {reader.removeprefix('read_').upper()}{kind}; "
             "check that it is complete, that its ending says what it is, and that text is encoded as UTF-8"
         ) from None
     if reader == "read_json" and list(table.columns) == ["json"]:
         raise UnreadableError(f"{path} has no rows with named values; check that it holds one JSON object a line")
     return table
+
+
+def _with_null_columns(table: Any, file: Path) -> Any:
+    """Give columns of Parquet's null type, which DuckDB takes for whole numbers, the type null again."""
+    import ibis
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    empty = [field.name for field in pq.read_schema(file) if pa.types.is_null(field.type)]
+    return table.mutate(**{name: ibis.null("string") for name in empty if name in table.columns}) if empty else table
 
 
 def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
@@ -88,19 +106,23 @@ def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
     return _READERS[ending], packed
 
 
-def _check_text(file: Path, given: str | Path, packed: bool) -> None:
-    """Refuse text that holds nothing, and gzip that ends early, which DuckDB reads as if it were whole."""
-    blank = True
+def _check_text(file: Path, given: str | Path, packed: bool) -> bytes:
+    """Return the first byte that is no space.
+
+    Refuse text that holds nothing, and gzip that ends early, which DuckDB reads as if it were whole.
+    """
+    start = b""
     try:
         with gzip.open(file) if packed else file.open("rb") as stream:
             while block := stream.read(1 << 20):
-                blank = blank and not block.strip()
-                if not blank and not packed:
-                    return
+                start = start or block.removeprefix(BOM_UTF8).lstrip()[:1]
+                if start and not packed:
+                    return start
     except (OSError, EOFError, zlib.error):
         raise UnreadableError(f"{given} is not a complete gzip file; check that it arrived whole") from None
-    if blank:
+    if not start:
         raise UnreadableError(f"{given} is empty; give a file with a header and rows")
+    return start
 
 
 def _literally(file: Path) -> str:

@@ -28,6 +28,8 @@ from confide.errors import (
     WeightError,
 )
 from confide.sources.arrays import count_checked
+from confide.sources.details import detail
+from confide.sources.fit_rows import fit_rows
 from confide.sources.labels import positive_value
 from confide.sources.rows import Rows, group_name
 
@@ -62,11 +64,19 @@ def count_table(
     positive: object = None,
     one_class: bool = False,
 ) -> CountedTable:
-    """Count an Ibis table, or the file at a path, by score; `one_class` allows a single label."""
-    with discreet(table):
-        checked = _look(
-            as_table(table), label=label, scores=[score], weight=weight, positive=positive, one_class=one_class
-        )
+    """Count an Ibis table, or the file at a path, by score.
+
+    With `one_class` rows are private: a single label is allowed, as are labels that are not `positive`, and each row
+    is read by itself (see `fit_rows`).
+    """
+    private = one_class and weight is None
+    with discreet(table, private=private):
+        if private:
+            checked = _fit(table, label=label, score=score, positive=positive)
+        else:
+            checked = _look(
+                as_table(table), label=label, scores=[score], weight=weight, positive=positive, one_class=one_class
+            )
         if checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows:
             return CountedTable(_count_in_engine(checked, weight is not None), checked.rows)
         rows = _stream(checked, [score], weight is not None, None)
@@ -100,31 +110,43 @@ def table_column(table: Any, column: str) -> FloatArray:
 
 
 @contextmanager
-def discreet(source: Any) -> Iterator[None]:
-    """Turn an engine's error into ours: engines quote the values that they stumble over."""
+def discreet(source: Any, *, private: bool = False) -> Iterator[None]:
+    """Turn an engine's error into ours: engines quote the values that they stumble over.
+
+    With `private` not even the kind of error is told, as it may depend on a single row.
+    """
     try:
         yield
     except (ConfideError, MemoryError):
         raise
     except Exception as error:
-        kind = type(error).__name__
+        kind = f" ({type(error).__name__})"
+        kind = detail(kind) if private else kind
         if isinstance(source, str | Path):
-            raise UnreadableError(f"{source} cannot be read to its end ({kind}); check that it is complete") from None
-        raise DataError(f"the engine could not count the table ({kind}); check the query that makes it") from None
+            raise UnreadableError(f"{source} cannot be read to its end{kind}; check that it is complete") from None
+        raise DataError(f"the engine could not count the table{kind}; check the query that makes it") from None
 
 
-def as_table(source: Any, *, as_written: bool = False) -> Any:
+def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | None = None) -> Any:
     """Return an Ibis table: the one given, or one that reads the file at a path (see `open_file`)."""
     if isinstance(source, str | Path):
         from confide.sources.files import open_file
 
-        return open_file(source, as_written=as_written)
+        return open_file(source, as_written=as_written, columns=columns)
     if not hasattr(source, "to_pyarrow_batches"):
         raise ParameterError(
             f"a {type(source).__name__} is not an Ibis table or a path; "
             "use ScoreCounts.from_frame for dataframes and from_arrays for arrays"
         )
     return source
+
+
+def _fit(source: Any, *, label: str, score: str, positive: object) -> _Checked:
+    """Check private rows, each by itself."""
+    table = as_table(source, as_written=True, columns=(label, score))
+    is_file = isinstance(source, str | Path)
+    fit = fit_rows(table, label=label, score=score, positive=positive, parse_text=is_file)
+    return _Checked(fit.table, fit.rows, fit.distinct, True)
 
 
 def _look(

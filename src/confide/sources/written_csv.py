@@ -1,9 +1,9 @@
 """CSV as it is written: all columns text, and no row with a say in how another is read.
 
-DuckDB guesses separators, quotes and types from all rows together; told what they are, it drops rows without a word
-where a quote is never closed. Where each row must mean the same whatever the others are, as for private learning, the
-first line alone decides: it has the names and the separator. Quotes are as RFC 4180 has them, and anything else is
-refused.
+DuckDB guesses separators, quotes and types from all rows together. Where each row must mean the same whatever the
+others are, as for private releases and learning, the first line alone decides: it has the names and the separator.
+Quotes are as RFC 4180 has them, and anything else is refused, as Python's strict reader does. PyArrow reads the rows,
+many times as fast; where the two could differ, as they may on quotes that are not closed, Python reads instead.
 """
 
 from __future__ import annotations
@@ -11,36 +11,44 @@ from __future__ import annotations
 import csv
 import gzip
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from confide.errors import UnreadableError
+from confide.sources.csv_quotes import is_regular
+from confide.sources.details import MORE, detail, shows_errors
 
 _SEPARATORS = (",", ";", "\t", "|")
 _BATCH_ROWS = 1 << 13
 
 
-def read_written(file: Path, given: str | Path, *, tabs: bool, packed: bool) -> Any:
-    """Read a file as a PyArrow table of text; lines that are blank are passed over."""
-    import pyarrow as pa
+def read_written(
+    file: Path, given: str | Path, *, tabs: bool, packed: bool, columns: Sequence[str] | None = None
+) -> Any:
+    """Read a file as a PyArrow table of text; lines that are blank are passed over.
 
+    With `columns` the table has these alone, or all columns where the file has not all of these.
+    """
     with _opened(file, packed) as lines, _long_values():
         numbered = _Numbered(lines)
         try:
             first = next(line for line in numbered if line.strip())
-            rows = csv.reader(chain([first], numbered), delimiter="\t" if tabs else _separator(first), strict=True)
+            separator = "\t" if tabs else _separator(first)
+            rows = csv.reader(chain([first], numbered), delimiter=separator, strict=True)
             names = distinct(next(rows))
-            kinds = pa.schema([(name, pa.string()) for name in names])
-            batches = [pa.record_batch(columns, schema=kinds) for columns in _columns(rows, len(names))]
+            some = columns is not None and set(columns) <= set(names)
+            wanted = list(dict.fromkeys(columns or ())) if some else names
+            quickly = _read_quickly(file, packed, separator, names, wanted)
+            return _read_strictly(rows, names, wanted) if quickly is None else quickly
         except (csv.Error, UnicodeDecodeError):
+            line, more = detail(f" near line {numbered.line}"), "" if shows_errors() else f"; {MORE}"
             raise UnreadableError(
-                f"{given} cannot be read as CSV near line {numbered.line}; check that each row has as many values as "
-                'the first line, that values with quotes are written "like ""this""", and that text is encoded as UTF-8'
+                f"{given} cannot be read as CSV{line}; check that each row has as many values as the first line, that "
+                f'values with quotes are written "like ""this""", and that text is encoded as UTF-8{more}'
             ) from None
-    return pa.Table.from_batches(batches, schema=kinds)
 
 
 def distinct(names: Iterable[str]) -> list[str]:
@@ -58,6 +66,38 @@ def distinct(names: Iterable[str]) -> list[str]:
             wanted = f"{base}_{number}"
         found[wanted.lower()] = wanted
     return list(found.values())
+
+
+def _read_quickly(file: Path, packed: bool, separator: str, names: list[str], wanted: list[str]) -> Any:
+    """Read with PyArrow; None where only Python's reader can tell what is right."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    with _bytes(file, packed) as stream:
+        if not is_regular(stream, separator):
+            return None
+    try:
+        with _bytes(file, packed) as stream:
+            table = arrow.read_csv(
+                stream,
+                read_options=arrow.ReadOptions(column_names=names),
+                parse_options=arrow.ParseOptions(delimiter=separator, newlines_in_values=True),
+                convert_options=arrow.ConvertOptions(
+                    include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string()), strings_can_be_null=False
+                ),
+            )
+    except pa.ArrowInvalid:  # a row of another length, or longer than PyArrow takes
+        return None
+    return table.slice(1)  # the names were read as the first row
+
+
+def _read_strictly(rows: Iterator[list[str]], names: list[str], wanted: list[str]) -> Any:
+    """Read the rows behind the first line with Python's reader."""
+    import pyarrow as pa
+
+    kinds = pa.schema([(name, pa.string()) for name in names])
+    batches = [pa.record_batch(columns, schema=kinds).select(wanted) for columns in _columns(rows, len(names))]
+    return pa.Table.from_batches(batches, schema=pa.schema([(name, pa.string()) for name in wanted]))
 
 
 class _Numbered:
@@ -78,6 +118,10 @@ class _Numbered:
 def _opened(file: Path, packed: bool) -> Any:
     text = {"encoding": "utf-8-sig", "newline": ""}
     return gzip.open(file, "rt", **text) if packed else file.open(**text)  # type: ignore[call-overload]
+
+
+def _bytes(file: Path, packed: bool) -> Any:
+    return gzip.open(file, "rb") if packed else file.open("rb")
 
 
 def _separator(line: str) -> str:
