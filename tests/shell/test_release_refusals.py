@@ -82,11 +82,11 @@ class TestWhatItRefuses:
             (COLUMNS, "died,risk\n1,0.123456789\n0,inf\n", 1),
             (COLUMNS, "died,risk\n1,0.123456789\n0,Quixote\n", 1),
             (COLUMNS, "died,risk\nQuixote,0.123456789\nDulcinea,0.2\n", 1),
-            ((*COLUMNS, "--positive", "Sancho"), "died,risk\nQuixote,0.123456789\nDulcinea,0.2\n", 2),
+            ((*COLUMNS, "--positive", "Sancho"), "died,risk\nQuixote,0.123456789\n,0.2\n", 1),
             (COLUMNS, "died,risk\n0,0.123456789\n1,0.2\nQuixote,0.3\n", 1),
             (COLUMNS, "", 1),
         ],
-        ids=["no column", "same column", "missing", "infinite", "text", "labels", "positive", "three", "empty"],
+        ids=["no column", "same column", "missing", "infinite", "text", "labels", "no label", "three", "empty"],
     )
     def test_bad_data_are_an_error_without_a_charge_that_shows_nothing(
         self, desk: Desk, columns: tuple[str, ...], content: str | None, code: int

@@ -25,23 +25,25 @@ def feature_frames(
     data: Path, label: str, features: Sequence[str], text: Sequence[str]
 ) -> Iterator[tuple[list[Any], Any]]:
     """Yield the labels and the features, as a pandas dataframe, of one batch of rows after another."""
-    import pandas as pd
-
     table = as_table(data, as_written=True, columns=(label, *features))
     ColumnError.require([label, *features], list(table.columns))
     for name in (label, *features):
         check_type(table[name])
-    parsed = [name for name in features if name not in text and data.suffix.lower() not in _TYPED]
-    chosen = {f"value{place}": _typed(table[name], name in text) for place, name in enumerate(features)}
+    written = data.suffix.lower() not in _TYPED
+    parsed = [name for name in features if written and name not in text]
+    chosen = {
+        f"value{place}": table[name].nullif("") if written else _typed(table[name], name in text)
+        for place, name in enumerate(features)
+    }
     numbers = {f"number{place}": table[name].try_cast("float64") for place, name in enumerate(parsed)}
     rows = table.select(label=table[label], **chosen, **numbers)
     for batch in rows.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
         if not batch.num_rows:
             continue
-        values = {name: _array(batch.column(f"value{place}")) for place, name in enumerate(features)}
+        frame = batch.select(list(chosen)).rename_columns(list(features)).to_pandas()
         for place, name in enumerate(parsed):
-            values[name] = _numbers_or_text(batch.column(f"number{place}"), values[name])
-        yield batch.column("label").to_pylist(), pd.DataFrame(values)
+            frame[name] = _numbers_or_text(batch.column(f"number{place}"), frame[name].to_numpy())
+        yield batch.column("label").to_pylist(), frame
 
 
 def _typed(column: Any, text: bool) -> Any:

@@ -1,0 +1,79 @@
+"""CSV as it is written: the quick reader and Python's strict one read the same, and refuse the same."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from confide.errors import UnreadableError
+from confide.sources import csv_quotes
+from confide.sources.csv_quotes import is_regular
+from confide.sources.written_csv import distinct, read_written
+
+MARKS = st.text('ab",\n\r é', max_size=12)
+
+
+def strictly(content: str) -> list[list[str]] | None:
+    """Read with Python's strict reader; None where a row is refused."""
+    rows = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        head, *body = [row for row in rows if row]
+    except (csv.Error, ValueError):
+        return None
+    return None if any(len(row) != len(head) for row in body) else body
+
+
+@settings(max_examples=400, deadline=None)
+@given(body=MARKS, packed=st.booleans())
+@example(body='"a,b\n1,2\n"c,d', packed=False)
+@example(body='"a"b,c\n', packed=False)
+@example(body='a"b,c\n"d""e",f', packed=False)
+@example(body='a,"', packed=False)
+@example(body='a,"b\nc,d\n', packed=True)
+def test_both_readers_agree(tmp_path_factory: pytest.TempPathFactory, body: str, packed: bool) -> None:
+    content = "one,two\n" + body
+    file = tmp_path_factory.getbasetemp() / ("marks.csv.gz" if packed else "marks.csv")
+    file.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+    expected = strictly(content)
+    if expected is None:
+        with pytest.raises(UnreadableError):
+            read_written(file, file, tabs=False, packed=packed)
+        return
+    table = read_written(file, file, tabs=False, packed=packed)
+    assert [list(row) for row in zip(*(table[name].to_pylist() for name in ("one", "two")), strict=True)] == expected
+    assert read_written(file, file, tabs=False, packed=packed, columns=["two"]).column_names == ["two"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(content=st.text('a",\n', max_size=16), block=st.integers(1, 5))
+def test_quotes_are_found_regular_whatever_the_blocks(content: str, block: int) -> None:
+    """What is regular is read by the strict reader; what is not may be, or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_quotes, "_BLOCK", block)
+        found = is_regular(io.BytesIO(content.encode()), ",")
+    assert found == is_regular(io.BytesIO(content.encode()), ",")
+    if found:
+        list(csv.reader(io.StringIO(content, newline=""), strict=True))
+
+
+@pytest.mark.parametrize("content", [b"a,\xff", "a,b".encode("utf-16"), b"a,\xc3", b"\xc3"])
+def test_text_that_is_not_utf_8_is_not_regular(content: bytes) -> None:
+    assert not is_regular(io.BytesIO(content), ",")
+
+
+def test_a_row_longer_than_a_block(tmp_path: Path) -> None:
+    """PyArrow gives up on rows of more than a megabyte, and Python reads them."""
+    long = "word " * 600_000
+    (tmp_path / "rows.csv").write_text(f'one,two\n1,{long}\n2,"{long}, end"\n')
+    table = read_written(tmp_path / "rows.csv", "rows.csv", tabs=False, packed=False)
+    assert table["two"].to_pylist() == [long, f"{long}, end"]
+
+
+def test_names_are_distinct() -> None:
+    assert distinct(["a", "A", "", "a"]) == ["a", "A_1", "column2", "a_2"]
