@@ -60,7 +60,9 @@ def _array(column: Any) -> NDArray[Any]:
 
 def _numbers_or_text(numbers: Any, texts: NDArray[Any]) -> NDArray[Any]:
     """Put text where there is some that is no number, and NaN where there is nothing."""
-    said = np.fromiter((text is not None and bool(text.strip()) for text in texts), dtype=np.bool_, count=len(texts))
+    said = np.fromiter(
+        (isinstance(text, str) and bool(text.strip()) for text in texts), dtype=np.bool_, count=len(texts)
+    )
     words = _array(numbers.is_null()) & said
     found = np.asarray(_array(numbers), dtype=np.float64)
     return np.where(words, texts, found.astype(object)) if words.any() else found
