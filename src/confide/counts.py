@@ -80,7 +80,7 @@ class ScoreCounts:
         """Count rows given as arrays; `positive` names the positive label unless labels are 0/1.
 
         `one_class=True` takes labels of one class only without an error, as a private release needs:
-        that the other class is absent is private too.
+        that the other class is absent is private too. With `positive`, all other labels are then negative.
 
         >>> counts = ScoreCounts.from_arrays([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.4])
         >>> counts.scores, counts.positives, counts.negatives

@@ -21,13 +21,13 @@ def select_written(connection: Any, path: str, start: bytes, given: object, colu
     wanted = list(dict.fromkeys(columns))
     values = [f"json ->> {_quoted(_pointer(name))} AS {_name(name)}" for name in wanted]
     present = [
-        f"count(*) FILTER (NOT coalesce(json_exists(json, {_quoted(_pointer(name))}), false))" for name in wanted
+        f"count(*) FILTER (WHERE NOT coalesce(json_exists(json, {_quoted(_pointer(name))}), false))" for name in wanted
     ]
     source = f"read_json_objects({_quoted(path)}, format = '{form}')"
     con = connection.con
     con.execute(f"CREATE TEMP TABLE objects AS SELECT json FROM {source}")  # noqa: S608 - names are quoted
     others, *absent = con.execute(
-        f"SELECT count(*) FILTER (json_type(json) <> 'OBJECT'), {', '.join(present)} FROM objects"  # noqa: S608
+        f"SELECT count(*) FILTER (WHERE json_type(json) <> 'OBJECT'), {', '.join(present)} FROM objects"  # noqa: S608
     ).fetchone()
     if others:
         raise UnreadableError(f"{given} has rows without named values; check that it holds one JSON object a line")
