@@ -215,7 +215,8 @@ class TestMarkedData:
         ]
 
     def test_errors(self, bench: Bench) -> None:
-        """What is wrong with the data is said without them, and costs nothing."""
+        """What is wrong with the data is told the data holder without showing them, and costs nothing."""
+        bench.desk.patch.setenv("CONFIDE_SHOW_ERRORS", "1")
         rows: list[tuple[Any, ...]] = self.marked()
         last = rows[-1]
         good = ("-l", "spam", "--text", "message", "--positive", "vexlabel")
@@ -224,7 +225,7 @@ class TestMarkedData:
             (rows, (*good[:-1], "vexlabal"), "check the spelling"),
             (rows, (*good[:-1], "VexLabel"), "letter case"),
             ([*rows, (*last[:2], "zyxquorum", *last[3:])], good, "more than two values"),
-            ([*rows, (*last[:2], "", *last[3:])], good, "missing labels"),
+            ([*rows, (*last[:2], "", *last[3:])], good, "labels are missing"),
             (rows, (*good, "-c", "group"), "other values than 0/1"),
             (rows, (*good, "-c", "group=1,2"), "does not hold numbers alone"),
             (rows, (*good, "-c", "missing=1,2"), "no column 'missing'"),

@@ -75,9 +75,11 @@ def check_countable(model_name: str, model: SiteModel, policy: Policy) -> None:
     What is noted is for the administrator, who has the data.
     """
     from confide.federation.site_data import SiteConfig
+    from confide.sources.details import errors_shown
 
     anywhere = replace(model, range=_ANYWHERE)
-    counts = SiteConfig(name="this site", models={model_name: anywhere}).counts(model_name)
+    with errors_shown():
+        counts = SiteConfig(name="this site", models={model_name: anywhere}).counts(model_name)
     low, high = model.range
     if counts.scores.size and not (low <= counts.scores.min() and counts.scores.max() <= high):
         typer.echo(

@@ -9,6 +9,9 @@ over.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 VARIABLE = "CONFIDE_SHOW_ERRORS"
 
@@ -16,9 +19,22 @@ MORE = f"the data holder sees more with {VARIABLE}=1 in the environment"
 """The next step in a message that leaves details out."""
 
 
+_shown: ContextVar[bool] = ContextVar("errors_shown", default=False)
+
+
 def shows_errors() -> bool:
     """Return whether messages may tell about single rows."""
-    return os.environ.get(VARIABLE, "") not in ("", "0")
+    return _shown.get() or os.environ.get(VARIABLE, "") not in ("", "0")
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show details to whoever runs this: for steps that only the data holder takes, such as setting up a site."""
+    token = _shown.set(True)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 def detail(text: str) -> str:
