@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import ConfideError, DataError, FederationError, ParameterError, UsageError
+from confide.sources.details import detail
 
 Scorer: TypeAlias = Callable[[Any], FloatArray]
 """From a dataframe with a column for each feature to the score of each row."""
@@ -172,7 +173,8 @@ def _native(value: Any) -> object:
 
 def scored(score: Scorer, frame: Any) -> FloatArray:
     """The scores of rows; what a model says when it fails may quote them, so it is not shown."""
-    with _discreet("the model could not score the rows", "check that the features are those it was trained with"):
+    advice = "check that the features are those it was trained with, and that features of text are listed in `text`"
+    with _discreet("the model could not score the rows", advice, private=True):
         scores = score(frame)
         if scores.shape != (len(frame),):
             raise DataError("the model did not give one score for each row; give a binary classifier in model_file")
@@ -180,10 +182,12 @@ def scored(score: Scorer, frame: Any) -> FloatArray:
 
 
 @contextmanager
-def _discreet(what: str, then: str) -> Iterator[None]:
+def _discreet(what: str, then: str, *, private: bool = False) -> Iterator[None]:
+    """Hide what an error says; with `private` its kind too, as that may depend on a single row."""
     try:
         yield
     except (ConfideError, MemoryError):
         raise
     except Exception as error:
-        raise DataError(f"{what} ({type(error).__name__}); {then}") from None
+        kind = f" ({type(error).__name__})"
+        raise DataError(f"{what}{detail(kind) if private else kind}; {then}") from None

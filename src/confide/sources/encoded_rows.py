@@ -21,7 +21,7 @@ from confide.sources.fit_rows import check_type
 from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
 
-KEY_RULE = 1
+KEY_RULE = 2
 """Which rule `row_keys` follows: a higher number if a row's key is ever made in another way."""
 
 _BATCH_ROWS = 1 << 15
