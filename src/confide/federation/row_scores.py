@@ -1,0 +1,99 @@
+"""Score rows one at a time, so that a row's score is a function of that row alone.
+
+A model that gets a batch may mix its rows: a graph can standardise over the batch, and a product of matrices adds up
+in an order that depends on how many rows there are, which changes last digits. One row would then change more counts
+than its own, and noise for one row would not protect it. So every distinct row is scored once, in a batch of one, on
+one thread, with values whose types depend on no other row.
+
+A model that *remembers* rows of earlier calls is beyond this: it is a program, and trusted as such. Distinct rows are
+scored in an order that does not depend on that of the table, so the order of rows changes nothing even then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import FloatArray
+from confide.errors import DataError
+from confide.federation.local_models import Scorer, discreet_model
+
+
+@dataclass(slots=True)
+class DistinctRows:
+    """Rows of features with each distinct one kept once, gathered from Arrow batches."""
+
+    _places: dict[bytes, int] = field(default_factory=dict)
+    _parts: list[Any] = field(default_factory=list)
+    _row_places: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def add(self, batch: Any) -> None:
+        """Add the rows of a batch, whose columns are the features."""
+        before, places = len(self._places), np.empty(batch.num_rows, dtype=np.int64)
+        new: list[int] = []
+        for row, values in enumerate(zip(*(column.to_pylist() for column in batch.columns), strict=True)):
+            # repr tells 0.0 from -0.0, which compare as equal, and takes every NaN for the same.
+            key = blake2b(repr(values).encode(), digest_size=16).digest()
+            places[row] = self._places.setdefault(key, before + len(new))
+            if places[row] == before + len(new):
+                new.append(row)
+        self._row_places.append(places)
+        self._parts.append(batch.take(np.array(new, dtype=np.int64)))
+
+    def __len__(self) -> int:
+        """Return the number of distinct rows."""
+        return len(self._places)
+
+    def scores(self, scorer: Scorer) -> FloatArray:
+        """Return the score of every row that was added, in the order of the rows."""
+        found = np.full(len(self), np.nan)
+        held = list(self._held())
+        with discreet_model(), _one_thread():
+            for _, place in sorted(self._places.items()):
+                found[place] = _score_one(scorer, *held[place])
+        return found[np.concatenate(self._row_places)] if self._row_places else found
+
+    def _held(self) -> Iterator[tuple[Any, int]]:
+        """Yield for each distinct row the frame that holds it, and where."""
+        import pyarrow as pa
+
+        table = pa.Table.from_batches(self._parts)
+        pattern = np.column_stack([column.is_null().to_numpy() for column in table.columns])
+        kinds, kind_of_each = np.unique(pattern, axis=0, return_inverse=True)
+        # pandas turns integers into floats where a column misses a value: rows that miss others are converted apart.
+        within = [np.flatnonzero(kind_of_each.ravel() == kind) for kind in range(len(kinds))]
+        frames = [table.take(rows).to_pandas() for rows in within]
+        place_within = np.empty(len(self), dtype=np.int64)
+        for rows in within:
+            place_within[rows] = np.arange(rows.size)
+        for place, kind in enumerate(kind_of_each.ravel()):
+            yield frames[kind], int(place_within[place])
+
+
+def _score_one(scorer: Scorer, frame: Any, place: int) -> float:
+    """Score one row, given as a frame of its own: a view would show where the row lies among the others."""
+    one = frame.iloc[place : place + 1].copy()
+    one.index = range(1)
+    found = scorer.score(one)
+    if found.shape != (1,):
+        raise DataError("the model did not give one score for each row; give a binary classifier in model_file")
+    return float(found[0])
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Run models on one thread: threads may add up in any order, and cost more than they save on one row."""
+    try:
+        from joblib import parallel_config
+        from threadpoolctl import threadpool_limits
+    except ImportError:  # without confide[learn] there are ONNX models only, which run on one thread anyway
+        yield
+        return
+    with parallel_config(backend="sequential"), threadpool_limits(limits=1):
+        yield
