@@ -61,19 +61,24 @@ class DistinctRows:
 
     def _held(self) -> Iterator[tuple[Any, int]]:
         """Yield for each distinct row the frame that holds it, and where."""
-        import pyarrow as pa
+        for part in self._parts:
+            yield from _rows_in_frames(part)
 
-        table = pa.Table.from_batches(self._parts)
-        pattern = np.column_stack([column.is_null().to_numpy() for column in table.columns])
-        kinds, kind_of_each = np.unique(pattern, axis=0, return_inverse=True)
-        # pandas turns integers into floats where a column misses a value: rows that miss others are converted apart.
-        within = [np.flatnonzero(kind_of_each.ravel() == kind) for kind in range(len(kinds))]
-        frames = [table.take(rows).to_pandas() for rows in within]
-        place_within = np.empty(len(self), dtype=np.int64)
-        for rows in within:
-            place_within[rows] = np.arange(rows.size)
-        for place, kind in enumerate(kind_of_each.ravel()):
-            yield frames[kind], int(place_within[place])
+
+def _rows_in_frames(part: Any) -> Iterator[tuple[Any, int]]:
+    """Yield for each row of a batch a frame that holds it, and where; rows that miss other values are in other frames.
+
+    pandas turns integers into floats where a column misses a value, and one row must not change another's types.
+    """
+    missing = np.column_stack([column.is_null().to_numpy(zero_copy_only=False) for column in part.columns])
+    kinds, kind_of_each = np.unique(missing, axis=0, return_inverse=True)
+    rows_of_kind = [np.flatnonzero(kind_of_each.ravel() == kind) for kind in range(len(kinds))]
+    frames = [part.take(rows).to_pandas() for rows in rows_of_kind]
+    places = np.empty(part.num_rows, dtype=np.int64)
+    for rows in rows_of_kind:
+        places[rows] = np.arange(rows.size)
+    for kind, place in zip(kind_of_each.ravel(), places, strict=True):
+        yield frames[kind], int(place)
 
 
 def _score_one(scorer: Scorer, frame: Any, place: int) -> float:
