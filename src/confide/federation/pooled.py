@@ -38,6 +38,7 @@ from confide.releases.curve_set import CurvesRelease, curves_of
 
 _UNTIED = 1_000  # on grids of at least so many cells classes hardly share a cell
 _POINTS = 2_000  # of a curve, in plain data
+_OPEN = 0.9  # where groups leave so much of [0, 1] open to the AUC, they say nothing about it
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -45,8 +46,9 @@ class Pooled:
     """A model's performance over the rows of all sites, or of one.
 
     `rows` and `positives` are None where they are not known exactly. `bounds` is where the AUC of exactly these rows
-    lies whatever the groups hide. `no_line` says why calibration intercept or slope is None. Thresholds of curves are
-    lower edges of cells, at which the points are those of the rows.
+    lies whatever the groups hide; where these say nothing about it, `auc` is NaN. `no_line` says why calibration
+    intercept or slope is None. Thresholds of curves are lower edges of cells, at which the points are those of the
+    rows.
     """
 
     level: float
@@ -103,7 +105,8 @@ def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTabl
     """Everything from the sites' groups under disclosure control.
 
     Prevalence is exact; Brier score and observed to expected ratio are but for sums that each site rounded to whole
-    numbers; AUC, curves, calibration and intervals are estimates.
+    numbers; AUC, curves, calibration and intervals are estimates. The interval of AUC allows for what groups hide.
+    Where that leaves nearly everything open, as a class is one group, there is no AUC (NaN) and no curve.
     """
     check_level(level)
     listed = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
@@ -113,8 +116,12 @@ def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTabl
     bounds = Interval(
         lower=found.auc_bounds[0], upper=found.auc_bounds[1], level=1.0, method="certain, whatever groups hide"
     )
+    if bounds.width > _OPEN:
+        sizes, sums = _sizes(n, m, level), _from_sums(counts, (n, m), known, level)
+        return Pooled(auc=Estimate(value=math.nan), bounds=bounds, **sizes, **sums)
+    variance = found.auc_variance + found.auc_group_error**2
     return Pooled(
-        auc=_auc(found.auc, found.auc_variance, n, m, level, "DeLong, groups"),
+        auc=_auc(found.auc, variance, n, m, level, "DeLong, groups"),
         calibration=points_of_cells(counts, level) if known else None,
         roc_glm=_roc_glm(counts, stepwise=False),
         bounds=bounds,

@@ -127,9 +127,10 @@ def _number_notes(validation: Validation) -> Iterator[str]:
     if bounds is not None and validation.question.mode == DISCLOSURE_CONTROL and bounds.width > 0.0:
         yield (
             "Groups hide the order of the rows within them, so AUC is an estimate even of these rows: whatever that "
-            f"order is, their AUC lies between {ends(bounds, ' and ')}. The {percent(validation.level)} interval "
-            "allows for sampling, not for what groups hide."
+            f"order is, their AUC lies between {ends(bounds, ' and ')}. The {percent(validation.level)} interval of "
+            "AUC allows for that as well as for sampling; other intervals allow for sampling alone."
         )
+        yield from _hidden(validation)
     yield from _line_notes(validation)
     if validation.question.mode == PRIVATE:
         yield "Intervals are for the population and allow for the noise as well as for sampling."
@@ -153,6 +154,17 @@ def _line_notes(validation: Validation) -> Iterator[str]:
         yield (
             "For calibration intercept and slope, rows stand in the middle of their cells: scores of exactly 0 or 1, "
             "with which neither exists, cannot be told from others in the lowest and highest cell."
+        )
+
+
+def _hidden(validation: Validation) -> Iterator[str]:
+    """Which sites have too few rows of a class for groups to say anything about AUC."""
+    hidden = [site.name for site in validation.sites if site.result is not None and math.isnan(site.result.auc.value)]
+    if hidden:
+        named = ", ".join(cut(name, _NAME_LETTERS) for name in hidden) if len(hidden) <= 3 else f"{len(hidden)} sites"
+        yield (
+            f"Alone, {named} cannot tell: a class has too few rows for several groups of at least "
+            f"{validation.question.minimum_cell}, and one group hides the order of all its rows."
         )
 
 
@@ -199,6 +211,8 @@ def sites_table(validation: Validation, *, wide: bool = True) -> Table:
         values = [_value(None if result is None else getattr(result, field)) for result in results]
         columns[name] = [value for value, _ in values]
         columns[f"{name}, {level}"] = [interval for _, interval in values]
+        if field == "auc":
+            columns[f"{name}, certain bounds"] = [ends(None if result is None else result.bounds) for result in results]
     return table_of_sites("Sites", validation, columns)
 
 
