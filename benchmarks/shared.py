@@ -1,15 +1,37 @@
-"""Real data that are not part of the project."""
+"""Find real data that are not part of the project."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+FILES = (
+    "aSAH.csv.gz",
+    "adult.csv.gz",
+    "gbsg2_federated_scores.csv.gz",
+    "heart_disease_4sites.csv.gz",
+    "sentiment140_sample20k.csv.gz",
+    "sms_spam.csv.gz",
+)
+"""Files that tests read."""
+
+
+def shared_folder() -> Path | None:
+    """Return the folder that holds all of `FILES`, or None: another folder of that name may be somebody else's."""
+    return next((place for place in _places() if all((place / name).is_file() for name in FILES)), None)
+
 
 def shared_file(name: str) -> Path | None:
-    """A file in `$CONFIDE_SHARED/data`, or in `shared/data` beside the repository or above it; or None."""
-    repository = Path(__file__).resolve().parents[1]
-    places = [folder / "shared" for folder in repository.parents]
+    """Return a file of the shared data, or None where it is absent.
+
+    If `CONFIDE_SHARED` is set, only `$CONFIDE_SHARED/data` is searched, so that a folder with nothing in it stands for
+    a machine without the data. Otherwise `shared/data` is searched beside the repository and above it.
+    """
+    return next((place / name for place in _places() if (place / name).is_file()), None)
+
+
+def _places() -> list[Path]:
     if "CONFIDE_SHARED" in os.environ:
-        places.insert(0, Path(os.environ["CONFIDE_SHARED"]))
-    return next((place / "data" / name for place in places if (place / "data" / name).is_file()), None)
+        return [Path(os.environ["CONFIDE_SHARED"]) / "data"]
+    repository = Path(__file__).resolve().parents[1]
+    return [folder / "shared" / "data" for folder in repository.parents]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from benchmarks.shared import shared_folder
 from hypothesis import settings
 
 from confide.intervals import private_counts
@@ -35,14 +36,23 @@ def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 50)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that may read the shared data: those with the fixture, and those of modules that run benchmarks."""
+    for item in items:
+        names = vars(getattr(item, "module", None) or object).values()
+        if "shared_data" in getattr(item, "fixturenames", ()) or any(_is_of_benchmarks(value) for value in names):
+            item.add_marker(pytest.mark.shared)
+
+
+def _is_of_benchmarks(value: object) -> bool:
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return isinstance(name, str) and name.split(".")[0] == "benchmarks"
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real data: `$CONFIDE_SHARED/data`, or `shared/data` beside the repository or above it."""
-    repository = Path(__file__).resolve().parents[1]
-    places = [folder / "shared" for folder in repository.parents]
-    if "CONFIDE_SHARED" in os.environ:
-        places.insert(0, Path(os.environ["CONFIDE_SHARED"]))
-    for place in places:
-        if (place / "data").is_dir():
-            return place / "data"
-    pytest.skip("the shared data are not here: set CONFIDE_SHARED to the folder that holds data/")
+    """Return the folder of real data that are no part of the project; skip the test where it is absent."""
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip("the shared data are not here: set CONFIDE_SHARED to the folder that holds data/")
+    return folder

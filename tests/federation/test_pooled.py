@@ -16,6 +16,7 @@ from confide.curves.reliability import reliability_bins
 from confide.curves.roc import roc_curve
 from confide.curves.roc_glm import roc_glm
 from confide.errors import ConfideError
+from confide.federation.calibration_line import NoLine
 from confide.federation.disclosure import disclosed
 from confide.federation.pooled import Pooled, pooled_exact, pooled_grouped, pooled_private
 from confide.federation.tables import SiteTable
@@ -32,6 +33,7 @@ from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
 from confide.releases.curves import release_curves
+from confide.report.evaluate import evaluate
 from tests.federation.pooled_sites import gbsg2_sites, heart_sites, known, simulated
 
 FINE = Grid.uniform(65536)
@@ -247,3 +249,75 @@ def test_plain_data_are_of_bounded_size() -> None:
     plain = found.to_dict()
     assert len(plain["roc"]["thresholds"]) == len(plain["pr"]["recall"]) == 2_000
     assert (plain["roc"]["true_positive_rate"][0], plain["roc"]["true_positive_rate"][-1]) == (0.0, 1.0)
+
+
+def with_ends(share: float) -> ScoreCounts:
+    """Rows of which some have a score of exactly 0 or 1, and not always the outcome that these call certain."""
+    rng = np.random.default_rng(5)
+    odds = rng.normal(-0.5, 1.5, 2_000)
+    scores, labels = 1.0 / (1.0 + np.exp(-odds)), (rng.random(2_000) < 1.0 / (1.0 + np.exp(-odds))).astype(int)
+    low, high = np.quantile(scores, [share, 1.0 - share])
+    return ScoreCounts.from_arrays(labels, np.where(scores < low, 0.0, np.where(scores > high, 1.0, scores)))
+
+
+GRIDS = [Grid.uniform(65536), Grid.uniform(1000), Grid.uniform(100), Grid.arcsine(16), Grid.logit(64)]
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.1])
+def test_scores_of_exactly_zero_or_one_have_no_calibration_line_on_any_grid(share: float) -> None:
+    """Neither have they in `evaluate`, which sees the rows."""
+    counts = with_ends(share)
+    direct = evaluate(counts).models[0].calibration
+    assert direct is not None
+    assert (direct.intercept, direct.slope) == (None, None)
+    for grid in GRIDS:
+        found = pooled_exact(SiteTable.of(counts, grid))
+        assert (found.calibration_intercept, found.calibration_slope) == (None, None)
+        assert found.no_line is NoLine.ENDS
+        assert found.to_dict()["no_line"] == "scores-of-0-or-1"
+
+
+@pytest.mark.parametrize("minimum", [1, 5])
+def test_groups_with_many_scores_of_zero_or_one_have_no_slope(minimum: int) -> None:
+    found = pooled_grouped([disclosed(with_ends(0.1), Grid.uniform(100), minimum)])
+    assert (found.calibration_slope, found.no_line) == (None, NoLine.END_CELLS)
+
+
+def test_a_slope_that_is_given_does_not_depend_on_the_grid() -> None:
+    """Rows of low risk, of which some lie in the lowest cell of every coarse grid."""
+    rng = np.random.default_rng(6)
+    given = 0
+    for mean in (-5.0, -4.0, -3.0, -2.0, -1.0):
+        odds = rng.normal(mean, 1.2, 4_000)
+        risk = 1.0 / (1.0 + np.exp(-odds))
+        counts = ScoreCounts.from_arrays((rng.random(4_000) < risk).astype(int), risk)
+        for grid in GRIDS:
+            found = pooled_exact(SiteTable.of(counts, grid))
+            if found.calibration_slope is not None:
+                given += 1
+                assert found.calibration_slope.value == pytest.approx(calibration_slope(counts), abs=0.1)
+            else:
+                assert found.no_line is NoLine.END_CELLS
+    assert 10 < given < 25
+
+
+def test_scores_near_the_ends_still_have_a_line() -> None:
+    counts = ScoreCounts.from_arrays([0, 1, 0, 1] * 50, np.tile([1e-4, 0.4, 0.6, 1 - 1e-4], 50))
+    found = pooled_exact(SiteTable.of(counts, FINE))
+    assert found.no_line is None
+    assert found.calibration_slope is not None
+    assert found.calibration_slope.value == pytest.approx(calibration_slope(counts), abs=0.01)
+
+
+def test_rows_at_the_ends_are_sent_and_added() -> None:
+    tables = [SiteTable.of(with_ends(share), FINE) for share in (0.01, 0.1)]
+    total = tables[0] + tables[1]
+    assert total.ends == tuple(one + two for one, two in zip(tables[0].ends, tables[1].ends, strict=True))
+    assert min(tables[0].ends) > 0
+    assert SiteTable.from_words(FINE, 10, *total.to_words()) == total
+    words, wide = total.to_words()
+    for at in (-6, -5):
+        wrong = list(wide)
+        wrong[at] += 10_000  # more than the cell there holds
+        with pytest.raises(ConfideError, match="no table of counts"):
+            SiteTable.from_words(FINE, 10, words, wrong)

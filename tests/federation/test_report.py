@@ -19,6 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from rich.console import Console
 
+from confide.counts import ScoreCounts
 from confide.federation.noisy_scores import NOT_PRIVATE
 from confide.federation.outcome import FAILED, REFUSED, SILENT, SiteReport
 from confide.federation.pooled import Pooled
@@ -547,6 +548,39 @@ def test_groups_state_between_what_the_auc_lies() -> None:
     assert bounds is not None
     assert f"their AUC lies between {bounds.lower:.3f} and {bounds.upper:.3f}" in words(page("disclosure-control"))
     assert all("Groups hide the order" not in page(case) for case in (*SUMS_ALONE, "private"))
+
+
+def test_a_site_whose_groups_hide_everything_has_bounds_and_no_auc() -> None:
+    data = drawn_sites([150, 200, 250], ["first", "second", "third"])
+    data["tiny"] = ScoreCounts.from_arrays(np.arange(40) < 7, np.random.default_rng(0).random(40))
+    validation = derive(outcome_of(data, "disclosure-control"))
+    table = sites_table(validation)
+    auc, bounds = (table.head.index(name) for name in ("AUC", "certain bounds"))
+    rows = {row[0]: row for row in table.body}
+    assert (rows["tiny"][auc], rows["tiny"][auc + 1], rows["tiny"][bounds]) == ("–", "–", "0.000 to 1.000")
+    for site in validation.sites:
+        if site.result is not None and site.name != "tiny":
+            assert site.result.bounds is not None
+            assert rows[site.name][bounds] == f"{site.result.bounds.lower:.3f} to {site.result.bounds.upper:.3f}"
+    assert "Alone, tiny cannot tell: a class has too few rows for several groups" in numbers_table(validation).note
+    assert validation.summarised["auc"] == ("first", "second", "third")
+    shown = words(validation_page(validation))
+    assert "Alone, tiny cannot tell" in shown
+    assert "nan" not in shown
+
+
+def test_a_calibration_line_that_is_missing_has_its_reason() -> None:
+    data = drawn_sites([150, 200, 250], ["first", "second", "third"])
+    assert (
+        "for calibration intercept and slope" not in numbers_table(derive(outcome_of(data, "secure-sum"))).note.lower()
+    )
+    assert "cannot be told from others" in numbers_table(derive(outcome_of(data, "disclosure-control"))).note
+    data["ends"] = ScoreCounts.from_arrays([0, 1, 1, 0, 1] * 20, np.tile([0.0, 0.0, 0.2, 0.6, 1.0], 20))
+    for mode in ("secure-sum", "disclosure-control"):
+        table = numbers_table(derive(outcome_of(data, mode)))
+        assert "calibration slope" not in [row[0] for row in table.body]
+        said = "do not exist" if mode == "secure-sum" else "depends on where in the lowest and highest cell rows lie"
+        assert said in table.note
 
 
 def test_intervals_that_leave_everything_open_are_said_to() -> None:

@@ -21,6 +21,7 @@ from benchmarks.federated_fit import drawn_sites, fisher_scoring, one_round, pla
 from benchmarks.federated_rounds import gbsg2_sites, reference, validated
 from benchmarks.private_curves import Curve, area_between, check_released, medians_grid, privelet_table
 from benchmarks.private_learning import OURS, Accuracy, Task, our_strength_as_c, shares_right
+from benchmarks.shared import FILES, shared_file, shared_folder
 
 from confide import ScoreCounts, auc_score, average_precision_score, brier_score, observed_expected_ratio
 from confide.curves.roc_glm import equidistant_thresholds
@@ -53,13 +54,37 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 @pytest.mark.usefixtures("few_simulated_tables")
-def test_a_quick_run_prints_its_table(
-    name: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_quick_run_prints_its_table_without_the_shared_data(
+    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In this process, as starting others takes most of the time; tasks and results are still sent by pickle."""
+    monkeypatch.setenv("CONFIDE_SHARED", str(tmp_path))
     monkeypatch.setattr(parallel, "ProcessPoolExecutor", Alone)
     ALL[name](quick=True)
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("few_simulated_tables", "shared_data")
+def test_private_curves_are_compared_on_the_papers_texts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(parallel, "ProcessPoolExecutor", Alone)
+    ALL["private-curves"](quick=True)
+    assert "tweets, 684 rows" in capsys.readouterr().out
+
+
+def test_a_named_folder_is_the_only_place_where_shared_data_are_sought(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONFIDE_SHARED", str(tmp_path))
+    assert shared_folder() is None
+    (tmp_path / "data").mkdir()
+    for name in FILES:
+        assert shared_file(name) is None
+        assert shared_folder() is None  # a folder that lacks a file is not the shared data
+        (tmp_path / "data" / name).touch()
+        assert shared_file(name) == tmp_path / "data" / name
+    assert shared_folder() == tmp_path / "data"
 
 
 class Alone:

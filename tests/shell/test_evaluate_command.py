@@ -288,3 +288,19 @@ def test_a_demo_folder_that_is_a_file(data: Path) -> None:
 def test_help_has_examples_and_version_is_shown() -> None:
     assert "confide evaluate scores.csv" in confide("evaluate", "--help").out
     assert confide_process("--version").out.startswith("confide 0.")
+
+
+def test_whether_scores_are_probabilities_is_decided_for_all_rows(tmp_path: Path) -> None:
+    """A group whose scores happen to lie in [0, 1] has no more probabilities than the others."""
+    file = tmp_path / "marker.csv"
+    lines = [
+        f"{i % 2},{0.1 + (i * 7 % 20) / 25 + (2.0 if i < 40 else 0.0)},{'f' if i < 40 else 'm'}" for i in range(80)
+    ]
+    file.write_text("\n".join(["died,marker,sex", *lines]) + "\n", encoding="utf-8")
+    found = document(confide("evaluate", file, "-l", "died", "-s", "marker", "--group", "sex", "--json"))
+    assert [group["group"] for group in found["groups"]] == ["f", "m"]
+    for model in (*found["models"], *(group["models"][0] for group in found["groups"])):
+        for name in ("observed_expected", "brier", "log_loss", "calibration"):
+            assert model[name] is None, name
+        assert model["thresholds"] == []  # there is no usual threshold for such scores
+        assert model["youden"]["net_benefit"] is None

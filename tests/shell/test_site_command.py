@@ -300,3 +300,16 @@ def test_the_defaults_that_help_names_are_those_of_the_policy() -> None:
     assert f"spent in all. [default: {policy.epsilon_in_all}]" in text
     assert f"one study. [default: {policy.epsilon_per_study}]" in text
     assert Question.checked(study="s", model="m", mode="secure-sum", sites=NAMES).minimum_cell == 1
+
+
+def test_an_administrator_hears_how_long_scoring_takes(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = write_rows(tmp_path / "rows.csv", 3)
+    columns = ("--data", rows, "--label", "died", "--score", "risk")
+    place = hospitals.site("north").path
+    assert "--timeout" not in confide("site", "add-model", place, "-n", "quick", *columns).err
+    monkeypatch.setattr("confide.cli.site_setup._SLOW", 0.0)
+    answer = confide("site", "add-model", place, "-n", "slow", *columns)
+    assert answer.code == 0, answer.err
+    assert "Tell the coordinator, whose first round needs that time (--timeout 60)" in " ".join(answer.err.split())

@@ -143,6 +143,9 @@ def release(
     The budget is charged before noise is drawn, and never refunded. The same request on the same data
     gives the same answer at no further cost. A request that does not fit is refused with exit code 3.
 
+    Each score must be a function of its own row: no ranks, nothing standardised by these rows. Round scores that a
+    model gave for many rows at once, to six decimals say: their last digits depend on the other rows.
+
     Metrics: auc, average_precision, brier, prevalence, confusion (all that follows from the matrix at
     --threshold), or single ones of it: accuracy, recall, specificity, precision, f1, ...
 

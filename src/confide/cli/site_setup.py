@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
+import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from confide.federation.site_data import SiteModel
 
 _ANYWHERE = (-1e300, 1e300)
+_SLOW = 20.0  # seconds, of the 60 that a round has unless told otherwise
 
 
 def set_up_site(
@@ -78,8 +81,16 @@ def check_countable(model_name: str, model: SiteModel, policy: Policy) -> None:
     from confide.sources.details import errors_shown
 
     anywhere = replace(model, range=_ANYWHERE)
+    started = time.perf_counter()
     with errors_shown():
         counts = SiteConfig(name="this site", models={model_name: anywhere}).counts(model_name)
+    taken = time.perf_counter() - started
+    if taken > _SLOW:
+        typer.echo(
+            f"note: reading and scoring took {taken:.0f} seconds, as each distinct row is scored by itself. Tell the "
+            f"coordinator, whose first round needs that time (--timeout {_whole_minutes(3 * taken)})",
+            err=True,
+        )
     low, high = model.range
     if counts.scores.size and not (low <= counts.scores.min() and counts.scores.max() <= high):
         typer.echo(
@@ -95,6 +106,11 @@ def check_countable(model_name: str, model: SiteModel, policy: Policy) -> None:
             "not take part. See that --label and --positive are right",
             err=True,
         )
+
+
+def _whole_minutes(seconds: float) -> int:
+    """Round seconds up to whole minutes."""
+    return 60 * math.ceil(seconds / 60)
 
 
 def check_site(place: SiteFolder) -> str:

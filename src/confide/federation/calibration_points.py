@@ -1,8 +1,7 @@
-"""Calibration over sites: observed shares in bins with intervals, and the line in log-odds with its errors."""
+"""Calibration over sites: observed shares in bins, with intervals."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +10,7 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.curves.reliability import ReliabilityBins
 from confide.federation.tables import BINS, SiteTable, as_float
-from confide.intervals.interval import Estimate, Interval, plain_ends
 from confide.intervals.proportion import wilson_interval_of
-from confide.metrics.calibration import calibration_intercept, calibration_slope
 from confide.releases.curve_set import CurvesRelease
 
 
@@ -102,51 +99,4 @@ def _points(rows: FloatArray, sums: FloatArray, level: float) -> CalibrationPoin
         upper=np.array([end.upper for end in ends]),
         level=level,
         method="Wilson",
-    )
-
-
-def calibration_line(counts: ScoreCounts, level: float) -> dict[str, Estimate | None]:
-    """Calibration intercept and slope with normal intervals from the logistic regression's information.
-
-    None where the slope does not exist, as all scores are equal or the classes separate.
-    """
-    odds = np.log(counts.scores) - np.log1p(-counts.scores)
-    total = (counts.positives + counts.negatives).astype(np.float64)
-    shift, slope = calibration_intercept(counts), calibration_slope(counts)
-    found: dict[str, Estimate | None] = {
-        "calibration_intercept": _estimate(shift, 1.0 / np.dot(total, _spread(odds + shift)), level),
-        "calibration_slope": None,
-    }
-    if math.isfinite(slope):
-        centre = _intercept_at(counts, slope * odds)
-        weight = total * _spread(centre + slope * odds)
-        mean = np.dot(weight, odds) / weight.sum()
-        found["calibration_slope"] = _estimate(slope, 1.0 / np.dot(weight, (odds - mean) ** 2), level)
-    return found
-
-
-def _intercept_at(counts: ScoreCounts, linear: FloatArray) -> float:
-    """The intercept that makes the expected positives the observed ones, by halving."""
-    total, positives = counts.positives + counts.negatives, counts.total_positives
-    low, high = -80.0 - float(np.abs(linear).max()), 80.0 + float(np.abs(linear).max())
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        expected = np.dot(total, 0.5 * (1.0 + np.tanh((middle + linear) / 2.0)))
-        low, high = (middle, high) if expected < positives else (low, middle)
-    return (low + high) / 2.0
-
-
-def _spread(linear: FloatArray) -> FloatArray:
-    rate = 0.5 * (1.0 + np.tanh(linear / 2.0))
-    spread: FloatArray = rate * (1.0 - rate)
-    return spread
-
-
-def _estimate(value: float, variance: float, level: float) -> Estimate:
-    error = math.sqrt(variance)
-    lower, upper = plain_ends(value, error, level)
-    return Estimate(
-        value=value,
-        standard_error=error,
-        interval=Interval(lower=lower, upper=upper, level=level, method="normal, information"),
     )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,14 @@ from confide.counts import FloatArray
 from confide.errors import ConfideError, DataError, FederationError, ParameterError, UsageError
 from confide.sources.details import detail
 
-Scorer: TypeAlias = Callable[[Any], FloatArray]
-"""From a dataframe with a column for each feature to the score of each row."""
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """A model ready to score: `score` takes a dataframe of `columns`, in this order, and returns a score a row."""
+
+    columns: tuple[str, ...]
+    score: Callable[[Any], FloatArray]
+
 
 PICKLED = (".joblib", ".pkl", ".pickle")
 ONNX = ".onnx"
@@ -68,10 +75,12 @@ def _sklearn_scorer(model: Any, features: tuple[str, ...], positive: object) -> 
         raise ParameterError("the model does not have two classes; give a binary classifier in model_file")
     place = _place(classes, positive)
     if hasattr(model, "predict_proba"):
-        return lambda frame: _column(model.predict_proba(_given(model, frame, columns)), place)
+        return Scorer(columns, lambda frame: _column(model.predict_proba(_given(model, frame)), place))
     if hasattr(model, "decision_function"):
         sign = 1.0 if place == 1 else -1.0
-        return lambda frame: sign * np.asarray(model.decision_function(_given(model, frame, columns)), dtype=np.float64)
+        return Scorer(
+            columns, lambda frame: sign * np.asarray(model.decision_function(_given(model, frame)), dtype=float)
+        )
     raise ParameterError(
         "the model has neither predict_proba nor decision_function; give a classifier of scikit-learn in model_file"
     )
@@ -93,9 +102,8 @@ def _trained_order(model: Any, features: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def _given(model: Any, frame: Any, columns: tuple[str, ...]) -> Any:
-    chosen = frame[list(columns)]
-    return chosen if hasattr(model, "feature_names_in_") else chosen.to_numpy()
+def _given(model: Any, frame: Any) -> Any:
+    return frame if hasattr(model, "feature_names_in_") else frame.to_numpy()
 
 
 def _onnx_scorer(path: Path, features: tuple[str, ...], positive: object) -> Scorer:
@@ -105,7 +113,9 @@ def _onnx_scorer(path: Path, features: tuple[str, ...], positive: object) -> Sco
     except ImportError:
         raise UsageError("ONNX models need onnxruntime; install confide[onnx]") from None
     with _discreet("the model file cannot be opened", "check that it is complete ONNX"):
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # threads may add up in any order
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     inputs, output = session.get_inputs(), _probabilities_of(session.get_outputs())
     kinds = [_KINDS.get(one.type) for one in inputs]
     by_column = {one.name for one in inputs} == set(features) and (len(inputs) > 1 or len(features) == 1)
@@ -121,11 +131,11 @@ def _onnx_scorer(path: Path, features: tuple[str, ...], positive: object) -> Sco
                 for one, kind in zip(inputs, kinds, strict=True)
             }
         else:
-            feed = {inputs[0].name: frame[list(features)].to_numpy(dtype=kinds[0])}
+            feed = {inputs[0].name: frame.to_numpy(dtype=kinds[0])}
         (found,) = session.run([output], feed)
         return _from_maps(found, positive) if isinstance(found, list) else _column(found, _place([0, 1], positive))
 
-    return score
+    return Scorer(features, score)
 
 
 def _probabilities_of(outputs: Sequence[Any]) -> str:
@@ -171,14 +181,10 @@ def _native(value: Any) -> object:
     return value.item() if hasattr(value, "item") else value
 
 
-def scored(score: Scorer, frame: Any) -> FloatArray:
-    """The scores of rows; what a model says when it fails may quote them, so it is not shown."""
+def discreet_model() -> AbstractContextManager[None]:
+    """Keep what a model says when it fails out of messages: it may quote rows."""
     advice = "check that the features are those it was trained with, and that features of text are listed in `text`"
-    with _discreet("the model could not score the rows", advice, private=True):
-        scores = score(frame)
-        if scores.shape != (len(frame),):
-            raise DataError("the model did not give one score for each row; give a binary classifier in model_file")
-        return scores
+    return _discreet("the model could not score the rows", advice, private=True)
 
 
 @contextmanager

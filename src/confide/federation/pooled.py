@@ -18,14 +18,14 @@ from confide.curves.pr import PrCurve, pr_curve
 from confide.curves.roc import RocCurve, roc_curve
 from confide.curves.roc_glm import RocGlm, roc_glm, roc_glm_of_cells
 from confide.errors import DataError
+from confide.federation.calibration_line import NoLine, calibration_line
 from confide.federation.calibration_points import (
     CalibrationPoints,
-    calibration_line,
     points_of_bins,
     points_of_cells,
     points_of_release,
 )
-from confide.federation.disclosure import DisclosedTable
+from confide.federation.disclosure import DisclosedTable, of_probabilities
 from confide.federation.pooled_groups import pooled_from_groups
 from confide.federation.tables import SiteTable, as_float
 from confide.grid import Grid
@@ -38,6 +38,7 @@ from confide.releases.curve_set import CurvesRelease, curves_of
 
 _UNTIED = 1_000  # on grids of at least so many cells classes hardly share a cell
 _POINTS = 2_000  # of a curve, in plain data
+_OPEN = 0.9  # where groups leave so much of [0, 1] open to the AUC, they say nothing about it
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -45,8 +46,9 @@ class Pooled:
     """A model's performance over the rows of all sites, or of one.
 
     `rows` and `positives` are None where they are not known exactly. `bounds` is where the AUC of exactly these rows
-    lies whatever the groups hide. Thresholds of curves are lower edges of cells, at which the points are
-    those of the rows.
+    lies whatever the groups hide; where these say nothing about it, `auc` is NaN. `no_line` says why calibration
+    intercept or slope is None. Thresholds of curves are lower edges of cells, at which the points are those of the
+    rows.
     """
 
     level: float
@@ -60,6 +62,7 @@ class Pooled:
     observed_expected: Estimate | None = None
     calibration_intercept: Estimate | None = None
     calibration_slope: Estimate | None = None
+    no_line: NoLine | None = None
     roc: RocCurve | None = None
     pr: PrCurve | None = None
     calibration: CalibrationPoints | None = None
@@ -78,7 +81,8 @@ def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Pooled:
 
     Ranks are those of the cells, so AUC and curves are exact where classes share no cell; Brier score, observed to
     expected ratio and the calibration curve come from sums of the scores themselves. For calibration
-    intercept and slope scores stand at the middle of their cell: a score of exactly 0 or 1 then has log-odds.
+    intercept and slope scores stand at the middle of their cell; with scores of exactly 0 or 1, which are counted
+    apart, there is neither.
     """
     check_level(level)
     counts = table.counts()
@@ -92,6 +96,7 @@ def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Pooled:
         roc_glm=_roc_glm(counts, stepwise=len(table.grid) >= _UNTIED),
         **_sizes(n, m, level),
         **_from_counts(counts, table.grid, level),
+        **_line(counts, table.grid, level, at_ends=sum(table.ends)),
         **_from_sums(counts, (n, m), known, level),
     )
 
@@ -100,7 +105,8 @@ def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTabl
     """Everything from the sites' groups under disclosure control.
 
     Prevalence is exact; Brier score and observed to expected ratio are but for sums that each site rounded to whole
-    numbers; AUC, curves, calibration and intervals are estimates.
+    numbers; AUC, curves, calibration and intervals are estimates. The interval of AUC allows for what groups hide.
+    Where that leaves nearly everything open, as a class is one group, there is no AUC (NaN) and no curve.
     """
     check_level(level)
     listed = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
@@ -110,13 +116,18 @@ def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTabl
     bounds = Interval(
         lower=found.auc_bounds[0], upper=found.auc_bounds[1], level=1.0, method="certain, whatever groups hide"
     )
+    if bounds.width > _OPEN:
+        sizes, sums = _sizes(n, m, level), _from_sums(counts, (n, m), known, level)
+        return Pooled(auc=Estimate(value=math.nan), bounds=bounds, **sizes, **sums)
+    variance = found.auc_variance + found.auc_group_error**2
     return Pooled(
-        auc=_auc(found.auc, found.auc_variance, n, m, level, "DeLong, groups"),
+        auc=_auc(found.auc, variance, n, m, level, "DeLong, groups"),
         calibration=points_of_cells(counts, level) if known else None,
         roc_glm=_roc_glm(counts, stepwise=False),
         bounds=bounds,
         **_sizes(n, m, level),
         **_from_counts(counts, found.grid, level),
+        **_line(counts, listed[0].grid, level),
         **_from_sums(counts, (n, m), known, level),
     )
 
@@ -130,7 +141,7 @@ def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Pooled:
     auc = numbers.pop("auc")
     if auc is None:
         raise DataError("the private counts have no AUC; release counts of both classes")
-    drawn = _from_counts(curves.counts, curves.grid, level)
+    drawn = _from_counts(curves.counts, curves.grid, level) | _line(curves.counts, curves.grid, level)
     drawn.update(roc=curves.roc, pr=curves.pr, **numbers)
     for name in ("calibration_intercept", "calibration_slope"):  # their errors would leave out the noise
         drawn[name] = None if drawn.get(name) is None else Estimate(value=drawn[name].value)
@@ -175,10 +186,17 @@ def _from_counts(counts: ScoreCounts, grid: Grid, level: float) -> dict[str, Any
         "roc": RocCurve(roc.false_positive_rate, roc.true_positive_rate, _lower_edges(grid, roc.thresholds)),
         "pr": PrCurve(pr.recall, pr.precision, _lower_edges(grid, pr.thresholds), pr.prevalence),
     }
-    if counts.probabilities and grid.edges[0] >= 0.0 and grid.edges[-1] <= 1.0:
-        found.update(calibration_line(counts, level))
+    if of_probabilities(grid):
         found["decision"] = decision_curve(counts, _decision_thresholds(grid))
     return found
+
+
+def _line(counts: ScoreCounts, grid: Grid, level: float, *, at_ends: int = 0) -> dict[str, Any]:
+    """Calibration intercept and slope, or why there is none; nothing where scores are no probabilities."""
+    if not of_probabilities(grid):
+        return {}
+    line = calibration_line(counts, level, grid, at_ends=at_ends)
+    return {"calibration_intercept": line.intercept, "calibration_slope": line.slope, "no_line": line.absence}
 
 
 def _from_sums(

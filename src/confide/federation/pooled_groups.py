@@ -4,13 +4,17 @@ With u a score's place on the grid from 0 to 1, rows within a group are taken to
 the least change (in relative entropy) by which scores and squared errors have the sums that the site sent. The
 AUC is then off by 0.003 (root mean square) over simulated studies of three to five sites, against 0.016 with an even
 spread; for one site by 0.024 with 50 rows, 0.005 with 200 and 0.0007 with 1,000, where DeLong's standard error is
-0.080, 0.037 and 0.016. The calibration slope is off by about 0.5 standard errors, mostly too low. Intervals
-leave this out.
+0.080, 0.037 and 0.016. The calibration slope is off by about 0.5 standard errors, mostly too low.
+
+How far the AUC may be off is told by the pairs whose order groups leave open. At single sites of 20 to 1,000 rows, with
+scores of six kinds (smooth, of low risks, of two decimals or of tenths, worthless, nearly perfect), it was off by 0.02
+to 0.10 of the bounds' width (root mean square), but for 0.13 with ten low risks of each class. One tenth of that width
+is taken for a standard error. Errors of different sites' positives are taken to be independent. The intervals of AUC
+have this error in them; others leave it out.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +29,9 @@ from confide.grid import Grid
 from confide.intervals.delong import delong_variance
 
 _CELLS = 1_000  # cells are divided until there are about so many
+ERROR_SHARE = 0.1
+"""The standard error that groups add to the AUC, as a share of the bounds' width."""
+
 _RIDGE = 1e-3  # by so much sums that no rows have, as rounding may give, are missed rather than followed to infinity
 
 
@@ -33,7 +40,8 @@ class PooledGroups:
     """Estimated counts on a finer grid, and what is known.
 
     `cells` has positives first; its totals are exact. `auc_bounds` is what the AUC could be at most and at least
-    whatever the rows within groups are. `expected` is the sum of scores and `squared_error` that of squared errors,
+    whatever the rows within groups are, and `auc_group_error` the standard error of the estimate of these rows' AUC, to
+    be added to that of sampling. `expected` is the sum of scores and `squared_error` that of squared errors,
     None where scores are no probabilities; they are off by at most one half for each site.
     """
 
@@ -45,6 +53,7 @@ class PooledGroups:
     auc: float
     auc_variance: float
     auc_bounds: tuple[float, float]
+    auc_group_error: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cells", read_only(self.cells))
@@ -67,8 +76,8 @@ def pooled_from_groups(tables: Sequence[DisclosedTable]) -> PooledGroups:
     finer = _finer(grid)
     cells = np.sum([_spread(table, finer) for table in tables], axis=0)
     rows = (sum(table.positives.rows for table in tables), sum(table.negatives.rows for table in tables))
-    low, high = _bounds(tables)
-    pairs = rows[0] * rows[1]
+    sure, open_pairs = _pairs(tables)
+    low, high, pairs = float(sure.sum()), float(sure.sum() + open_pairs.sum()), rows[0] * rows[1]
     errors = [table.squared_error for table in tables if table.squared_error is not None]
     return PooledGroups(
         grid=finer,
@@ -79,6 +88,7 @@ def pooled_from_groups(tables: Sequence[DisclosedTable]) -> PooledGroups:
         auc=float(np.clip(_wins(cells), low, high)) / pairs,
         auc_variance=delong_variance(_counts(finer, cells)),
         auc_bounds=(low / pairs, high / pairs),
+        auc_group_error=ERROR_SHARE * float(np.linalg.norm(open_pairs.sum(axis=1))) / pairs,
     )
 
 
@@ -159,13 +169,12 @@ def _wins(cells: FloatArray) -> float:
     return float(np.dot(ours, np.cumsum(theirs) - theirs / 2.0))
 
 
-def _bounds(tables: Sequence[DisclosedTable]) -> tuple[float, float]:
-    """How many pairs are won at least and at most."""
+def _pairs(tables: Sequence[DisclosedTable]) -> tuple[FloatArray, FloatArray]:
+    """Pairs that are won for sure, and pairs that are open, by the site of the positive and that of the negative."""
     cells = len(tables[0].grid)
-    pairs = itertools.product(tables, repeat=2)
-    found = [pair_bounds(ours.positives, theirs.negatives, cells) for ours, theirs in pairs]
-    sure, open_pairs = (math.fsum(each[place] for each in found) for place in (0, 1))
-    return sure, sure + open_pairs
+    found = [[pair_bounds(ours.positives, theirs.negatives, cells) for theirs in tables] for ours in tables]
+    sure, open_pairs = np.moveaxis(np.array(found), -1, 0)
+    return sure, open_pairs
 
 
 def _counts(grid: Grid, cells: FloatArray) -> ScoreCounts:

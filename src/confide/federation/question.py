@@ -15,7 +15,7 @@ from confide.grid import Grid
 from confide.privacy.guarantee import UNITS, checked_epsilon, exact_fraction
 from confide.privacy.mechanisms.strategies import MOST_CELLS
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Sites and coordinators of other versions do not talk to each other."""
 
 DISCLOSURE_CONTROL, SECURE_SUM, PRIVATE, NOISY_SCORES = "disclosure-control", "secure-sum", "private", "noisy-scores"

@@ -1,7 +1,7 @@
 """What a site validates models with: `site.toml` in its folder names the data, and how each row is scored.
 
 Rows are counted as they are read, and only counts are kept. A score column is counted where the file is read; a
-model that the site runs itself scores the rows in batches.
+model that the site runs itself scores each distinct row by itself.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError, RefusedError
 from confide.federation.feature_frames import feature_frames
-from confide.federation.local_models import open_model, scored
+from confide.federation.local_models import open_model
 from confide.federation.question import PRIVATE, Question, checked_names
+from confide.federation.row_scores import DistinctRows
 from confide.federation.settings import check_keys, parsed, read_text, table_text, toml_value, write_whole
 from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import discreet
@@ -171,22 +172,22 @@ _MODEL_KEYS = tuple(SiteModel.__dataclass_fields__)
 
 
 def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
-    """Score rows batch by batch, and count them.
+    """Score rows one by one, and count them.
 
     A score that is no finite number counts as an end of the range: a model that fails for one person alone would
     otherwise tell whether that person is there.
     """
-    score = open_model(model_path, model.features, model.positive)
+    scorer = open_model(model_path, model.features, model.positive)
     labels = PrivateLabels(model.label, model.positive)
-    scores: list[Any] = []
+    rows = DistinctRows()
     with discreet(data, private=True):
-        for label, frame in feature_frames(data, model.label, model.features, model.text):
+        for label, frame in feature_frames(data, model.label, scorer.columns, model.text):
             labels.add(label)
-            scores.append(scored(score, frame))
-    if not scores:
+            rows.add(frame)
+    if not len(rows):
         raise DataError("the table has no rows; check the file")
     low, high = model.range
-    finite = np.nan_to_num(np.concatenate(scores), nan=low, posinf=high, neginf=low)
+    finite = np.nan_to_num(rows.scores(scorer), nan=low, posinf=high, neginf=low)
     return ScoreCounts.from_arrays(labels.decided(), finite, one_class=True)
 
 

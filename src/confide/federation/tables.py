@@ -36,8 +36,9 @@ class SiteTable:
 
     `cells` counts rows by class and cell, `bin_rows` by class and calibration bin; `bin_sums` are the sums of
     scores by class and bin, `sums` and `squares` those of scores and of squared scores by class, as whole
-    numbers of 2^-64. Bins and Brier scores are for probabilities: whether scores are such is decided by the
-    grid, which is public, never by the data. On a grid that leaves [0, 1] the bins stay empty.
+    numbers of 2^-64. `ends` counts rows with a score of exactly 0, and of exactly 1, whose log-odds are infinite. Bins,
+    ends and Brier scores are for probabilities: whether scores are such is decided by the
+    grid, which is public, never by the data. On a grid that leaves [0, 1] bins and ends stay empty.
 
     Adding two tables adds the data that they were made from. The text form shows nothing of the data.
     """
@@ -49,6 +50,7 @@ class SiteTable:
     bin_sums: tuple[int, ...]
     sums: tuple[int, int]
     squares: tuple[int, int]
+    ends: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cells", read_only(np.ascontiguousarray(self.cells, dtype=np.int64)))
@@ -73,6 +75,7 @@ class SiteTable:
             ),
             sums=(fixed_point(scores, both[0]), fixed_point(scores, both[1])),
             squares=(fixed_point(scores**2, both[0]), fixed_point(scores**2, both[1])),
+            ends=(_rows_at(counts, 0.0), _rows_at(counts, 1.0)) if _probabilities(grid) else (0, 0),
         )
 
     def __add__(self, other: object) -> SiteTable:
@@ -90,6 +93,7 @@ class SiteTable:
             bin_sums=tuple(one + two for one, two in zip(self.bin_sums, other.bin_sums, strict=True)),
             sums=(self.sums[0] + other.sums[0], self.sums[1] + other.sums[1]),
             squares=(self.squares[0] + other.squares[0], self.squares[1] + other.squares[1]),
+            ends=(self.ends[0] + other.ends[0], self.ends[1] + other.ends[1]),
         )
 
     __radd__ = __add__
@@ -97,12 +101,13 @@ class SiteTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SiteTable):
             return NotImplemented
-        same = (self.grid, self.bins, self.bin_sums, self.sums, self.squares) == (
+        same = (self.grid, self.bins, self.bin_sums, self.sums, self.squares, self.ends) == (
             other.grid,
             other.bins,
             other.bin_sums,
             other.sums,
             other.squares,
+            other.ends,
         )
         return same and np.array_equal(self.cells, other.cells) and np.array_equal(self.bin_rows, other.bin_rows)
 
@@ -130,7 +135,7 @@ class SiteTable:
 
     def to_words(self) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
         """The layout that is masked: counts modulo 2^64, and sums modulo 2^128 in two's complement."""
-        wide = (*self.bin_rows.ravel().tolist(), *self.bin_sums, *self.sums, *self.squares)
+        wide = (*self.bin_rows.ravel().tolist(), *self.bin_sums, *self.ends, *self.sums, *self.squares)
         return self.cells.ravel().astype(np.uint64), tuple(value % (1 << WIDE_BITS) for value in wide)
 
     @classmethod
@@ -152,14 +157,15 @@ class SiteTable:
             bin_sums=tuple(signed[2 * bins : 4 * bins]),
             sums=(signed[-4], signed[-3]),
             squares=(signed[-2], signed[-1]),
+            ends=(signed[-6], signed[-5]),
         )
         _check_possible(table)
         return table
 
 
 def wide_values(bins: int = BINS) -> int:
-    """How many wide numbers a table has: rows and sums by class and bin, sums and squares by class."""
-    return 4 * bins + 4
+    """How many wide numbers a table has: rows and sums by class and bin, rows at ends, sums and squares by class."""
+    return 4 * bins + 6
 
 
 def check_countable(counts: ScoreCounts, grid: Grid) -> None:
@@ -226,6 +232,12 @@ def _between(side: CountArray, starts: NDArray[np.intp]) -> IntegerArray:
     return np.diff(through[starts])
 
 
+def _rows_at(counts: ScoreCounts, score: float) -> int:
+    """The rows of both classes with exactly this score."""
+    here = counts.scores == score
+    return int(counts.positives[here].sum() + counts.negatives[here].sum())
+
+
 _IMPOSSIBLE = "the sum of the sites' answers is no table of counts; run the validation again"
 
 
@@ -238,6 +250,7 @@ def _check_possible(table: SiteTable) -> None:
         good = good and np.array_equal(table.bin_rows.sum(axis=1), rows) and sums == list(table.sums)
     else:
         good = good and not table.bin_rows.any() and not any(table.bin_sums)
+    good = good and all(0 <= at <= most for at, most in zip(table.ends, _most_at_ends(table), strict=True))
     low, high = (float(end) for end in table.grid.edges[[0, -1]])
     for side in (0, 1):
         size = int(rows[side])
@@ -246,6 +259,15 @@ def _check_possible(table: SiteTable) -> None:
         good = good and table.squares[side] >= 0 and _within(table.squares[side], 0.0, most, size)
     if not good:
         raise DataError(_IMPOSSIBLE)
+
+
+def _most_at_ends(table: SiteTable) -> tuple[int, int]:
+    """How many rows can have a score of exactly 0, and of exactly 1: those of the cell there, if there is one."""
+    lowest, highest = (int(table.cells[:, cell].sum()) for cell in (0, -1))
+    low, high = table.grid.edges[[0, -1]]
+    return (lowest if table.probabilities and low == 0.0 else 0), (
+        highest if table.probabilities and high == 1.0 else 0
+    )
 
 
 def _within(value: int, low: float, high: float, rows: int) -> bool:

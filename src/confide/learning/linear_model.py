@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from confide.counts import FloatArray
 from confide.errors import ParameterError
+from confide.features import row_products
 from confide.privacy.guarantee import Guarantee
 
 SCHEMA = "confide.model/1"
@@ -44,11 +45,14 @@ class LinearModel:
         return _rebuilt, (self.to_dict(), self.guarantee)
 
     def decision(self, matrix: Any) -> FloatArray:
-        """The log-odds of each row of a matrix, sparse or dense, with all features as columns."""
+        """Return the log-odds of each row of a matrix, sparse or dense, with all features as columns.
+
+        A row's log-odds are a function of that row alone, to the last digit: its features are added up in ascending
+        order, whatever other rows there are and however the matrix is stored.
+        """
         if matrix.shape[1] != self.width:
             raise ParameterError(f"the model was trained on {self.width} features; give rows with as many")
-        found: FloatArray = np.asarray(matrix @ self.all_weights, dtype=np.float64) + self.intercept
-        return found
+        return row_products(matrix, self.all_weights) + self.intercept
 
     def probabilities(self, matrix: Any) -> FloatArray:
         """The probability of the positive class for each row."""

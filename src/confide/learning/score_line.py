@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.features import FeatureRows
+from confide.features import FeatureRows, row_products
 from confide.grid import Grid
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
@@ -50,11 +50,10 @@ class Weighed:
     frequencies: tuple[float, ...]
 
     def scores(self, rows: FeatureRows) -> FloatArray:
-        """The score of each row: `intercept + sum of the weights of its features`, added up row by row."""
+        """Return the score of each row: `intercept + sum of the weights of its features`, a function of that row."""
         every = np.zeros(rows.width)
         every[list(self.features)] = self.weights
-        scores: FloatArray = rows.matrix() @ every + self.intercept
-        return scores
+        return row_products(rows.matrix(), every) + self.intercept
 
     def grid(self, cells: int) -> Grid:
         """Cells that follow from what was released: narrow in the middle, ever wider away from it."""

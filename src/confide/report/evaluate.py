@@ -72,7 +72,7 @@ def evaluate_counts(
 ) -> Evaluation:
     """Evaluate one score from its counts; where rows are weighted, `rows` is how many there are."""
     total = counts.both_classes()
-    models = (_evaluate_model(name, counts, thresholds, level),)
+    models = (_evaluate_model(name, counts, thresholds, level, probabilities=counts.probabilities),)
     if rows is None and not counts.weighted:
         rows = int(sum(total))
     return _evaluation(rows, counts, models, weighted=weighted or counts.weighted, level=level)
@@ -83,7 +83,11 @@ def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, leve
     check_level(level)
     counts = rows.counts()
     counts[0].both_classes()
-    models = tuple(_evaluate_model(name, c, thresholds, level) for name, c in zip(rows.names, counts, strict=True))
+    models = tuple(
+        _evaluate_model(name, each, thresholds, level, probabilities=each.probabilities)
+        for name, each in zip(rows.names, counts, strict=True)
+    )
+    probabilities = [each.probabilities for each in counts]  # decided once, for all rows and so for every group
     joint = None
     if len(models) > 1 and min(counts[0].both_classes()) > 1:
         joint = compare_checked(rows.labels, rows.names, rows.scores, rows.weights, level=level)
@@ -95,7 +99,7 @@ def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, leve
         level=level,
         comparisons=() if joint is None else joint.differences,
         joint=joint if len(models) > 2 else None,
-        groups=tuple(_evaluate_group(name, part, thresholds, level) for name, part in rows.by_group()),
+        groups=tuple(_evaluate_group(name, part, thresholds, level, probabilities) for name, part in rows.by_group()),
     )
 
 
@@ -106,12 +110,16 @@ def _evaluation(rows: int | None, counts: ScoreCounts, models: tuple[ModelEvalua
     return replace(evaluation, warnings=tuple(cautions(evaluation)), assumptions=tuple(assumptions(evaluation)))
 
 
-def _evaluate_group(name: str, rows: Rows, thresholds: Sequence[float] | None, level: float) -> GroupEvaluation:
+def _evaluate_group(
+    name: str, rows: Rows, thresholds: Sequence[float] | None, level: float, probabilities: Sequence[bool]
+) -> GroupEvaluation:
+    """Evaluate a group's rows; `probabilities` says of each model whether its scores are such in all rows."""
     counts = rows.counts()
     models: tuple[ModelEvaluation, ...] = ()
     if min(counts[0].total_positives, counts[0].total_negatives) > 0:
         models = tuple(
-            _evaluate_model(score, c, thresholds, level) for score, c in zip(rows.names, counts, strict=True)
+            _evaluate_model(score, each, thresholds, level, probabilities=such)
+            for score, each, such in zip(rows.names, counts, probabilities, strict=True)
         )
     return GroupEvaluation(
         group=name,
@@ -123,11 +131,10 @@ def _evaluate_group(name: str, rows: Rows, thresholds: Sequence[float] | None, l
 
 
 def _evaluate_model(
-    name: str, counts: ScoreCounts, thresholds: Sequence[float] | None, level: float
+    name: str, counts: ScoreCounts, thresholds: Sequence[float] | None, level: float, *, probabilities: bool
 ) -> ModelEvaluation:
     aucpr = Areas(tuple((estimator, aucpr_score(counts, estimator=estimator)) for estimator in ESTIMATORS))
     average_precision = aucpr["average_precision"]
-    probabilities = counts.probabilities
     if thresholds is None:
         thresholds = (_DEFAULT_THRESHOLD,) if probabilities else ()
     return ModelEvaluation(
@@ -145,8 +152,8 @@ def _evaluate_model(
         log_loss=calibrate.log_loss(counts) if probabilities else None,
         observed_expected=calibrate.observed_expected_ratio(counts) if probabilities else None,
         calibration=_calibration(counts) if probabilities else None,
-        thresholds=tuple(_at_threshold(counts, threshold) for threshold in thresholds),
-        youden=_at_threshold(counts, youden_threshold(counts)),
+        thresholds=tuple(_at_threshold(counts, threshold, probabilities) for threshold in thresholds),
+        youden=_at_threshold(counts, youden_threshold(counts), probabilities),
         counts=counts,
     )
 
@@ -183,9 +190,9 @@ def _or_none(function: Callable[[ScoreCounts], float], counts: ScoreCounts) -> f
     return None if np.isnan(value) else value
 
 
-def _at_threshold(counts: ScoreCounts, threshold: float) -> ThresholdEvaluation:
+def _at_threshold(counts: ScoreCounts, threshold: float, probabilities: bool) -> ThresholdEvaluation:
     matrix = confusion_matrix(counts, threshold)
-    meaningful = counts.probabilities and 0.0 <= threshold < 1.0
+    meaningful = probabilities and 0.0 <= threshold < 1.0
     return ThresholdEvaluation(
         threshold=float(threshold),
         matrix=matrix,

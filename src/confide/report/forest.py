@@ -82,7 +82,7 @@ def forest_of(validation: Validation, measure: str) -> Forest | None:
     """A forest of "auc" or "observed_expected", or None where fewer than two sites' own values are seen."""
     own = [(site.name, site.result) for site in validation.sites if site.result is not None]
     estimates = {name: getattr(result, measure) for name, result in own}
-    if sum(estimate is not None for estimate in estimates.values()) < 2:
+    if sum(known(estimate) for estimate in estimates.values()) < 2:
         return None
     summary = validation.heterogeneity.get(measure)
     weights = {} if summary is None else dict(zip(validation.summarised[measure], summary.weights, strict=True))

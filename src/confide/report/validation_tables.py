@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
+from confide.federation.calibration_line import NoLine
 from confide.federation.outcome import ANSWERED
 from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
 from confide.intervals.interval import Estimate, Interval
@@ -126,12 +127,45 @@ def _number_notes(validation: Validation) -> Iterator[str]:
     if bounds is not None and validation.question.mode == DISCLOSURE_CONTROL and bounds.width > 0.0:
         yield (
             "Groups hide the order of the rows within them, so AUC is an estimate even of these rows: whatever that "
-            f"order is, their AUC lies between {ends(bounds, ' and ')}. The {percent(validation.level)} interval "
-            "allows for sampling, not for what groups hide."
+            f"order is, their AUC lies between {ends(bounds, ' and ')}. The {percent(validation.level)} interval of "
+            "AUC allows for that as well as for sampling; other intervals allow for sampling alone."
         )
+        yield from _hidden(validation)
+    yield from _line_notes(validation)
     if validation.question.mode == PRIVATE:
         yield "Intervals are for the population and allow for the noise as well as for sampling."
         yield from _little_said(validation)
+
+
+_NO_LINE = {
+    NoLine.ENDS: "Scores of exactly 0 or 1 have infinite log-odds, so calibration intercept and slope do not exist.",
+    NoLine.END_CELLS: "The calibration slope, or the intercept, depends on where in the lowest and highest cell rows "
+    "lie, which is not known, so it is not given. Cells that are narrower there tell more (--grid logit:64).",
+    NoLine.SEPARATED: "There is no calibration slope, as the scores are all equal or separate the classes.",
+}
+
+
+def _line_notes(validation: Validation) -> Iterator[str]:
+    """Why calibration intercept or slope is missing, or for what rows of end cells are taken."""
+    pooled, question = validation.pooled, validation.question
+    if pooled.no_line is not None:
+        yield _NO_LINE[pooled.no_line]
+    elif pooled.calibration_slope is not None and (question.mode != SECURE_SUM or (question.minimum_cell or 1) > 1):
+        yield (
+            "For calibration intercept and slope, rows stand in the middle of their cells: scores of exactly 0 or 1, "
+            "with which neither exists, cannot be told from others in the lowest and highest cell."
+        )
+
+
+def _hidden(validation: Validation) -> Iterator[str]:
+    """Which sites have too few rows of a class for groups to say anything about AUC."""
+    hidden = [site.name for site in validation.sites if site.result is not None and math.isnan(site.result.auc.value)]
+    if hidden:
+        named = ", ".join(cut(name, _NAME_LETTERS) for name in hidden) if len(hidden) <= 3 else f"{len(hidden)} sites"
+        yield (
+            f"Alone, {named} cannot tell: a class has too few rows for several groups of at least "
+            f"{validation.question.minimum_cell}, and one group hides the order of all its rows."
+        )
 
 
 def _little_said(validation: Validation) -> Iterator[str]:
@@ -177,6 +211,8 @@ def sites_table(validation: Validation, *, wide: bool = True) -> Table:
         values = [_value(None if result is None else getattr(result, field)) for result in results]
         columns[name] = [value for value, _ in values]
         columns[f"{name}, {level}"] = [interval for _, interval in values]
+        if field == "auc":
+            columns[f"{name}, certain bounds"] = [ends(None if result is None else result.bounds) for result in results]
     return table_of_sites("Sites", validation, columns)
 
 

@@ -114,8 +114,6 @@ def test_shape_of_the_published_figure_on_simulated_scores(simulated: ScoreCount
 
 
 def test_shape_of_the_published_figure_on_adult(shared_data: Path) -> None:
-    if not (shared_data / "adult.csv.gz").is_file():
-        pytest.skip("adult.csv.gz is not in the shared data")
     import pandas as pd
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -23,7 +23,7 @@ from confide.federation.flare.job import write_job, written
 from confide.federation.flare.processes import find_running, start_server, start_site
 from confide.federation.flare.session import Watch, open_session
 from confide.federation.outcome import REFUSED
-from confide.federation.question import Question
+from confide.federation.question import PROTOCOL, Question
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
 
 QUESTION = Question.checked(study="first", model="shipped", mode="disclosure-control", sites=SITES[:1])
@@ -171,7 +171,7 @@ def test_a_question_that_nobody_signed_is_refused(network: Network, monkeypatch:
     place = network.folders["east"]
     monkeypatch.setattr(executor, "signer", lambda workspace, job: "someone@somewhere.confide")
     asked = Question.checked(study="first", model="shipped", mode="secure-sum", sites=SITES)
-    request = json.dumps({"protocol": 1, "session": "0" * 32, "question": asked.to_dict()})
+    request = json.dumps({"protocol": PROTOCOL, "session": "0" * 32, "question": asked.to_dict()})
     reply = executor.ConfideExecutor(written(QUESTION))._reply(OFFER, request, Workspace(str(place.kit), "east"), "job")
     assert reply["state"] == REFUSED
     assert "another question than the one that the coordinator signed" in reply["message"]

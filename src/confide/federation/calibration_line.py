@@ -1,0 +1,123 @@
+"""The calibration line over sites: intercept and slope in log-odds, where what left the sites determines them.
+
+A score of exactly 0 or 1 has infinite log-odds, so there is no line, here as in `confide evaluate`. Where sites count
+on cells, the same holds for what could be such a score: rows of the lowest cell lie anywhere from 0 up, and their
+log-odds anywhere from minus infinity up. A line that changes as these rows move towards 0 or 1 is one of the grid, not
+of the model, and is not given.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.grid import Grid
+from confide.intervals.interval import Estimate, Interval, plain_ends
+from confide.metrics.calibration import calibration_intercept, calibration_slope
+
+MOST_CHANGE = 0.1
+"""A number of the line is given if moving the rows of end cells to 0 and 1 changes it by no more than this."""
+
+NEAREST = 2.0**-53
+"""How far from 0 and 1 rows of end cells are moved: the least distance from 1 that a double can have."""
+
+
+class NoLine(StrEnum):
+    """Why calibration intercept or slope is not given."""
+
+    ENDS = "scores-of-0-or-1"
+    END_CELLS = "end-cells"
+    SEPARATED = "separated-or-equal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationLine:
+    """Calibration intercept and slope; `absence` says why one of them is None."""
+
+    intercept: Estimate | None = None
+    slope: Estimate | None = None
+    absence: NoLine | None = None
+
+
+def calibration_line(counts: ScoreCounts, level: float, grid: Grid, *, at_ends: int = 0) -> CalibrationLine:
+    """Return calibration intercept and slope with normal intervals from the logistic regression's information.
+
+    `counts` has rows at the middles of cells, `grid` is the one that sites counted on, and `at_ends` is how many rows
+    are known to have a score of exactly 0 or 1.
+    """
+    if at_ends:
+        return CalibrationLine(absence=NoLine.ENDS)
+    slope, moved = calibration_slope(counts), _moved_to_ends(counts, grid)
+    absence = None if math.isfinite(slope) else NoLine.SEPARATED
+    intercept = _intercept(counts, level)
+    if _changes(intercept.value, calibration_intercept(moved)):
+        return CalibrationLine(absence=NoLine.END_CELLS)
+    if absence is None and _changes(slope, calibration_slope(moved)):
+        absence = NoLine.END_CELLS
+    return CalibrationLine(
+        intercept=intercept, slope=_slope(counts, slope, level) if absence is None else None, absence=absence
+    )
+
+
+def _intercept(counts: ScoreCounts, level: float) -> Estimate:
+    odds, total = _log_odds(counts), (counts.positives + counts.negatives).astype(np.float64)
+    shift = calibration_intercept(counts)
+    return _estimate(shift, 1.0 / np.dot(total, _spread(odds + shift)), level)
+
+
+def _slope(counts: ScoreCounts, slope: float, level: float) -> Estimate:
+    odds, total = _log_odds(counts), (counts.positives + counts.negatives).astype(np.float64)
+    weight = total * _spread(_intercept_at(counts, slope * odds) + slope * odds)
+    mean = np.dot(weight, odds) / weight.sum()
+    return _estimate(slope, 1.0 / np.dot(weight, (odds - mean) ** 2), level)
+
+
+def _changes(value: float, moved: float) -> bool:
+    return not abs(value - moved) <= MOST_CHANGE  # also where there is none any more
+
+
+def _moved_to_ends(counts: ScoreCounts, grid: Grid) -> ScoreCounts:
+    """Return the rows with those of cells that begin at 0 or end at 1 next to these ends."""
+    scores = counts.scores
+    if grid.edges[0] <= 0.0:
+        scores = np.where(scores < grid.edges[1], NEAREST, scores)
+    if grid.edges[-1] >= 1.0:
+        scores = np.where(scores >= grid.edges[-2], 1.0 - NEAREST, scores)
+    distinct, first = np.unique(scores, return_index=True)
+    return ScoreCounts(distinct, np.add.reduceat(counts.positives, first), np.add.reduceat(counts.negatives, first))
+
+
+def _log_odds(counts: ScoreCounts) -> FloatArray:
+    odds: FloatArray = np.log(counts.scores) - np.log1p(-counts.scores)
+    return odds
+
+
+def _intercept_at(counts: ScoreCounts, linear: FloatArray) -> float:
+    """The intercept that makes the expected positives the observed ones, by halving."""
+    total, positives = counts.positives + counts.negatives, counts.total_positives
+    low, high = -80.0 - float(np.abs(linear).max()), 80.0 + float(np.abs(linear).max())
+    for _ in range(100):
+        middle = (low + high) / 2.0
+        expected = np.dot(total, 0.5 * (1.0 + np.tanh((middle + linear) / 2.0)))
+        low, high = (middle, high) if expected < positives else (low, middle)
+    return (low + high) / 2.0
+
+
+def _spread(linear: FloatArray) -> FloatArray:
+    rate = 0.5 * (1.0 + np.tanh(linear / 2.0))
+    spread: FloatArray = rate * (1.0 - rate)
+    return spread
+
+
+def _estimate(value: float, variance: float, level: float) -> Estimate:
+    error = math.sqrt(variance)
+    lower, upper = plain_ends(value, error, level)
+    return Estimate(
+        value=value,
+        standard_error=error,
+        interval=Interval(lower=lower, upper=upper, level=level, method="normal, information"),
+    )

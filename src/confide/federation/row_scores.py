@@ -1,0 +1,94 @@
+"""Score rows one at a time, so that a row's score is a function of that row alone.
+
+A model that gets a batch may mix its rows: a graph can standardise over the batch, and a product of matrices adds up
+in an order that depends on how many rows there are, which changes last digits. One row would then change more counts
+than its own, and noise for one row would not protect it. So every distinct row is scored once, in a batch of one, on
+one thread, with values whose types depend on no other row.
+
+A model that *remembers* rows of earlier calls is beyond this: it is a program, and trusted as such. Distinct rows are
+scored in an order that does not depend on that of the table, so the order of rows changes nothing even then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import FloatArray
+from confide.errors import DataError
+from confide.federation.local_models import Scorer, discreet_model
+
+
+@dataclass(slots=True)
+class DistinctRows:
+    """Rows of features with each distinct one kept once, gathered from dataframes."""
+
+    _places: dict[bytes, int] = field(default_factory=dict)
+    _parts: list[Any] = field(default_factory=list)
+    _row_places: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def add(self, frame: Any) -> None:
+        """Add the rows of a dataframe, whose columns are the features."""
+        before, places = len(self._places), np.empty(len(frame), dtype=np.int64)
+        new: list[int] = []
+        for row, values in enumerate(zip(*(frame[name].tolist() for name in frame.columns), strict=True)):
+            # repr tells 0.0 from -0.0, which compare as equal, and takes every NaN for the same.
+            key = blake2b(repr(values).encode(), digest_size=16).digest()
+            places[row] = self._places.setdefault(key, before + len(new))
+            if places[row] == before + len(new):
+                new.append(row)
+        self._row_places.append(places)
+        self._parts.append(frame.take(new))
+
+    def __len__(self) -> int:
+        """Return the number of distinct rows."""
+        return len(self._places)
+
+    def scores(self, scorer: Scorer) -> FloatArray:
+        """Return the score of every row that was added, in the order of the rows."""
+        found = np.full(len(self), np.nan)
+        held = [(part, row) for part in self._parts for row in range(len(part))]
+        with discreet_model(), _one_thread():
+            for _, place in sorted(self._places.items()):
+                found[place] = _score_one(scorer, *held[place])
+        return found[np.concatenate(self._row_places)] if self._row_places else found
+
+
+def _score_one(scorer: Scorer, frame: Any, row: int) -> float:
+    """Score one row, given as a frame of its own: a view would show where the row lies among the others."""
+    found = scorer.score(_frame_of_one(frame, row))
+    if found.shape != (1,):
+        raise DataError("the model did not give one score for each row; give a binary classifier in model_file")
+    return float(found[0])
+
+
+def _frame_of_one(frame: Any, row: int) -> Any:
+    """Return a row as a dataframe whose types follow from its own values.
+
+    A column with a text in some row holds objects, and one without holds floats: a number in it is a float either way.
+    """
+    one = frame.iloc[row : row + 1].copy()
+    one.index = range(1)
+    for name in one.columns:
+        if one[name].dtype == object and isinstance(one[name].iat[0], float):
+            one[name] = one[name].astype(np.float64)
+    return one
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Run models on one thread: threads may add up in any order, and cost more than they save on one row."""
+    try:
+        from joblib import parallel_config
+        from threadpoolctl import threadpool_limits
+    except ImportError:  # without confide[learn] there are ONNX models only, which run on one thread anyway
+        yield
+        return
+    with parallel_config(backend="sequential"), threadpool_limits(limits=1):
+        yield
