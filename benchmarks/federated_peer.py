@@ -105,13 +105,17 @@ class Found:
         return self.ours[way] / self.theirs
 
     def missed(self, way: str) -> list[str]:
-        """Which aims were missed; coverage may fall short by two standard errors of its simulation."""
+        """Which aims were missed; coverage may fall short by two standard errors of its simulation.
+
+        The width that is judged is that of the interval that a report shows, which is for the population; for census
+        rows, whose population is not known, that of the interval for the rows themselves.
+        """
         slack = 2.0 * math.sqrt(LEAST_COVERED * (1.0 - LEAST_COVERED) / self.setting.repetitions)
-        judged = (self.sample[way], self.population[way])
+        both = [each for each in (self.population[way], self.sample[way]) if not math.isnan(each.width)]
         return [
             *(["ROC"] if self.ratio(way) > TARGETS[way] else []),
-            *(["WIDE"] if any(each.width > WIDEST for each in judged) else []),
-            *(["LOW"] if any(each.covered < LEAST_COVERED - slack for each in judged) else []),
+            *(["WIDE"] if both[0].width > WIDEST else []),
+            *(["LOW"] if any(each.covered < LEAST_COVERED - slack for each in both) else []),
         ]
 
 
@@ -237,9 +241,11 @@ def _judged(found: Sequence[Answer], truths: Sequence[float], which: str) -> Int
     ends = np.array([getattr(answer, which) for answer in found])
     target = np.array(truths)
     error = math.sqrt(float(np.mean((np.array([answer.auc for answer in found]) - target) ** 2)))
+    if not error > 0.0:
+        return Interval(covered=math.nan, width=math.nan)
     return Interval(
         covered=float(np.mean((ends[:, 0] <= target) & (target <= ends[:, 1]))),
-        width=float(np.mean(ends[:, 1] - ends[:, 0])) / (3.92 * error) if error > 0.0 else math.nan,
+        width=float(np.mean(ends[:, 1] - ends[:, 0])) / (3.92 * error),
     )
 
 

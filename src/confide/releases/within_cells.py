@@ -75,11 +75,12 @@ def order_variance(table: FloatArray) -> float:
 def unknown_order(table: FloatArray) -> float:
     """Estimate the number of pairs within cells about whose order the neighbouring cells say nothing.
 
-    `sum_k (p_k+1 - p_k)(q_k+1 - q_k) / 2`: next to nothing where both classes change little from cell to cell, and all
-    pairs within cells where every row lies in a cell between empty ones.
+    Two thirds of `sum_k (p_k - (p_k-1 + p_k+1) / 2) (q_k - (q_k-1 + q_k+1) / 2)`, by how much a cell stands out in both
+    classes: next to nothing where densities are smooth, and all pairs within cells where every row lies in a cell
+    between empty ones.
     """
-    positives, negatives = (np.diff(side, prepend=0.0, append=0.0) for side in table)
-    return max(float(np.dot(positives, negatives)) / 2.0, 0.0)
+    positives, negatives = (np.diff(np.pad(side, 2), n=2) / 2.0 for side in table)
+    return max(float(np.dot(positives, negatives)) * 2.0 / 3.0, 0.0)
 
 
 def _tilts(tables: FloatArray) -> FloatArray:
