@@ -13,6 +13,7 @@ from benchmarks import (
     coverage,
     curve_coverage,
     engines,
+    federated_peer,
     federation,
     labelings,
     large_curves,
@@ -43,6 +44,7 @@ ALL = {
     "missing-row": missing_row.run,
     "contest": contest.run,
     "federation": federation.run,
+    "federated-peer": federated_peer.run,
 }
 
 

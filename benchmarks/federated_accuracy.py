@@ -5,7 +5,6 @@ Private numbers are real draws of every site's share; noisy scores have their no
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,14 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks.federated_peer import coordinator_release
 from benchmarks.parallel import in_parallel
 from benchmarks.timing import table
-from confide.counts import CountArray, FloatArray, ScoreCounts
+from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.errors import DataError
 from confide.federation.disclosure import disclosed
+from confide.federation.expected import noisy_table
 from confide.federation.noisy_scores import NoisyScores, PlacementSums, analytic_gaussian_scale, validated
 from confide.federation.pooled import pooled_private
 from confide.federation.pooled_groups import pooled_from_groups
@@ -32,19 +33,15 @@ from confide.federation.question import (
     SECURE_SUM,
     Question,
 )
-from confide.federation.sent import strategy_of, summed_release
+from confide.federation.sent import noise_parts, strategy_of
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 from confide.intervals.delong import delong_variance
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
-from confide.privacy.mechanisms.noise_shares import shared_counts
-from confide.privacy.mechanisms.private_counts import cells_on
-from confide.privacy.queries import SYSTEM_NOISE
-from confide.releases.counting import rebuilt_cells
+from confide.releases.curve_numbers import table_auc
 from confide.releases.curve_set import curves_of
 from confide.releases.shapes import fitting_shape, shaped
-from confide.studies.schalk.private_mode import table_aucs
 
 SITES = tuple("abcde")
 SIZES = (50, 200, 1_000)
@@ -148,53 +145,32 @@ def ways(sites: Sites, rng: np.random.Generator, *, check: bool) -> Iterator[tup
 
 def private_auc(sites: Sites, epsilon: str, share: str, *, check: bool) -> float:
     """What a coordinator would see, without the intervals that would take most of the time."""
-    question = _question(epsilon, share)
-    grid, strategy = question.public_grid, strategy_of(question)
-    total = np.sum(
-        [
-            shared_counts(
-                cells_on(site, grid), question.pooled_epsilon, honest=question.honest, strategy=strategy
-            ).draw(SYSTEM_NOISE)
-            for site in sites
-        ],
-        axis=0,
-    )
-    noisy = _noisy(question, total)
-    guess = shaped(noisy, fitting_shape(noisy, _noise(question)))
-    auc = min(float(table_aucs(guess[None])[0]), 1.0)
+    question = _question(epsilon, share, sum(int(site.total_positives + site.total_negatives) for site in sites))
+    release = coordinator_release(question, sites)
+    noisy = _noisy(question, np.array(release.parts["noisy_integers"], dtype=np.float64))
+    auc = table_auc(shaped(noisy, fitting_shape(noisy, _noise(question))))
     if check:
-        text = base64.b64encode(total.astype("<i8").tobytes()).decode("ascii")
-        derived = pooled_private(curves_of(summed_release(question, {"counts": text, "wide": []})))
+        derived = pooled_private(curves_of(release))
         assert abs(derived.auc.value - auc) < 1e-9
     return auc
 
 
 @cache
-def _question(epsilon: str, share: str) -> Question:
+def _question(epsilon: str, share: str, rows: int) -> Question:
     return Question.checked(
-        study="benchmark", model="risk", mode=PRIVATE, sites=SITES, epsilon=epsilon, site_share=share
+        study="benchmark", model="risk", mode=PRIVATE, sites=SITES, epsilon=epsilon, site_share=share, rows=rows
     )
 
 
-def _noisy(question: Question, total: CountArray) -> NoisyCells:
-    cells, strategy = len(question.public_grid), strategy_of(question)
-    return rebuilt_cells(
-        total.astype(np.float64),
-        cells=cells,
-        strategy=strategy,
-        scale=float(strategy.levels(cells) / question.pooled_epsilon),
-        gaussian=False,
-        rows=None,
-        cell_rows=None,
-        shares=len(SITES) / question.honest,
-    )
+def _noisy(question: Question, integers: FloatArray) -> NoisyCells:
+    return noisy_table(question, integers, noise_parts(question)[0])
 
 
 @cache
 def _noise(question: Question) -> FloatArray:
     """Plausible noise, which is the same for every table."""
     integers = strategy_of(question).measure(np.zeros((2, len(question.public_grid)), dtype=np.int64))
-    return _noisy(question, integers.ravel()).noise(np.random.default_rng(0))
+    return _noisy(question, integers.ravel().astype(np.float64)).noise(np.random.default_rng(0))
 
 
 def noisy_auc(sites: Sites, epsilon: float, delta: float, sensitivity: float, rng: np.random.Generator) -> float:

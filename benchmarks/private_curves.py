@@ -20,6 +20,7 @@ from benchmarks.parallel import in_parallel, output, shown
 from benchmarks.real_scores import SIMULATED, HeldOut, held_out
 from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
+from confide.curves.distance import Curve, area_between
 from confide.curves.roc import roc_curve
 from confide.grid import Grid
 from confide.privacy.mechanisms.average_precision_sensitivity import (
@@ -34,8 +35,9 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.average_precision import middle_average_precision
 from confide.releases.counting import Counting, rebuilt_cells
+from confide.releases.curve_set import drawn_counts
 from confide.releases.curves import release_curves
-from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
+from confide.releases.shapes import AUTO, fitting_shape, shaped
 from confide.releases.symmetric import release_symmetric_roc
 from confide.releases.terms import Terms, public_rows
 
@@ -64,9 +66,6 @@ FIXED, POINTS = "fixed-space", "per point"
 OTHERS = (FIXED, POINTS, SYMMETRIC, *list(OPTIONS)[1:])
 
 _ADD_REMOVE = Neighbours.ADD_REMOVE_ONE
-
-Curve = tuple[FloatArray, FloatArray]
-"""False and true-positive rates, from (0, 0) to (1, 1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,34 +137,6 @@ def median_error(task: Task) -> float:
     exact = roc_curve(counts)
     true = exact.false_positive_rate, exact.true_positive_rate
     return float(np.median([area_between(true, curve) for curve in _curves(task, counts)]))
-
-
-def area_between(one: Curve, other: Curve) -> float:
-    """The integral of the distance between two curves of straight lines, which may go up in steps.
-
-    Between neighbouring places of both curves both are lines, whose difference changes its sign at
-    most once; at a step, the line to its right starts at its upper end and the line to its left ends at its lower end.
-
-    >>> corner = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])
-    >>> diagonal = np.array([0.0, 1.0]), np.array([0.0, 1.0])
-    >>> area_between(corner, diagonal)
-    0.5
-    """
-    places = np.union1d(one[0], other[0])
-    left, right = places[:-1], places[1:]
-    start, end = (_on_line(one, left, at) - _on_line(other, left, at) for at in (left, right))
-    sizes = np.abs(start) + np.abs(end)
-    crossing = start * end < 0.0
-    split = np.divide(start**2 + end**2, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
-    return float(np.sum((right - left) * np.where(crossing, split, sizes)) / 2.0)
-
-
-def _on_line(curve: Curve, left: FloatArray, at: FloatArray) -> FloatArray:
-    """A curve's height at places on the lines that begin at or before others, steps behind them."""
-    x, y = curve
-    first = np.clip(np.searchsorted(x, left, side="right") - 1, 0, x.size - 2)
-    heights: FloatArray = y[first] + (y[first + 1] - y[first]) * (at - x[first]) / (x[first + 1] - x[first])
-    return heights
 
 
 def _curves(task: Task, counts: ScoreCounts) -> Iterator[Curve]:
@@ -273,8 +244,8 @@ def _replayed(tape: Sequence[Any]) -> Noise:
 
 
 def _released_curve(grid: Grid, found: FloatArray, *, rows: int | None = None) -> Curve:
-    """The curve of whole rows; `rows` is how many there are, where that is public."""
-    curve = roc_curve(whole_rows(found, grid, rows=rows))
+    """The curve of whole rows in the parts of cells; `rows` is how many there are, where that is public."""
+    curve = roc_curve(drawn_counts(found, grid, rows=rows))
     return curve.false_positive_rate, curve.true_positive_rate
 
 

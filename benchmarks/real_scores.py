@@ -49,9 +49,8 @@ def held_out(*, quick: bool = False) -> list[HeldOut]:
         sets.append(_texts("tweets", tweets["text"], (tweets["label"] == 4).to_numpy(), TWEETS, TRAINING_TWEETS))
     if sms is not None:
         sets.append(_texts("SMS", sms["text"], (sms["label"] == "ham").to_numpy(), SMS, len(sms)))
-    adult = None if quick else _rows("adult.csv.gz")
-    if adult is not None:
-        every = _adult(adult)
+    every = None if quick else adult_scores(held_out=True)
+    if every is not None:
         some = np.random.default_rng(2).permutation(len(every))[:FEW_ADULTS]
         sets += [HeldOut(name="Adult", labels=every.labels[some], scores=every.scores[some]), every]
     return [_simulated()] if quick and not sets else sets
@@ -89,13 +88,16 @@ def _texts(name: str, texts: Any, labels: NDArray[np.bool_], sizes: tuple[int, i
     return HeldOut(name=name, labels=labels[test], scores=model.predict_proba(texts.iloc[test])[:, 1])
 
 
-def _adult(rows: Any) -> HeldOut:
-    """Logistic regression on the rows that UCI calls training, and its scores for the test rows."""
+def adult_scores(*, held_out: bool = False) -> HeldOut | None:
+    """Logistic regression on the rows that UCI calls training: its scores for all rows, or for the test rows alone."""
     from sklearn.compose import ColumnTransformer, make_column_selector
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+    rows = _rows("adult.csv.gz")
+    if rows is None:
+        return None
     labels = (rows["income"] == ">50K").to_numpy()
     train = (rows["split"] == "train").to_numpy()
     features = rows.drop(columns=["income", "split", "fnlwgt"])
@@ -106,4 +108,5 @@ def _adult(rows: Any) -> HeldOut:
         ]
     )
     model = make_pipeline(columns, LogisticRegression(max_iter=1_000)).fit(features[train], labels[train])
-    return HeldOut(name="Adult", labels=labels[~train], scores=model.predict_proba(features[~train])[:, 1])
+    shown = ~train if held_out else np.ones(train.size, dtype=bool)
+    return HeldOut(name="Adult", labels=labels[shown], scores=model.predict_proba(features[shown])[:, 1])

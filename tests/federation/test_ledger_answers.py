@@ -51,6 +51,7 @@ HALF = Fraction(1, 2)
 
 def ask(**given: Any) -> Question:
     fixed: dict[str, Any] = {"study": "trial", "model": "m", "mode": "private", "sites": ["a", "b", "c"], "epsilon": 1}
+    fixed["grid"] = "arcsine:16"
     return Question.checked(**{**fixed, **given})
 
 

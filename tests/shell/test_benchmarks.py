@@ -19,11 +19,12 @@ from benchmarks.curve_coverage import LAWS, Population, holds
 from benchmarks.feature_data import Split, text_like
 from benchmarks.federated_fit import drawn_sites, fisher_scoring, one_round, placements, whole_glm
 from benchmarks.federated_rounds import gbsg2_sites, reference, validated
-from benchmarks.private_curves import Curve, area_between, check_released, medians_grid, privelet_table
+from benchmarks.private_curves import check_released, medians_grid, privelet_table
 from benchmarks.private_learning import OURS, Accuracy, Task, our_strength_as_c, shares_right
 from benchmarks.shared import FILES, shared_file, shared_folder
 
 from confide import ScoreCounts, auc_score, average_precision_score, brier_score, observed_expected_ratio
+from confide.curves.distance import Curve, area_between
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.features import FeatureRows
 from confide.intervals.bands import Band
@@ -51,6 +52,7 @@ ROOT = Path(__file__).parents[2]
         ("labelings", "submissions for all labels"),
         ("contest", "Ladder"),
         ("federation", "targets missed: "),
+        ("federated-peer", "aims missed in"),
     ],
 )
 @pytest.mark.usefixtures("few_simulated_tables")

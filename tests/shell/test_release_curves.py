@@ -45,7 +45,7 @@ class TestWhatItPrints:
             "threshold for an estimated recall of 0.9",
             "At the chosen threshold",
             "mixed evenly within a cell",
-            "leave the order within a cell open",
+            "leave that order open",
             "outside the grid count in its end cells",
             "drawn proper (concave)",
             "Bands hold for the whole curve at once",

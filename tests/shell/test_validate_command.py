@@ -80,13 +80,37 @@ def test_a_dry_run_shows_question_promise_and_price_and_asks_nobody(
     assert document["schema"] == "confide.validation-plan/1"
     assert document["epsilon"] == dict.fromkeys(NAMES, "1")
     assert document["question"]["study"] == "s-1"
-    assert document["question"]["grid"] == "arcsine:16"
+    assert document["question"]["grid"] == "arcsine:20"
+    assert document["expected"]["rows_stated"] is False
+    assert document["expected"]["pooled"]["rows"] == 3_000
     assert "2.72 times" in document["promise"][0]
     exact = provisioned.ask("--mode", "secure-sum", "--dry-run")
     assert exact.code == 0
     assert "not differential privacy" in " ".join(exact.out.split())
     assert "no privacy budget: this mode has no noise" in exact.out
     assert exact.out.index("What would be promised") < exact.out.index("not differential")
+
+
+def test_a_dry_run_says_how_accurate_the_answer_would_be(
+    provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More rows give more cells and less error; the table says what it supposes."""
+    out_of_reach(monkeypatch)
+    few, many = (
+        json.loads(provisioned.ask(*PRIVATE, "--rows", rows, "--dry-run", "--json").out) for rows in (3_000, 60_000)
+    )
+    assert few["question"]["grid"] == "arcsine:20"
+    assert many["question"]["grid"] == "arcsine:56"
+    assert "rows" not in many["question"]
+    for name in ("roc_area_error", "auc_error", "auc_sample_width", "auc_population_width"):
+        assert 0.0 < many["expected"]["pooled"][name] < few["expected"]["pooled"][name] < 0.2
+        assert few["expected"]["pooled"][name] < few["expected"]["site"][name]
+    shown = provisioned.ask(*PRIVATE, "--rows", 3_000, "--dry-run")
+    assert "all sites, 3,000 rows" in " ".join(shown.out.split())
+    assert "Rows as stated" in shown.out
+    exact = provisioned.ask("--mode", "secure-sum", "--rows", 3_000, "--dry-run")
+    assert exact.code == 2
+    assert "rows is for the mode private" in exact.err
 
 
 def test_exact_sums_are_those_of_all_rows(

@@ -26,8 +26,8 @@ from confide.privacy.queries import SYSTEM_NOISE, Noise
 
 Sums = NDArray[np.int64]
 
-GRIDS: dict[Strategy, Grid] = {FLAT: Grid.uniform(2), Tree(2): Grid.uniform(3)}
-"""Grids on which each strategy has all of its levels."""
+GRIDS: dict[Strategy, Grid] = {FLAT: Grid.uniform(2), Tree(2): Grid.uniform(5)}
+"""Grids on which a strategy has as many levels as on any default grid of a question: one, and three of a tree."""
 
 _FEW: Rows = [(1, 0.1), (1, 0.9), (0, 0.1), (0, 0.9)]
 _PAIR = differing(_FEW, [(1, 0.9)], [])
@@ -35,7 +35,7 @@ _OTHER = counted(_FEW)
 
 
 def share_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Sums of counts with shares of noise, at an epsilon: all shares needed, two levels, and one share to spare."""
+    """Sums of counts with shares of noise, at an epsilon: all shares needed, three levels, and one share to spare."""
     yield _target(epsilon, "shares/flat", FLAT, participants=3, colluders=1, honest=2)
     yield _target(epsilon, "shares/tree", Tree(2), participants=3, colluders=1, honest=2)
     yield _target(epsilon, "shares/spare", FLAT, participants=4, colluders=1, honest=2)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
+    from confide.federation.expected import Expected
     from confide.federation.flare.session import FederationSession
     from confide.federation.outcome import Outcome, RunError, SiteReport
     from confide.federation.question import Question
@@ -187,8 +188,10 @@ def write_report(validation: Validation, path: Path) -> None:
     output.write_whole(path, page)
 
 
-def show_plan(question: Question, prices: Mapping[str, str | None], *, as_json: bool) -> None:
-    """Print what would be asked, what it promises and what it would cost each site."""
+def show_plan(
+    question: Question, prices: Mapping[str, str | None], expected: Expected | None = None, *, as_json: bool
+) -> None:
+    """Print what would be asked, what it promises, what it would cost each site, and how accurate it will be."""
     from confide.federation.results import promise_of
 
     promise = promise_of(question)
@@ -199,6 +202,7 @@ def show_plan(question: Question, prices: Mapping[str, str | None], *, as_json: 
                 "question": question.to_dict(),
                 "promise": list(promise),
                 "epsilon": dict(prices),
+                "expected": None if expected is None else expected.to_dict(),
             }
         )
         return
@@ -206,7 +210,36 @@ def show_plan(question: Question, prices: Mapping[str, str | None], *, as_json: 
     print_rows("The question", ("asked", "value"), [(name.replace("_", " "), str(v)) for name, v in asked.items()])
     paid = [(site, price) for site, price in prices.items() if price is not None]
     print_rows("What it would cost", ("site", "epsilon"), paid or [("every site", _free(question))])
+    if expected is not None:
+        _show_expected(expected)
     console = output.console()
     console.print("What would be promised", style="bold", highlight=False)
     for sentence in promise:
         console.print(sentence, highlight=False, markup=False)
+
+
+def _show_expected(expected: Expected) -> None:
+    """Print the errors and widths to be expected, and what they suppose."""
+    shown = {f"all sites, {expected.pooled.rows:,} rows": expected.pooled}
+    if expected.site is not None:
+        shown[f"one site, {expected.site.rows:,} rows"] = expected.site
+    lines = [
+        (
+            name,
+            f"{each.roc_area_error:.2g}",
+            f"{each.auc_error:.2g}",
+            f"{each.auc_sample_width:.2g}",
+            f"{each.auc_population_width:.2g}",
+        )
+        for name, each in shown.items()
+    ]
+    head = ("", "area between ROC curves", "error of AUC", "interval, these rows", "interval, population")
+    print_rows("How accurate it would be (means)", head, lines)
+    rows = "as stated" if expected.stated else "supposed; state how many with --rows"
+    console = output.console()
+    console.print(
+        f"Rows {rows}. Simulated with calibrated scores, AUC {expected.pooled.auc:.2f} and "
+        f"{expected.pooled.prevalence:.0%} positives; no site is asked.",
+        highlight=False,
+        markup=False,
+    )

@@ -13,6 +13,7 @@ from confide.cli.network import STOPPED, JsonOption, open_federation, say_next, 
 from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from confide.federation.expected import Expected
     from confide.federation.flare.provision import Federation
     from confide.federation.question import Question
     from confide.federation.results import Validation
@@ -60,7 +61,16 @@ def validate(
         str | None,
         typer.Option(
             metavar="KIND:CELLS",
-            help="Cells of scores: uniform:100, arcsine:16, logit:32, uniform:16:-4:4. [default: by mode]",
+            help="Cells of scores: uniform:100, arcsine:40, logit:32, uniform:16:-4:4. [default: by mode; private: by "
+            "--rows and --epsilon]",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="private: about how many rows all sites together have, as they state publicly. It decides the number "
+            "of cells. [default: 1,000 a site]",
         ),
     ] = None,
     bins: Annotated[int, typer.Option(metavar="N", help="Bins of the calibration curve.")] = 10,
@@ -93,7 +103,8 @@ def validate(
     ] = None,
     as_json: JsonOption = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show question, promise and price; ask nobody, charge nothing.")
+        bool,
+        typer.Option("--dry-run", help="Show question, promise, price and expected error; ask nobody, charge nothing."),
     ] = False,
 ) -> None:
     """Validate a model at several sites that share no rows.
@@ -113,9 +124,9 @@ def validate(
 
     Examples:
 
-        confide validate --federation net --model-name stroke-risk --mode private --epsilon 1 --dry-run
+        confide validate --federation net --model-name stroke-risk --mode private --epsilon 1 --rows 20000 --dry-run
 
-        confide validate -f net -n stroke-risk -m private -e 1 --report stroke.html
+        confide validate -f net -n stroke-risk -m private -e 1 --rows 20000 --report stroke.html
 
         confide validate -f net -n stroke-risk -m secure-sum --study stroke-2026 --null-auc 0.7 --json
 
@@ -147,12 +158,13 @@ def validate(
         edition=edition,
         delta=delta,
         sensitivity=sensitivity,
+        rows=rows,
     )
     checked_fewest(fewest, question)
     if dry_run:
         from confide.cli.asking import show_plan
 
-        show_plan(question, prices(question), as_json=as_json)
+        show_plan(question, prices(question), expected(question, rows, level), as_json=as_json)
         say_next(("Nobody was asked. To ask, leave out:", ("--dry-run",)))
         return
     validation = run(network, question, timeout=timeout, fewest=fewest, level=level, null_auc=null_auc, as_json=as_json)
@@ -217,6 +229,18 @@ def prices(question: Question) -> dict[str, str | None]:
     from confide.federation.question import PRIVATE
 
     return dict.fromkeys(question.sites, question.epsilon if question.mode == PRIVATE else None)
+
+
+def expected(question: Question, rows: int | None, level: float) -> Expected | None:
+    """How accurate the answer will be, in the private mode: from public facts alone."""
+    from confide.federation.question import PRIVATE
+
+    if question.mode != PRIVATE:
+        return None
+    from confide.federation.expected import expected_accuracy
+
+    with output.busy("simulating answers"):
+        return expected_accuracy(question, rows=rows, level=level)
 
 
 def _priced(mode: str, epsilon: str | None) -> str | None:

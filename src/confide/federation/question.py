@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -27,13 +28,18 @@ EXACT = (DISCLOSURE_CONTROL, SECURE_SUM, NOISY_SCORES)
 """Modes without a proven guarantee: what leaves a site is exact, or as good as exact."""
 
 FEWEST_MASKED = 3
+SUPPOSED_ROWS = 1_000
+"""How many rows a site is supposed to have where nobody states how many all sites have."""
+
 DEFAULT_GRIDS: Mapping[str, str] = {
     DISCLOSURE_CONTROL: "uniform:100",
     SECURE_SUM: "uniform:65536",
-    PRIVATE: "arcsine:16",
     NOISY_SCORES: "uniform:65536",
 }
+"""Cells of the modes without noise; those of the private mode follow from public facts, see `default_cells`."""
+
 MOST_EXACT_CELLS = 2**20
+MOST_STATED_ROWS = 10**9
 DEFAULT_MINIMUM: Mapping[str, int] = {DISCLOSURE_CONTROL: 5, SECURE_SUM: 1, NOISY_SCORES: 5}
 
 _LONGEST = 200
@@ -104,15 +110,20 @@ class Question:
         delta: object = None,
         sensitivity: object = None,
         edition: int | None = None,
+        rows: int | None = None,
     ) -> Question:
-        """Check everything that is asked and fill in what was left out."""
+        """Check everything that is asked and fill in what was left out.
+
+        `rows` is about how many rows all sites together have, as they state publicly. It is no part of the question:
+        in the private mode it decides the cells, where no grid is given.
+        """
         if mode not in MODES:
             raise ParameterError(
                 f"mode must be one of {', '.join(MODES)}; got {mode!r}. {did_you_mean(mode, MODES)}".rstrip()
             )
         private, noisy = mode == PRIVATE, mode == NOISY_SCORES
         _only(private or noisy, epsilon=epsilon, where="the modes private and noisy-scores")
-        _only(private, site_share=site_share, colluders=colluders, edition=edition, where="the mode private")
+        _only(private, site_share=site_share, colluders=colluders, edition=edition, rows=rows, where="the mode private")
         _only(noisy, delta=delta, sensitivity=sensitivity, where="the mode noisy-scores")
         _only(not private, minimum_cell=minimum_cell, where="modes without noise; private counts need none")
         if isinstance(sites, str):
@@ -123,7 +134,7 @@ class Question:
             model=_checked_name(model, "model"),
             mode=mode,
             sites=tuple(sorted(named)),
-            grid=DEFAULT_GRIDS[mode] if grid is None else _checked_grid(grid),
+            grid=DEFAULT_GRIDS.get(mode, "") if grid is None else _checked_grid(grid),
             bins=_checked_whole(bins, "bins", 2, 100),
             minimum_cell=None if private else _checked_minimum(minimum_cell, mode),
             epsilon=_written(checked_epsilon(epsilon)) if private or noisy else None,
@@ -135,10 +146,14 @@ class Question:
             sensitivity=None if sensitivity is None else _written(exact_fraction(sensitivity, "sensitivity")),
             edition=(1 if edition is None else _checked_whole(edition, "edition", 1, 10**6)) if private else None,
         )
+        if private and grid is None:
+            question._check_sites()
+            stated = SUPPOSED_ROWS * len(named) if rows is None else rows
+            question = replace(question, grid=f"arcsine:{default_cells(question, stated)}")
         question._check()
         return question
 
-    def _check(self) -> None:
+    def _check_sites(self) -> None:
         if len(set(self.sites)) < len(self.sites):
             raise ParameterError("every site must be named once")
         fewest = FEWEST_MASKED if self.mode in MASKED else 1
@@ -147,11 +162,15 @@ class Question:
                 f"mode {self.mode} needs at least {fewest} sites: with two, each could subtract its own part from the "
                 "sum; ask more sites, or use another mode"
             )
+        if self.mode == PRIVATE:
+            _checked_whole(self.colluders, "colluders", 0, len(self.sites) - 1)
+
+    def _check(self) -> None:
+        self._check_sites()
         most = MOST_CELLS if self.mode == PRIVATE else MOST_EXACT_CELLS
         if len(self.public_grid) > most:
             raise ParameterError(f"a grid has at most {most:,} cells in mode {self.mode}; give a coarser one")
         if self.mode == PRIVATE:
-            _checked_whole(self.colluders, "colluders", 0, len(self.sites) - 1)
             self._check_parts()
         if self.mode == NOISY_SCORES:
             if self.delta is None or self.sensitivity is None:
@@ -194,6 +213,15 @@ class Question:
         """What is spent on the sum over all sites."""
         return self.exact_epsilon - self.own_epsilon
 
+    @property
+    def worth_epsilon(self) -> float:
+        """The epsilon at which one trusted curator's noise would be as large as that on the pooled counts.
+
+        The sum has noise worth `sites / honest` shares; the sites' own counts, which are averaged in, have one each.
+        """
+        pooled, own = float(self.pooled_epsilon), float(self.own_epsilon)
+        return math.sqrt((self.honest * pooled**2 + own**2) / len(self.sites)) / self.rows_per_person
+
     def terms(self) -> dict[str, Any]:
         """The terms of a release, whatever epsilon it has."""
         return {"neighbours": "add-remove-one", "unit": self.unit, "rows_per_person": self.rows_per_person}
@@ -231,6 +259,13 @@ class Question:
             return cls.checked(**given)
         except TypeError:
             raise FederationError("the question is incomplete; send it with `confide validate`") from None
+
+
+def default_cells(question: Question, rows: object) -> int:
+    """The number of cells of a private question to sites that together have about so many rows: from public facts."""
+    from confide.releases.grids import cells_for_curves
+
+    return cells_for_curves(_checked_whole(rows, "rows", 1, MOST_STATED_ROWS), question.worth_epsilon)
 
 
 def checked_names(names: Mapping[str, object] | tuple[str, ...] | list[str], what: str) -> tuple[str, ...]:

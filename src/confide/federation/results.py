@@ -18,8 +18,8 @@ from confide.federation.sent import (
     disclosed_table,
     guarantee_of,
     own_release,
+    pooled_counts,
     strategy_of,
-    summed_release,
     summed_table,
 )
 from confide.intervals.delong import AucTest, auc_test
@@ -138,7 +138,7 @@ def _pooled(outcome: Outcome, level: float) -> Pooled:
         raise DataError("the outcome has no sum over sites; run the validation again")
     if question.mode == SECURE_SUM:
         return pooled_exact(summed_table(question, outcome.total), level=level)
-    return _private(summed_release(question, outcome.total, level), level)
+    return _private(pooled_counts(question, outcome.total, outcome.sites, level), level)
 
 
 def _own_results(outcome: Outcome, level: float) -> dict[str, Pooled]:

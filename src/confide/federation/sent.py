@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,10 +14,11 @@ from confide.errors import ConfideError, FederationError
 from confide.federation.disclosure import DisclosedTable
 from confide.federation.question import DISCLOSURE_CONTROL, PRIVATE, SECURE_SUM, Question
 from confide.federation.tables import WIDE_BITS, SiteTable, wide_values
+from confide.intervals.private_counts import NoisePart
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.strategies import Strategy, best_strategy
 from confide.releases.release import Release
-from confide.releases.shared_counts import pooled_release
+from confide.releases.shared_counts import combined_release, pooled_release, weighted_parts
 from confide.releases.terms import Terms
 
 
@@ -86,6 +88,35 @@ def summed_release(question: Question, total: Mapping[str, Any], level: float = 
         honest=question.honest,
         level=level,
     )
+
+
+def pooled_counts(
+    question: Question, total: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], level: float = 0.95
+) -> Release:
+    """The noisy sum over all sites, put together with the sites' own noisy counts where every site released them."""
+    summed = summed_release(question, total, level)
+    if not question.own_epsilon or set(sites) != set(question.sites):
+        return summed
+    own = [own_release(question, sent, level) for sent in sites.values()]
+    return combined_release(summed, own, guarantee_of(question, question.exact_epsilon), level=level)
+
+
+def noise_parts(question: Question) -> tuple[tuple[NoisePart, ...], tuple[NoisePart, ...]]:
+    """The noise that the pooled counts will have, and that of each site's own; the last is empty where there are none.
+
+    Both follow from the question alone.
+    """
+    sites, levels = len(question.sites), strategy_of(question).levels(len(question.public_grid))
+
+    def part(epsilon: Fraction, shares: float) -> NoisePart:
+        exact = Terms.checked(epsilon=epsilon, **question.terms()).epsilon
+        return NoisePart(scale=float(levels / exact), shares=shares, weight=1.0)
+
+    summed = part(question.pooled_epsilon, sites / question.honest)
+    if not question.own_epsilon:
+        return (summed,), ()
+    own = part(question.own_epsilon, 1.0)
+    return weighted_parts(summed, replace(own, shares=float(sites))), (own,)
 
 
 def guarantee_of(question: Question, epsilon: Fraction) -> Guarantee:

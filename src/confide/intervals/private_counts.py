@@ -30,12 +30,36 @@ def _as_they_are(integers: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoisePart:
+    """Discrete Laplace noise of a scale, worth so many shares of it, that is added with a weight."""
+
+    scale: float
+    shares: float
+    weight: float
+
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Draw it, without its weight."""
+        stop = -np.expm1(-1.0 / self.scale)
+        if self.shares == 1.0:
+            return (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
+        up, down = (generator.negative_binomial(self.shares, stop, shape) for _ in range(2))
+        return (up - down).astype(np.float64)
+
+    @property
+    def variance(self) -> float:
+        """The variance, without the weight: `2 q / (1 - q)^2` for each share, with `q = exp(-1/scale)`."""
+        stop = -np.expm1(-1.0 / self.scale)
+        return float(self.shares * 2.0 * (1.0 - stop) / stop**2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyCells:
     """Released counts, positives in the first row and negatives in the second, with what is public about them.
 
     `scale` is that of discrete Laplace noise, or the deviation of Gaussian noise. Laplace noise is worth so many
-    `shares`: one, or more, also 4/3 say, where several sites added parts of it. `rows` is the sum of all
-    counts where it is public, `cell_rows` that of each cell where scores are public; then only the
+    `shares`: one, or more, also 4/3 say, where several sites added parts of it. Where the counts are a weighted mean
+    of several tables, `parts` has the noise of each, and `scale` and `shares` are those of the first. `rows` is the
+    sum of all counts where it is public, `cell_rows` that of each cell where scores are public; then only the
     positives have noise. Noise was added to `integers` numbers of each class, of which `reconstruct`, a
     linear function, made the counts; to the counts themselves unless that is said.
     """
@@ -44,6 +68,7 @@ class NoisyCells:
     scale: float
     gaussian: bool = False
     shares: float = 1.0
+    parts: tuple[NoisePart, ...] = ()
     rows: int | None = None
     cell_rows: FloatArray | None = None
     integers: int = 0
@@ -79,11 +104,9 @@ class NoisyCells:
     def _drawn(self, generator: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         if self.gaussian:
             return np.rint(generator.normal(0.0, self.scale, shape))
-        stop = -np.expm1(-1.0 / self.scale)
-        if self.shares == 1.0:
-            return (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
-        up, down = (generator.negative_binomial(self.shares, stop, shape) for _ in range(2))
-        return (up - down).astype(np.float64)
+        parts = self.parts or (NoisePart(scale=self.scale, shares=self.shares, weight=1.0),)
+        first, *others = (part.weight * part.draw(generator, shape) for part in parts)
+        return sum(others, first)
 
     def _possible(self, tables: FloatArray) -> FloatArray:
         agreed = self._agreeing(tables)

@@ -11,7 +11,7 @@ from typing import Any
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.intervals.private_counts import NoisyCells
+from confide.intervals.private_counts import NoisePart, NoisyCells
 from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.private_counts import cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.strategies import (
@@ -181,6 +181,7 @@ def rebuilt_cells(
     rows: int | None,
     cell_rows: FloatArray | None,
     shares: float = 1.0,
+    parts: tuple[NoisePart, ...] = (),
 ) -> NoisyCells:
     """Noisy counts from the integers of a strategy, one class after the other (under label-only one alone)."""
     classes = integers.reshape(2 if cell_rows is None else 1, -1)
@@ -189,6 +190,7 @@ def rebuilt_cells(
         scale=scale,
         gaussian=gaussian,
         shares=shares,
+        parts=parts,
         rows=rows if cell_rows is None else None,
         cell_rows=cell_rows,
     )

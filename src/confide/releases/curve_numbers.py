@@ -22,9 +22,13 @@ from confide.releases.average_precision import (
 )
 from confide.releases.release import PrivateIntervals
 from confide.releases.shapes import rising
+from confide.releases.within_cells import order_gain, order_variance, unknown_order
 
 RISEN_DRAWS = 500
 """How many plausible tables average precision is computed of: each takes time of its own."""
+
+IN_DOUBT = 0.25
+"""Which share of the correction for the order within cells intervals of AUC allow to be wrong."""
 
 MOST_BINS = 10
 """Into how many bins of about equally many rows cells are put together for a calibration curve, at most."""
@@ -70,7 +74,7 @@ def curve_numbers(
     low, high = np.clip(grid.edges[:-1], 0.0, 1.0), np.clip(grid.edges[1:], 0.0, 1.0)
     middle = np.clip(grid.representatives, 0.0, 1.0)
     values = {
-        "auc": min(float(_auc(best)[0]), 1.0),  # floats may pass it by a hair
+        "auc": table_auc(table),
         "average_precision": float(middle_average_precision(best)[0]),
         "brier": min(float(_brier(best, 1.0 - middle, middle)[0]), 1.0),
         "observed_expected": float(_observed_expected(best, middle)[0]),
@@ -96,6 +100,19 @@ def curve_numbers(
             intervals[name] = _anything(possible.get(name, 1.0), level)
     intervals["prevalence"] = _prevalence_intervals(agreed, noise, sampling, table, level)
     return CurveNumbers(values=values, intervals=intervals)
+
+
+def table_auc(table: FloatArray) -> float:
+    """AUC of a table of counts, none negative, with the order within cells that neighbouring cells suggest."""
+    return float(np.clip(_aucs(table[None])[0], 0.0, 1.0))  # floats may pass it by a hair
+
+
+def auc_intervals(
+    agreed: FloatArray, noise: FloatArray, table: FloatArray, level: float, generator: np.random.Generator
+) -> PrivateIntervals:
+    """Both intervals of the AUC alone, as `curve_numbers` has them."""
+    drawn = _auc_draws(agreed, agreed - noise, table, generator)
+    return _intervals(drawn, table_auc(table), 1.0, level)
 
 
 def _prevalence_intervals(
@@ -188,17 +205,44 @@ def _bin_starts(table: FloatArray) -> NDArray[np.int64]:
 def _auc_draws(
     agreed: FloatArray, plausible: FloatArray, table: FloatArray, generator: np.random.Generator
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Plausible AUCs of the sample and the population; the order within a cell is anybody's guess."""
-    tied = max(_tied(table), _tied(agreed)) / 2.0
-    sample = _auc(plausible)
+    """Draw plausible AUCs of the sample and the population.
+
+    The order within cells is what the neighbouring cells suggest. For the sample, chance in that order is added; the
+    population's sampling error holds it already. Both get an allowance for what the neighbours may not tell.
+    """
+    open_share = max(_allowance(table), _allowance(agreed))
+    exact = _aucs(plausible)
+    sample = exact + _chance_in_order(table) * generator.standard_normal(exact.size)
     sizes = np.maximum(plausible.sum(axis=2), 1.0)
-    inside = np.clip(np.nan_to_num(sample, nan=0.5), 1e-6, 1.0 - 1e-6)
+    inside = np.clip(np.nan_to_num(exact, nan=0.5), 1e-6, 1.0 - 1e-6)
     deviation = binormal_spread(inside, sizes[:, 0], sizes[:, 1]) / (inside * (1.0 - inside))
     logit = np.log(inside / (1.0 - inside)) + deviation * generator.standard_normal(inside.size)
     population = 1.0 / (1.0 + np.exp(-np.clip(logit, -700.0, 700.0)))
-    unknown = np.isnan(sample)
-    population = np.where(unknown, np.nan, population)
-    return {"sample": (sample - tied, sample + tied), "population": (population - tied, population + tied)}
+    population = np.where(np.isnan(exact), np.nan, population)
+    return {
+        "sample": (sample - open_share, sample + open_share),
+        "population": (population - open_share, population + open_share),
+    }
+
+
+def _allowance(table: FloatArray) -> float:
+    """Compute how far the AUC may be off because of the order within cells.
+
+    A quarter of the correction for that order, which is what it is too large by where a cell holds two values of the
+    score; and half of the pairs about whose order the neighbouring cells say nothing. It is no more than if the order
+    were quite unknown, and 1/2 where a class has no rows.
+    """
+    pairs = float(table[0].sum() * table[1].sum())
+    if table[0].sum() <= 0.0 or table[1].sum() <= 0.0:
+        return 0.5
+    tied = min(max(float((table[0] * table[1]).sum()) / pairs, 0.0), 1.0)
+    doubtful = abs(float(order_gain(table))) * IN_DOUBT + unknown_order(table) / 2.0
+    return min(doubtful / pairs, tied / 2.0)
+
+
+def _chance_in_order(table: FloatArray) -> float:
+    """Compute the standard deviation of the AUC if rows within cells lie in random order."""
+    return float(np.sqrt(order_variance(table)) / max(float(table[0].sum() * table[1].sum()), 1.0))
 
 
 def _average_precisions(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -207,20 +251,14 @@ def _average_precisions(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
     return lowest_average_precision(possible), highest_average_precision(possible)
 
 
-def _auc(tables: FloatArray) -> FloatArray:
-    """AUC of many tables, ties in a cell counting half; NaN where a class has no rows."""
+def _aucs(tables: FloatArray) -> FloatArray:
+    """AUC of many tables, with the order within cells that their neighbours suggest; NaN where a class has no rows."""
     positives, negatives = tables[:, 0], tables[:, 1]
     below = np.cumsum(negatives, axis=1) - negatives / 2.0
     pairs = positives.sum(axis=1) * negatives.sum(axis=1)
     known = (positives.sum(axis=1) > 0.0) & (negatives.sum(axis=1) > 0.0)
-    wins = (positives * below).sum(axis=1)
+    wins = (positives * below).sum(axis=1) + order_gain(tables)
     return _ratio(wins, pairs, known)
-
-
-def _tied(table: FloatArray) -> float:
-    """The share of pairs within one cell."""
-    pairs = float(table[0].sum() * table[1].sum())
-    return min(max(float((table[0] * table[1]).sum()) / pairs, 0.0), 1.0) if pairs > 0.0 else 1.0
 
 
 def _brier(tables: FloatArray, missed: FloatArray, alarmed: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from confide.curves.roc import RocCurve, roc_curve
 from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.intervals.bands import Band
-from confide.intervals.private_counts import NoisyCells
+from confide.intervals.private_counts import NoisePart, NoisyCells
 from confide.intervals.private_curves import CurveRegion, curve_region, pr_band, roc_band, sampling_errors
 from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
 from confide.privacy.guarantee import Guarantee
@@ -27,6 +27,7 @@ from confide.releases.curve_numbers import calibration_bins, curve_numbers
 from confide.releases.operating import OperatingPoint, Target, choose_threshold
 from confide.releases.release import PrivateIntervals, Release, ReleasedCurve
 from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
+from confide.releases.within_cells import refined_grid, refined_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,9 +52,12 @@ class CurvesRelease:
     """Private curves with all that follows from them: everything in it may be published.
 
     `counts` holds whole rows at the middle of each cell: every function of exact evaluation takes it.
-    `roc`, `pr` and `calibration` are drawn from it, `bands["roc"]` and `bands["pr"]` hold whole curves at the level.
-    `auc`, `average_precision` and the other numbers take classes to be mixed evenly within a cell;
-    `intervals` has two of each, in which the order within cells is left open.
+    `roc` and `pr` are drawn from the same rows, spread within their cell as neighbouring cells suggest (`drawn`): a
+    curve bends between its points at the edges of cells. `bands["roc"]` and `bands["pr"]` hold whole curves at the
+    level.
+    `auc` has that order too; `average_precision` and the other numbers take classes to be mixed evenly within a cell.
+    `intervals` has two of each. Those of `auc` allow for what neighbouring cells may not tell; in the others the order
+    within cells is left open.
     """
 
     raw: Release
@@ -68,6 +72,7 @@ class CurvesRelease:
     bands: Mapping[str, Bands]
     intervals: Mapping[str, PrivateIntervals]
     values: Mapping[str, float]
+    drawn: ScoreCounts = field(repr=False)
     noisy: NoisyCells = field(repr=False)
     regions: tuple[CurveRegion, CurveRegion] = field(repr=False)
     calibration_ends: tuple[FloatArray, FloatArray] = field(repr=False)
@@ -110,7 +115,7 @@ class CurvesRelease:
 
     def confusion(self, threshold: float) -> ConfusionMatrix:
         """The confusion matrix at a threshold; give one that is an edge of the grid, or a cell is divided by guess."""
-        return confusion_matrix(self.counts, threshold)
+        return confusion_matrix(self.drawn, threshold)
 
     def threshold_for(self, *, safe: bool = False, **target: float) -> OperatingPoint:
         """Choose the threshold that reaches a recall or a specificity, for example `threshold_for(recall=0.9)`.
@@ -255,10 +260,11 @@ class CurvesRelease:
         )
 
     def _edges(self, thresholds: FloatArray) -> FloatArray:
-        """The lower edge of each representative's cell: the threshold that gives the curve's point exactly."""
+        """The lower edge of each part of a cell: the threshold at which the curve has its point."""
+        fine = refined_grid(self.grid)
         finite = np.isfinite(thresholds)
         edges = np.full(thresholds.size, np.inf)
-        edges[finite] = self.grid.edges[self.grid.cells(thresholds[finite])]
+        edges[finite] = fine.edges[fine.cells(thresholds[finite])]
         return edges
 
     def _matrix_cells(self, threshold: float) -> NoisyCells:
@@ -274,12 +280,9 @@ class CurvesRelease:
         def halves(tables: FloatArray) -> FloatArray:
             return np.stack((tables[..., :first].sum(axis=-1), tables[..., first:].sum(axis=-1)), axis=-1)
 
-        return NoisyCells(
+        return replace(
+            noisy,
             cells=halves(noisy.cells),
-            scale=noisy.scale,
-            gaussian=noisy.gaussian,
-            shares=noisy.shares,
-            rows=noisy.rows,
             cell_rows=None if noisy.cell_rows is None else halves(noisy.cell_rows),
             integers=noisy.integers or noisy.cells.shape[1],
             reconstruct=lambda drawn: halves(noisy.reconstruct(drawn)),
@@ -300,6 +303,7 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
         chosen = fitting_shape(noisy, noise)
     table = shaped(noisy, chosen)
     counts = whole_rows(table, grid, rows=noisy.rows, cell_rows=noisy.cell_rows)
+    drawn = drawn_counts(table, grid, rows=noisy.rows)
     sampling = sampling_errors(table, noise.shape[0], generator)
     regions = (
         curve_region(agreed, noise, table, wanted),
@@ -319,8 +323,9 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
         shape=chosen,
         level=wanted,
         counts=counts,
-        roc=roc_curve(counts),
-        pr=pr_curve(counts),
+        drawn=drawn,
+        roc=roc_curve(drawn),
+        pr=pr_curve(drawn),
         calibration=bins.bins,
         calibration_ends=bins.ends,
         calibration_edges=bins.edges,
@@ -332,7 +337,12 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
     )
 
 
-def noisy_counts(integers: Sequence[int], options: Mapping[str, Any]) -> NoisyCells:
+def drawn_counts(table: FloatArray, grid: Grid, *, rows: int | None = None) -> ScoreCounts:
+    """Whole rows in the parts of cells, from which curves are drawn; `rows` is their public number."""
+    return whole_rows(refined_table(table, grid), refined_grid(grid), rows=rows)
+
+
+def noisy_counts(integers: Sequence[float], options: Mapping[str, Any]) -> NoisyCells:
     """Noisy counts of cells from the integers that were drawn and the public options of their release."""
     cell_rows = options["cell_rows"]
     return rebuilt_cells(
@@ -344,6 +354,7 @@ def noisy_counts(integers: Sequence[int], options: Mapping[str, Any]) -> NoisyCe
         rows=options["rows"],
         cell_rows=None if cell_rows is None else np.array(cell_rows, dtype=np.float64),
         shares=options.get("shares", 1.0),
+        parts=tuple(NoisePart(**part) for part in options.get("parts", ())),
     )
 
 

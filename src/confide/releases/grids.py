@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -27,6 +28,10 @@ FEWEST, FEW, MOST = 12, 22, 1024
 
 DROWNED = 250.0
 """Epsilon times the number of rows below which it does."""
+
+CURVE_STEPS = (20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
+CURVE_FACTOR = 0.4
+"""How many cells a question across sites has, of `epsilon sqrt(rows)`: see `cells_for_curves`."""
 
 ROWS_SHARE = Fraction(1, 20)
 QUANTILES_SHARE = Fraction(1, 5)
@@ -158,6 +163,21 @@ def worthwhile_cells(rows: int, epsilon: Fraction, neighbours: Neighbours) -> in
     if weight < DROWNED:
         return FEWEST
     return int(min(max(round(1.5 * (1.2 * weight) ** 0.4), FEW), MOST))
+
+
+def cells_for_curves(rows: int, epsilon: float) -> int:
+    """How many cells give the least error of a ROC curve that bends between its points.
+
+    Noise of K cells moves a point by `sqrt(K) / epsilon` rows; within a cell rows lie by chance `sqrt(N / K)` rows off
+    any smooth curve. The two are equal at `K = epsilon sqrt(N)`. Trees make noise smaller but coarser: the factor, and
+    the fewest that a curve needs to bend rightly, are measured (`python -m benchmarks federated-peer`). Steps are
+    coarse, so that a rough number of rows gives the same cells.
+
+    >>> [cells_for_curves(rows, 1.0) for rows in (1_000, 20_000, 100_000)]
+    [20, 56, 112]
+    """
+    wanted = CURVE_FACTOR * epsilon * math.sqrt(max(rows, 1))
+    return min(CURVE_STEPS, key=lambda cells: abs(math.log(cells / max(wanted, 1.0))))
 
 
 def _rows(counts: ScoreCounts) -> int:

@@ -102,8 +102,9 @@ def curve_notes(releases: Sequence[Release]) -> Iterator[str]:
     counted = next((release for release in releases if from_cells(release)), None)
     if counted is not None:
         yield (
-            f"All from one table of noisy counts on {cells_of(counted)} cells of scores: values take the classes to be "
-            f"mixed evenly within a cell, intervals leave the order within a cell open. {_range_note(counted)}"
+            f"All from one table of noisy counts on {cells_of(counted)} cells of scores. Curves and the AUC take the "
+            "order within a cell that its neighbours suggest; other values take the classes to be mixed evenly within "
+            f"a cell, and their intervals leave that order open. {_range_note(counted)}"
         )
         yield from _crowded(releases)
         yield _shape_note(counted.options["shape"])

@@ -333,10 +333,10 @@ def _private_bands(validation: Validation) -> dict[str, Band]:
     total = validation.outcome.total
     if validation.question.mode != PRIVATE or total is None:
         return {}
-    from confide.federation.sent import summed_release
+    from confide.federation.sent import pooled_counts
     from confide.releases.curve_set import curves_of
 
-    release = summed_release(validation.question, total, validation.level)
+    release = pooled_counts(validation.question, total, validation.outcome.sites, validation.level)
     found = curves_of(release, level=validation.level).bands
     return {name: both.population for name, both in found.items()}
 
