@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtri
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.distance import area_between
@@ -89,6 +88,8 @@ def expected_accuracy(
 
 def stand_in(rows: int, prevalence: float = USUAL_PREVALENCE, auc: float = USUAL_AUC) -> ScoreCounts:
     """Rows with normal scores in both classes, shown as calibrated probabilities; at least one row of each class."""
+    from scipy.special import expit, ndtri
+
     size = min(max(rows, 2), MOST_ROWS)
     generator = np.random.default_rng(_SEED)
     positives = min(max(round(size * prevalence), 1), size - 1)
