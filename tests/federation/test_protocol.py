@@ -193,7 +193,7 @@ def test_a_silent_site_ends_the_run_in_time(network: Network) -> None:
 
 def test_a_run_goes_on_without_a_site_where_fewer_are_enough(network: Network) -> None:
     bad = in_round(OFFER, network.sites["west"].reply, BROKEN["text"])
-    found = derive(network.run(network.question("secure-sum"), replaced={"west": bad}, fewest=3))
+    found = derive(network.run(network.question("secure-sum", fewest=3), replaced={"west": bad}))
     assert found.question.sites == ("east", "north", "south")
     assert found.pooled.auc.value == pytest.approx(auc_score(network.pooled("east", "north", "south")), abs=1e-15)
     assert {site.name: site.report.state for site in found.sites}["west"] == "failed"
@@ -202,12 +202,12 @@ def test_a_run_goes_on_without_a_site_where_fewer_are_enough(network: Network) -
 def test_a_sum_cannot_go_on_without_a_site_that_began_it(network: Network) -> None:
     bad = in_round(ANSWER, network.sites["west"].reply, raising)
     with pytest.raises(RunError, match=r"Nothing is released\. Sites that had answered may have charged"):
-        network.run(network.question("private", epsilon="1"), replaced={"west": bad}, fewest=3)
+        network.run(network.question("private", epsilon="1", fewest=3), replaced={"west": bad})
 
 
 def test_sites_that_answer_for_themselves_can_be_fewer_at_the_end(network: Network) -> None:
     bad = in_round(ANSWER, network.sites["west"].reply, raising)
-    found = derive(network.run(network.question("disclosure-control"), replaced={"west": bad}, fewest=2))
+    found = derive(network.run(network.question("disclosure-control", fewest=2), replaced={"west": bad}))
     assert found.question.sites == ("east", "north", "south")
 
 
@@ -334,7 +334,9 @@ def test_a_wrong_question_is_refused_before_anybody_is_asked(
 
 def test_fewer_sites_than_a_mode_can_do_with_are_refused(network: Network) -> None:
     with pytest.raises(ParameterError, match="can go on with 3 to 4"):
-        network.run(network.question("secure-sum"), fewest=2)
+        network.question("secure-sum", fewest=2)
+    with pytest.raises(ParameterError, match="can go on with 4 to 4"):
+        network.question("private", epsilon=1, colluders=3, fewest=3)
     with pytest.raises(ParameterError, match="timeout must be"):
         network.run(network.question("secure-sum"), timeout=0.0)
 
@@ -376,11 +378,11 @@ def test_the_log_says_what_was_charged_and_why_data_could_not_be_read(network: N
     ]
     (folder.path / "rows.csv").write_text("outcome,danger\n1,0.5\n0,0.2\n")
     with pytest.raises(RunError, match=r"east: failed .the site's data cannot be read as it is configured") as caught:
-        network.run(network.question("private", epsilon="1/2", study="other"))
+        network.run(network.question("private", epsilon="1/2"))
     assert "danger" not in str(caught.value)
     last = json.loads(folder.log.read_text().splitlines()[-1])
     assert "no column 'risk'" in last["message"]
-    assert (last["round"], last["study"], last["state"]) == (1, "other", "failed")
+    assert (last["round"], last["study"], last["state"]) == (1, "trial", "failed")
 
 
 def test_a_wrong_pin_is_logged_with_what_was_asked(network: Network) -> None:

@@ -103,13 +103,13 @@ def watching(sites: tuple[str, ...]) -> Iterator[Watch]:
         yield watch
 
 
-def ask(session: FederationSession, question: Question, *, timeout: float, fewest: int | None) -> Outcome:
+def ask(session: FederationSession, question: Question, *, timeout: float) -> Outcome:
     """Ask the sites of a question over an open session, showing each; a failure is told in full."""
     from confide.federation.outcome import RunError
 
     with watching(question.sites) as watch:
         try:
-            outcome = session.run(question, timeout=timeout, fewest=fewest, progress=watch)
+            outcome = session.run(question, timeout=timeout, progress=watch)
         except RunError as error:
             for report in error.reports:  # a table of what each said follows
                 watch(report.name, _in_vain(report, error))

@@ -124,7 +124,7 @@ def validate(
     if report is not None:
         output.check_report(report, "-")
     network = open_federation(federation)
-    from confide.federation.coordinator import checked_fewest, checked_timeout
+    from confide.federation.coordinator import checked_timeout
     from confide.federation.question import Question
     from confide.intervals.interval import check_level
 
@@ -136,6 +136,7 @@ def validate(
         model=model_name,
         mode=mode,
         sites=asked_sites(sites, network.sites),
+        fewest=fewest,
         grid=grid,
         bins=bins,
         minimum_cell=minimum_cell,
@@ -148,14 +149,13 @@ def validate(
         delta=delta,
         sensitivity=sensitivity,
     )
-    checked_fewest(fewest, question)
     if dry_run:
         from confide.cli.asking import show_plan
 
         show_plan(question, prices(question), as_json=as_json)
         say_next(("Nobody was asked. To ask, leave out:", ("--dry-run",)))
         return
-    validation = run(network, question, timeout=timeout, fewest=fewest, level=level, null_auc=null_auc, as_json=as_json)
+    validation = run(network, question, timeout=timeout, level=level, null_auc=null_auc, as_json=as_json)
     from confide.cli.asking import show_validation
 
     show_validation(validation, report=report, as_json=as_json)
@@ -167,7 +167,6 @@ def run(
     question: Question,
     *,
     timeout: float,
-    fewest: int | None,
     level: float,
     null_auc: float | None,
     as_json: bool,
@@ -183,7 +182,7 @@ def run(
         with stoppable(), open_session(network, timeout=min(timeout, 30.0)) as session:
             sites = f"{len(question.sites)} site{'s' if len(question.sites) > 1 else ''}"
             typer.echo(f"asking {sites} for {question.model}, mode {question.mode}", err=True)
-            outcome = ask(session, question, timeout=timeout, fewest=fewest)
+            outcome = ask(session, question, timeout=timeout)
     except RunError as error:
         raise typer.Exit(show_failure(error, question, as_json=as_json)) from None
     except KeyboardInterrupt:

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
 from confide.errors import BudgetError, FederationError, ParameterError, RefusedError
+from confide.federation.fixed_terms import pooled_terms
 from confide.federation.policy import Policy
 from confide.federation.question import PRIVATE, Question
-from confide.federation.register import Register, pooled_terms
+from confide.federation.register import Register
 from confide.ledger.entries import canonical_json
 from confide.ledger.ledger import Ledger
 from confide.privacy.guarantee import Guarantee

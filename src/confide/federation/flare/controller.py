@@ -36,13 +36,13 @@ class ConfideController(Controller):  # type: ignore[misc]
     ----------
     question
         What is asked, as `confide.federation.flare.job` writes it.
-    timeout, fewest
+    timeout
         See `confide.federation.coordinator.validate`.
     """
 
-    def __init__(self, question: str, timeout: float, fewest: int | None = None) -> None:
+    def __init__(self, question: str, timeout: float) -> None:
         super().__init__(task_check_period=0.1)
-        self._question, self._timeout, self._fewest = question, timeout, fewest
+        self._question, self._timeout = question, timeout
         self._states: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -80,7 +80,6 @@ class ConfideController(Controller):  # type: ignore[misc]
             channel,
             root=(startup / "rootCA.pem").read_text(encoding="ascii"),
             timeout=self._timeout,
-            fewest=self._fewest,
             progress=self._noted,
         )
 
