@@ -306,10 +306,10 @@ def test_a_new_edition_draws_anew_at_every_site_and_is_paid_for(tmp_path: Path) 
 
 
 def flare_certificate(name: str, key: int, issuer: int) -> str:
-    """A certificate as FLARE issues them, of the root itself or of a coordinator."""
+    """A certificate as FLARE issues them: of the root itself, of a coordinator, or of a server or site."""
     from nvflare.lighter.utils import Identity, generate_cert
 
-    role = None if name == "confide" else "project_admin"
+    role = "project_admin" if "@" in name else None
     subject, root = Identity(name, role=role), Identity("confide")
     return pem(generate_cert(subject, root, rsa_key(issuer), rsa_key(key).public_key(), ca=name == "confide"))
 
@@ -350,6 +350,12 @@ class TestWhoSignedARun:
     def test_two(self, kit: Path) -> None:
         self.sign(kit, "app_east", "one@confide")
         self.sign(kit, "app_east/config", "two@confide")
+        assert self.found(kit) is None
+
+    @pytest.mark.parametrize("name", ["server", "north"])
+    def test_a_server_or_site_is_no_coordinator(self, kit: Path, name: str) -> None:
+        """Its certificate is of the same root; a question that it signs is its own, and nobody's to answer."""
+        self.sign(kit, "app_east", name)
         assert self.found(kit) is None
 
     def test_somebody_of_another_root(self, kit: Path) -> None:

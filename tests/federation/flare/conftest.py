@@ -21,7 +21,7 @@ from confide.federation.site_data import SiteConfig, SiteModel
 
 SITES = ("east", "north", "west")
 STUDIES = ("first", "noise")
-MODELS = ("disclosed", "summed", "noised", "faulty", "shipped")
+MODELS = ("disclosed", "summed", "noised", "faulty", "shipped", "kept")
 PATIENCE = 120.0
 """Seconds that a round may take where nothing is slow on purpose: machines that run tests may be overloaded."""
 
@@ -87,7 +87,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     )
     started: list[Running] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "at-start"), str(_ROOT)]))
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "at-start"), str(_ROOT / "src"), str(_ROOT)]))
         try:
             started.append(start_server(federation, seconds=PATIENCE))
             started += [start_site(folders[name]) for name in SITES]
