@@ -201,8 +201,9 @@ def test_a_run_goes_on_without_a_site_where_fewer_are_enough(network: Network) -
 
 def test_a_sum_cannot_go_on_without_a_site_that_began_it(network: Network) -> None:
     bad = in_round(ANSWER, network.sites["west"].reply, raising)
-    with pytest.raises(RunError, match=r"Nothing is released\. Sites that had answered may have charged"):
+    with pytest.raises(RunError, match=r"Nothing is released\. Sites that had answered may have charged") as caught:
         network.run(network.question("private", epsilon="1", fewest=3), replaced={"west": bad})
+    assert caught.value.rounds == 2
 
 
 def test_sites_that_answer_for_themselves_can_be_fewer_at_the_end(network: Network) -> None:
@@ -223,8 +224,10 @@ def test_no_budget_is_spent_twice_by_a_run_that_failed(network: Network) -> None
 
 def test_one_site_that_cannot_pay_costs_the_others_nothing(network: Network) -> None:
     network.run(network.question("private", epsilon="1", sites=("east", "north", "south")))
-    with pytest.raises(RunError, match=r"east: refused \(this site's ledger cannot pay"):
+    with pytest.raises(RunError, match=r"east: refused \(this site's ledger cannot pay") as caught:
         network.run(network.question("private", epsilon="1"))
+    assert [report.reason for report in caught.value.reports] == ["budget", "budget", "budget", ""]
+    assert caught.value.rounds == 1
     assert network.spent("west") == 0.0
     assert [network.spent(name) for name in ("east", "north", "south")] == [1.0] * 3
 
@@ -282,8 +285,9 @@ def test_a_site_answers_only_what_it_offered_for(network: Network, change: str) 
 
 
 def test_the_site_logs_who_asked_what_and_why_it_was_refused(network: Network) -> None:
-    with pytest.raises(RunError, match="epsilon_per_study in its policy"):
+    with pytest.raises(RunError, match="epsilon_per_study in its policy") as caught:
         network.run(network.question("private", epsilon="2"))
+    assert {report.reason for report in caught.value.reports} == {""}
     lines = [json.loads(line) for line in network.sites["east"].folder.log.read_text().splitlines()]
     assert [(line["study"], line["model"], line["mode"], line["state"]) for line in lines] == [
         ("trial", MODEL, "private", "refused")

@@ -69,7 +69,7 @@ def validate(
     ] = None,
     fewest: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Go on if at least so many sites take part. [default: all that are asked]"),
+        typer.Option(metavar="N", help="So many sites must take part at least; signed. [default: all that are asked]"),
     ] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="The most that each of two rounds may take.")] = 60,
     null_auc: Annotated[
@@ -119,7 +119,7 @@ def validate(
 
         confide validate -f net -n stroke-risk -m secure-sum --study stroke-2026 --null-auc 0.7 --json
 
-        confide validate -f net -n stroke-risk -m disclosure-control --minimum-cell 10 --sites north,south --fewest 1
+        confide validate -f net -n stroke-risk -m disclosure-control --sites north,south,west --fewest 2
     """
     if report is not None:
         output.check_report(report, "-")

@@ -21,7 +21,7 @@ from confide.errors import FederationError, ParameterError
 from confide.federation.agreement import Agreement, Offer
 from confide.federation.channel import ANSWER, OFFER, Channel, Message, Silence
 from confide.federation.noisy_scores import NoisyScores, pooled_noisy_scores
-from confide.federation.outcome import ANSWERED, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
+from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
 from confide.federation.question import MASKED, NOISY_SCORES, PRIVATE, PROTOCOL, Question
 from confide.federation.secure_sum import MaskedVector, unmasked_sum
 from confide.federation.sent import expected_cells, expected_wide, readable
@@ -44,9 +44,11 @@ class Run:
     progress: Progress
     session: str = field(default_factory=lambda: secrets.token_hex(16))
     reports: dict[str, SiteReport] = field(default_factory=dict)
+    rounds: int = 0
 
     def ask(self, topic: str, requests: Mapping[str, Message], said: str) -> dict[str, Message]:
-        """Ask sites; return the replies that say yes, and note why others do not."""
+        """Begin a round: ask sites, return the replies that say yes, and note why others do not."""
+        self.rounds += 1
         for site in requests:
             self.progress(site, said)
         replies = self.channel.ask(
@@ -86,7 +88,7 @@ class Run:
     def stop(self, what: str, then: str) -> RunError:
         """The error that ends the run."""
         out = "; ".join(report.in_words() for report in self.missing())
-        return RunError(f"{what} {out}. {then}", self.all_reports)
+        return RunError(f"{what} {out}. {then}", self.all_reports, rounds=self.rounds)
 
 
 def validate(
@@ -149,7 +151,8 @@ def _reported(site: str, reply: Message | Silence) -> SiteReport:
         )
     state = reply.get("state")
     if state in (REFUSED, FAILED):
-        return SiteReport(name=site, state=state, message=_plain(reply.get("message")))
+        reason = BUDGET if state == REFUSED and reply.get("reason") == BUDGET else ""
+        return SiteReport(name=site, state=state, message=_plain(reply.get("message")), reason=reason)
     if state != ANSWERED:
         return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
     receipt = reply.get("receipt")
@@ -220,6 +223,7 @@ def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping
             f"Now {', '.join(taking_part)} would take part. Nothing was charged or released. For that answer again, at "
             f"no further cost, ask with {same}; for a new one {anew}",
             run.all_reports,
+            rounds=run.rounds,
         )
 
 
@@ -252,7 +256,7 @@ def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement
     try:
         counts, wide = unmasked_sum(vectors, agreement)
     except FederationError as error:
-        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports) from None
+        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports, rounds=run.rounds) from None
     if counts.size != expected_cells(final) or len(wide) != expected_wide(final):
         raise FederationError(
             "the sites answered with other numbers of values than were asked for; nothing is released"

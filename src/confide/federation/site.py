@@ -18,13 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from confide.counts import ScoreCounts
-from confide.errors import ConfideError, DataError, FederationError, LedgerError, RefusedError, UsageError
+from confide.errors import (
+    ConfideError,
+    DataError,
+    FederationError,
+    LedgerError,
+    RefusedError,
+    UnpayableError,
+    UsageError,
+)
 from confide.federation.agreement import Agreement, KeyPair, Offer
 from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.disclosure import disclosed, grouped_counts
 from confide.federation.folder import SiteFolder
 from confide.federation.identity import Identity
-from confide.federation.outcome import ANSWERED, FAILED, REFUSED
+from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED
 from confide.federation.policy import Policy
 from confide.federation.question import (
     DISCLOSURE_CONTROL,
@@ -104,7 +112,8 @@ class Site:
                 raise FederationError("this request is unknown here; install the same version of confide everywhere")
             return {"site": self.name, "protocol": PROTOCOL, "state": ANSWERED, **handlers[topic](request)}
         except RefusedError as refusal:
-            return self._said(topic, request, REFUSED, str(refusal))
+            reason = BUDGET if isinstance(refusal, UnpayableError) else ""
+            return self._said(topic, request, REFUSED, str(refusal)) | ({"reason": reason} if reason else {})
         except _UnreadableError as error:
             self._log(topic, request, FAILED, error.reason)
             return self._no(FAILED, _UNREADABLE)

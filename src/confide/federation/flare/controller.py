@@ -70,7 +70,7 @@ class ConfideController(Controller):  # type: ignore[misc]
             write_json(results / FAILURE, failure(error))
         except Exception as error:  # the coordinator's session must hear of it
             self.log_exception(fl_ctx, f"the run ended with {type(error).__name__}")
-            write_json(results / FAILURE, {"message": _UNEXPECTED, "reports": []})
+            write_json(results / FAILURE, {"message": _UNEXPECTED, "reports": [], "rounds": 2})
 
     def _validated(self, abort_signal: Signal, fl_ctx: FLContext, startup: Path) -> Outcome:
         present = frozenset(client.name for client in fl_ctx.get_engine().get_clients())
@@ -94,5 +94,5 @@ class ConfideController(Controller):  # type: ignore[misc]
 
 def failure(error: ConfideError) -> dict[str, Any]:
     """Why a run has no outcome, as plain data."""
-    reports = error.reports if isinstance(error, RunError) else ()
-    return {"message": str(error), "reports": [report.to_dict() for report in reports]}
+    reports, rounds = (error.reports, error.rounds) if isinstance(error, RunError) else ((), 2)
+    return {"message": str(error), "reports": [report.to_dict() for report in reports], "rounds": rounds}

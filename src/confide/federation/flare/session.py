@@ -116,6 +116,7 @@ class FederationSession:
             f"{question.fewest} are needed: {missing}. Nobody was asked. Start them, leave them out, or allow "
             "fewer sites (--fewest)",
             reports,
+            rounds=0,
         )
 
     def _submitted(self, job: Path) -> str:
@@ -161,7 +162,7 @@ class FederationSession:
             return Outcome.from_dict(outcome)
         if failure is not None:
             reports = tuple(SiteReport(**report) for report in failure["reports"])
-            raise RunError(str(failure["message"]), reports or watch.reports())
+            raise RunError(str(failure["message"]), reports or watch.reports(), rounds=int(failure["rounds"]))
         raise watch.ended(f"The engine ended the run before it had a result ({meta.get('status')}).")
 
     def _do(self, action: Callable[[], _T]) -> _T:
@@ -225,7 +226,7 @@ class Watch:
         reports = self.reports()
         missing = "; ".join(report.in_words() for report in reports if report.state != ANSWERED)
         then = "Nothing is released. Ask the same sites again: what was charged once is not charged twice."
-        return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports)
+        return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports, rounds=2)
 
 
 def _logged_in(federation: Federation, timeout: float) -> Any:
