@@ -66,6 +66,11 @@ CREATE TABLE listed (
 """,
 )
 
+_FORGET = (
+    "DELETE FROM fixed WHERE kind = 'exact' AND model = ?",
+    "DELETE FROM listed WHERE kind = 'exact' AND model = ?",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
@@ -172,11 +177,11 @@ class Register:
         if not self._exists():
             return False
         with self._transaction(writing=True) as connection:
-            names = _exact_names(connection, model, source)
-            for name in names:
-                connection.execute("DELETE FROM fixed WHERE kind = 'exact' AND name = ?", (name,))
-                connection.execute("DELETE FROM listed WHERE kind = 'exact' AND model = ?", (name,))
-            return bool(names)
+            forgotten = 0
+            for name in {model, *_exact_names(connection, model, source)}:
+                for delete in _FORGET:
+                    forgotten += connection.execute(delete, (name,)).rowcount
+            return forgotten > 0
 
     def fixed(self) -> tuple[Fixed, ...]:
         """Everything that is fixed, the oldest first."""

@@ -26,7 +26,7 @@ ANYWHERE = (-1e300, 1e300)
 def check_copies(config: SiteConfig) -> None:
     """Refuse two entries whose files are copies of each other and whose scores have the same column or model."""
     for (first, one), (second, other) in combinations(config.models.items(), 2):
-        if config.same_scores(one, other) and same_content(config.data_path(one), config.data_path(other)):
+        if _scored_alike(config, one, other) and same_content(config.data_path(one), config.data_path(other)):
             raise TwoEntriesError(first, second)
 
 
@@ -59,6 +59,18 @@ def same_content(one: Path, other: Path) -> bool:
 def _digest(path: Path) -> bytes:
     with path.open("rb") as file:
         return file_digest(file, "sha256").digest()
+
+
+def _scored_alike(config: SiteConfig, one: SiteModel, other: SiteModel) -> bool:
+    """Whether two models have the same column of scores, or copies of one model file and the same features."""
+    if config.same_scores(one, other):
+        return True
+    copies = one.model_file is not None and other.model_file is not None
+    return (
+        copies
+        and set(one.features) == set(other.features)
+        and same_content(config.model_path(one), config.model_path(other))
+    )
 
 
 def _one_source(config: SiteConfig, one: SiteModel, other: SiteModel) -> bool:
