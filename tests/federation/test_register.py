@@ -142,6 +142,16 @@ class TestSources:
         assert register.names_of(CHANGED) == ()
 
 
+def test_noisy_scores_are_sent_once(register: Register) -> None:
+    """Drawn twice, their noise could be averaged away, so even the same question is refused."""
+    question = ask("noisy-scores")
+    register.fix(question, COUNTS, source="rows risk", first=True)
+    for again in (question, ask("noisy-scores", model="n")):
+        with pytest.raises(RefusedError, match="has sent noisy scores of model"):
+            register.fix(again, COUNTS, source="rows risk", first=True)
+    register.fix(question, COUNTS, source="rows risk")  # the second round of the first
+
+
 class TestLists:
     """A signed question is answered with one list of sites."""
 

@@ -19,13 +19,16 @@ import numpy as np
 import pytest
 
 from confide.federation.channel import ANSWER, OFFER
+from confide.federation.ledger_answers import prepare_share
 from confide.federation.outcome import RunError
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.register import Register
+from confide.federation.sealing import Seal
 from confide.federation.secure_sum import MaskedVector
 from confide.federation.site import Site, _exact_table
 from confide.federation.site_data import SiteConfig
 from tests.federation.network import MODEL, Network
+from tests.noises import Deaf
 
 FIVE = {"east": 90, "north": 60, "south": 75, "valley": 80, "west": 120}
 COLLUDERS = ("north", "south")
@@ -111,6 +114,14 @@ class TestWhoTakesPart:
             replies = list(pool.map(lambda listed: served(network, question, listed)[VICTIM], lists))
         assert sorted(reply["state"] for reply in replies) == ["answered", "refused", "refused"]
         assert network.spent(VICTIM) == 0.25
+
+    @pytest.mark.parametrize("listed", [("east", "north", "south"), tuple(FIVE)[:4], tuple(FIVE)])
+    def test_noise_is_shared_among_those_on_the_list(self, network: Network, listed: tuple[str, ...]) -> None:
+        """Whomever the server leaves out, all but the colluders' shares together are the noise that was paid for."""
+        question, heard = network.question("private", epsilon="1/4", colluders=2, fewest=3), Deaf()
+        prepare_share(network.pooled(VICTIM), question.of(listed), Seal.of(bytes(32)), heard.noise()).draw()
+        ((kind, _, _, honest),) = heard.heard
+        assert (kind, honest) == ("share", len(listed) - 2)
 
     def test_what_was_not_signed_for_is_nobody_s_site(self, network: Network) -> None:
         """A site of the federation that the question does not name can neither be listed nor stand in for another."""

@@ -96,6 +96,14 @@ def changed_data(question: Question) -> RefusedError:
     )
 
 
+def drawn_before(question: Question) -> RefusedError:
+    """Return the refusal to send noisy scores a second time."""
+    return RefusedError(
+        f"this site has sent noisy scores of model {question.model!r} once; drawn again, their noise could be averaged "
+        "away. Its administrator can run `confide site forget` for that model"
+    )
+
+
 def other_sites(signed: Question, before: tuple[str, ...]) -> RefusedError:
     """Return the refusal of a signed question that was answered with other sites."""
     anew = (

@@ -42,7 +42,15 @@ from urllib.parse import quote
 
 from confide.counts import ScoreCounts
 from confide.errors import FederationError
-from confide.federation.fixed_terms import WITHOUT_NOISE, another_question, changed_data, entry, kind_of, other_sites
+from confide.federation.fixed_terms import (
+    WITHOUT_NOISE,
+    another_question,
+    changed_data,
+    drawn_before,
+    entry,
+    kind_of,
+    other_sites,
+)
 from confide.federation.question import Question
 from confide.ledger.key import appear
 from confide.ledger.seals import same_seal, seal
@@ -110,14 +118,19 @@ class Register:
             )
             return found.fetchone() is not None
 
-    def fix(self, question: Question, counts: ScoreCounts, *, source: str = "") -> None:
-        """Refuse, or remember, a question that is about to be answered; it is on the disk when this returns."""
+    def fix(self, question: Question, counts: ScoreCounts, *, source: str = "", first: bool = False) -> None:
+        """Refuse, or remember, a question that is about to be answered; it is on the disk when this returns.
+
+        With `first`, a question that was answered before is refused, too.
+        """
         if not self._exists():
             self._create()
         with self._transaction(writing=True) as connection:
             data = _digest(self._key(connection), counts)
             _check(connection, question, data, source)
             kind, name, terms = entry(question)
+            if first and _exact_names(connection, question.model, source):
+                raise drawn_before(question)
             connection.execute(
                 "INSERT OR IGNORE INTO fixed (kind, name, source, model, terms, data, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (kind, name, source if kind == WITHOUT_NOISE else "", question.model, terms, data, _now()),

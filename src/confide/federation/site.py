@@ -175,14 +175,8 @@ class Site:
             return {}
         from confide.federation.noisy_scores import site_noisy_scores
 
-        register = Register(self.folder.path)
-        if register.answered_exactly(question.model, source=pending.source):
-            raise RefusedError(
-                f"this site has sent noisy scores of model {question.model!r} once; drawn again, their noise could be "
-                f"averaged away. Its administrator can run `confide site forget` for that model"
-            )
         noisy = site_noisy_scores(pending.counts, question)
-        register.fix(question, pending.counts, source=pending.source)
+        Register(self.folder.path).fix(question, pending.counts, source=pending.source, first=True)
         return {"noisy": noisy}
 
     def _answer(self, request: Message) -> dict[str, Any]:
