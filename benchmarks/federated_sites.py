@@ -60,11 +60,11 @@ def _named(name: str) -> x509.Name:
 
 
 def open_site(folder: Path, owner: Identity, model: SiteModel) -> Site:
-    """A new site with one model, whose policy is that of every new site."""
+    """A new site with one model, whose policy is that of every new site in the study `benchmark`."""
     place = SiteFolder(folder)
     place.path.mkdir(parents=True)
     SiteConfig(name=owner.name, models={MODEL: model}).write(place.path)
-    place.policy.write_text(default_policy(), encoding="utf-8")
+    place.policy.write_text(default_policy(studies=["benchmark"]), encoding="utf-8")
     return Site.open(place.path, owner, coordinator="coordinator@benchmark")
 
 

@@ -8,6 +8,7 @@
     ├── LedgerError             the ledger is damaged, locked or not ours to write: exit code 1
     ├── FederationError         a site or a coordinator did not do what was agreed: exit code 1
     │   └── RefusedError        a site's policy does not allow what was asked of it
+    │       └── UnpayableError  a site's ledger cannot pay for it: exit code 3 for the coordinator
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
         ├── ScoreError          scores that are missing, NaN or infinite
@@ -116,6 +117,10 @@ class FederationError(ConfideError):
 
 class RefusedError(FederationError):
     """A site's policy does not allow what was asked of it."""
+
+
+class UnpayableError(RefusedError):
+    """A site's ledger has less left than what was asked of it costs."""
 
 
 class DataError(ConfideError, ValueError):

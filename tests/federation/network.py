@@ -46,6 +46,7 @@ class Network:
 
     @classmethod
     def build(cls, folder: Path, sizes: Mapping[str, int], policy: str = "") -> Network:
+        """Set sites up; the rules of `policy` stand before the study that all of them take part in."""
         from datetime import UTC, datetime
 
         authority = Authority.fresh()
@@ -61,7 +62,7 @@ class Network:
             (place.path / "rows.csv").write_text(f"outcome,risk\n{lines}\n")
             model = SiteModel(data="rows.csv", label="outcome", score="risk")
             SiteConfig(name=name, models={MODEL: model}).write(place.path)
-            place.policy.write_text(policy or default_policy())
+            place.policy.write_text(f'{policy}studies = ["trial"]\n' if policy else default_policy(studies=("trial",)))
             identity = authority.site(name, since=now - DAY, until=now + DAY)
             sites[name] = Site.open(place.path, identity, coordinator="coordinator@confide.local")
         return cls(authority, rows, sites)
@@ -87,11 +88,8 @@ class Network:
         *,
         replaced: Mapping[str, Callable[[str, Message], Message]] | None = None,
         timeout: float = 30.0,
-        fewest: int | None = None,
     ) -> Outcome:
-        return validate(
-            question, self.channel(**(replaced or {})), root=self.authority.root, timeout=timeout, fewest=fewest
-        )
+        return validate(question, self.channel(**(replaced or {})), root=self.authority.root, timeout=timeout)
 
     def spent(self, name: str) -> float:
         """What a site's ledger says was spent."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from confide.errors import FederationError, ParameterError, RefusedError
-from confide.federation.policy import Policy, default_policy
+from confide.federation.policy import Policy, default_policy, with_studies
 from confide.federation.question import MODES, Question
 
 SITES = ["a", "b", "c", "d"]
@@ -24,9 +24,14 @@ def ask(mode: str = "private", **given: Any) -> Question:
     return Question.checked(**{**fixed, **usual, **given})
 
 
+def read(policy: str) -> Policy:
+    """A policy that names the study, if it says nothing of studies."""
+    return Policy.from_toml(policy if "studies" in policy else f'studies = ["trial"]\n{policy}')
+
+
 def refusal(policy: str, question: Question, coordinator: str | None = None) -> str:
     with pytest.raises(RefusedError) as caught:
-        Policy.from_toml(policy).check(question, coordinator=coordinator)
+        read(policy).check(question, coordinator=coordinator)
     return str(caught.value)
 
 
@@ -44,7 +49,35 @@ def test_the_default_allows_every_mode_that_promises_something(mode: str) -> Non
             refusal("", ask(mode))
         )
     else:
-        Policy().check(ask(mode), coordinator="anybody")
+        read("").check(ask(mode), coordinator="anybody")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_new_site_takes_part_in_no_study_until_it_names_one(mode: str) -> None:
+    for policy in (Policy(), Policy.from_toml(default_policy())):
+        with pytest.raises(RefusedError, match="takes part only in studies that its policy names"):
+            policy.check(ask(mode))
+    assert Policy.from_toml(default_policy(studies=["trial", "b 2"])).studies == ("trial", "b 2")
+
+
+def test_any_study_goes_without_the_private_mode_only() -> None:
+    """A limit on each study limits nothing where whoever asks invents studies."""
+    with pytest.raises(ParameterError, match=r"epsilon_per_study limits nothing.*Name those"):
+        Policy.from_toml('studies = "any"')
+    Policy.from_toml('studies = "any"\nmodes = ["secure-sum"]').check(ask("secure-sum", study="whatever"))
+
+
+def test_studies_are_added_to_a_policy_as_it_was_written() -> None:
+    text = default_policy().replace("minimum_cell = 5\n", "minimum_cell = 9  # our rule\n", 1)
+    more = with_studies(with_studies(text, ["a"]), ["b \u00e9", "a"])
+    assert Policy.from_toml(more).studies == ("a", "b \u00e9")
+    assert more.replace('studies = ["a", "b \u00e9"]', "studies = []") == text
+    with pytest.raises(ParameterError, match="by hand"):
+        with_studies('studies = [\n"a",\n]', ["b"])
+    with pytest.raises(ParameterError, match="the name of a study"):
+        with_studies(text, ["a/b"])
+    anyone = 'studies = "any"\nmodes = ["secure-sum"]'
+    assert with_studies(anyone, ["b"]) == anyone
 
 
 REFUSED: dict[str, tuple[str, Question, str]] = {
@@ -59,6 +92,9 @@ REFUSED: dict[str, tuple[str, Question, str]] = {
     "none collude": ("", ask(colluders=0), "against 0 colluding.*ask with --colluders 1"),
     "fewest": ("fewest_sites = 5", ask(), "over 4 sites.*at least 5.*ask more sites"),
     "fewest exact": ("fewest_sites = 5", ask("secure-sum"), "over 4 sites"),
+    "fewest signed": ("fewest_sites = 4", ask(fewest=3), "as few as 3 sites.*at least 4.*--fewest 4"),
+    "larger cells": ("smallest_class = 7", ask("disclosure-control", minimum_cell=8), "--minimum-cell 7 or less"),
+    "larger sums": ("", ask("secure-sum", minimum_cell=6), "at most 5 rows.*--minimum-cell 5 or less"),
     "studies": ('studies = ["other"]', ask(), "study 'trial' was asked for.*--study"),
     "rows": ("rows_per_person = 2", ask(), "1 row of a person.*up to 2.*--unit person --rows-per-person 2"),
     "fewer rows": ("rows_per_person = 4", ask(unit="person", rows_per_person=3), "3 rows of a person.*up to 4"),
@@ -100,7 +136,7 @@ def test_only_named_coordinators_are_heard(coordinator: str | None) -> None:
 
 
 def test_rules_of_sums_do_not_hold_where_sites_answer_for_themselves() -> None:
-    Policy.from_toml(f'fewest_sites = 9\n[peers]\na = "{"0" * 64}"').check(ask("disclosure-control", sites=["a", "b"]))
+    read(f'fewest_sites = 9\n[peers]\na = "{"0" * 64}"').check(ask("disclosure-control", sites=["a", "b"]))
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_a_silent_site_ends_the_run_in_time(network: Network) -> None:
 
 def test_a_run_goes_on_without_a_site_where_fewer_are_enough(network: Network) -> None:
     bad = in_round(OFFER, network.sites["west"].reply, BROKEN["text"])
-    found = derive(network.run(network.question("secure-sum"), replaced={"west": bad}, fewest=3))
+    found = derive(network.run(network.question("secure-sum", fewest=3), replaced={"west": bad}))
     assert found.question.sites == ("east", "north", "south")
     assert found.pooled.auc.value == pytest.approx(auc_score(network.pooled("east", "north", "south")), abs=1e-15)
     assert {site.name: site.report.state for site in found.sites}["west"] == "failed"
@@ -201,13 +201,14 @@ def test_a_run_goes_on_without_a_site_where_fewer_are_enough(network: Network) -
 
 def test_a_sum_cannot_go_on_without_a_site_that_began_it(network: Network) -> None:
     bad = in_round(ANSWER, network.sites["west"].reply, raising)
-    with pytest.raises(RunError, match=r"Nothing is released\. Sites that had answered may have charged"):
-        network.run(network.question("private", epsilon="1"), replaced={"west": bad}, fewest=3)
+    with pytest.raises(RunError, match=r"Nothing is released\. Sites that had answered may have charged") as caught:
+        network.run(network.question("private", epsilon="1", fewest=3), replaced={"west": bad})
+    assert caught.value.rounds == 2
 
 
 def test_sites_that_answer_for_themselves_can_be_fewer_at_the_end(network: Network) -> None:
     bad = in_round(ANSWER, network.sites["west"].reply, raising)
-    found = derive(network.run(network.question("disclosure-control"), replaced={"west": bad}, fewest=2))
+    found = derive(network.run(network.question("disclosure-control", fewest=2), replaced={"west": bad}))
     assert found.question.sites == ("east", "north", "south")
 
 
@@ -223,8 +224,10 @@ def test_no_budget_is_spent_twice_by_a_run_that_failed(network: Network) -> None
 
 def test_one_site_that_cannot_pay_costs_the_others_nothing(network: Network) -> None:
     network.run(network.question("private", epsilon="1", sites=("east", "north", "south")))
-    with pytest.raises(RunError, match=r"east: refused \(this site's ledger cannot pay"):
+    with pytest.raises(RunError, match=r"east: refused \(this site's ledger cannot pay") as caught:
         network.run(network.question("private", epsilon="1"))
+    assert [report.reason for report in caught.value.reports] == ["budget", "budget", "budget", ""]
+    assert caught.value.rounds == 1
     assert network.spent("west") == 0.0
     assert [network.spent(name) for name in ("east", "north", "south")] == [1.0] * 3
 
@@ -282,8 +285,9 @@ def test_a_site_answers_only_what_it_offered_for(network: Network, change: str) 
 
 
 def test_the_site_logs_who_asked_what_and_why_it_was_refused(network: Network) -> None:
-    with pytest.raises(RunError, match="epsilon_per_study in its policy"):
+    with pytest.raises(RunError, match="epsilon_per_study in its policy") as caught:
         network.run(network.question("private", epsilon="2"))
+    assert {report.reason for report in caught.value.reports} == {""}
     lines = [json.loads(line) for line in network.sites["east"].folder.log.read_text().splitlines()]
     assert [(line["study"], line["model"], line["mode"], line["state"]) for line in lines] == [
         ("trial", MODEL, "private", "refused")
@@ -334,7 +338,9 @@ def test_a_wrong_question_is_refused_before_anybody_is_asked(
 
 def test_fewer_sites_than_a_mode_can_do_with_are_refused(network: Network) -> None:
     with pytest.raises(ParameterError, match="can go on with 3 to 4"):
-        network.run(network.question("secure-sum"), fewest=2)
+        network.question("secure-sum", fewest=2)
+    with pytest.raises(ParameterError, match="can go on with 4 to 4"):
+        network.question("private", epsilon=1, colluders=3, fewest=3)
     with pytest.raises(ParameterError, match="timeout must be"):
         network.run(network.question("secure-sum"), timeout=0.0)
 
@@ -376,11 +382,11 @@ def test_the_log_says_what_was_charged_and_why_data_could_not_be_read(network: N
     ]
     (folder.path / "rows.csv").write_text("outcome,danger\n1,0.5\n0,0.2\n")
     with pytest.raises(RunError, match=r"east: failed .the site's data cannot be read as it is configured") as caught:
-        network.run(network.question("private", epsilon="1/2", study="other"))
+        network.run(network.question("private", epsilon="1/2"))
     assert "danger" not in str(caught.value)
     last = json.loads(folder.log.read_text().splitlines()[-1])
     assert "no column 'risk'" in last["message"]
-    assert (last["round"], last["study"], last["state"]) == (1, "other", "failed")
+    assert (last["round"], last["study"], last["state"]) == (1, "trial", "failed")
 
 
 def test_a_wrong_pin_is_logged_with_what_was_asked(network: Network) -> None:

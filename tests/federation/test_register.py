@@ -95,6 +95,95 @@ def test_nothing_is_compared_over_models(register: Register) -> None:
         register.check(ask(model="other", grid="uniform:7"), counts)
 
 
+class TestSources:
+    """A model is its file and its column of scores, under whatever name it is asked for."""
+
+    def test_another_name_of_a_source_has_its_entry(self, register: Register) -> None:
+        register.fix(ask(), COUNTS, source="rows risk")
+        for attempt in (register.check, register.fix):
+            with pytest.raises(RefusedError, match=r"about model 'n' .*with other sites.*forget FOLDER n"):
+                attempt(ask(model="n", sites=["a", "b", "c"]), COUNTS, source="rows risk")
+            with pytest.raises(RefusedError, match="another grid"):
+                attempt(ask(model="n", grid="uniform:7"), CHANGED, source="rows risk")
+            with pytest.raises(RefusedError, match="data for model 'n' changed"):
+                attempt(ask(model="n"), CHANGED, source="rows risk")
+            attempt(ask(model="n"), COUNTS, source="rows risk")
+            attempt(ask(model="other", grid="uniform:7"), COUNTS, source="rows other")
+
+    def test_a_file_that_was_moved_takes_its_entry_along(self, register: Register) -> None:
+        register.fix(ask(), COUNTS, source="rows risk")
+        register.fix(ask(), COUNTS, source="moved risk")
+        assert len(register.fixed()) == 1
+        with pytest.raises(RefusedError, match="other sites"):
+            register.check(ask(model="n", sites=["a", "b", "c"]), COUNTS, source="moved risk")
+
+    def test_forgetting_one_name_forgets_all_names_of_the_source(self, register: Register) -> None:
+        for name in ("m", "n"):
+            register.fix(ask(model=name), COUNTS, source="rows risk")
+            register.list_sites(ask(model=name, fewest=3), ("a", "b", "c"))
+        register.fix(ask(model="other"), COUNTS, source="rows other")
+        assert register.answered_exactly("new", source="rows risk")
+        assert register.forget("n", source="rows risk")
+        assert [fixed.model for fixed in register.fixed()] == ["other"]
+        assert not register.answered_exactly("m", source="rows risk")
+        assert register.listed(ask(fewest=3)) is None
+        register.fix(ask(sites=["a", "b", "c"]), CHANGED, source="rows risk")
+
+    def test_private_questions_know_names_alone(self, register: Register) -> None:
+        register.fix(ask("private"), COUNTS, source="rows risk")
+        register.fix(ask("private", model="n"), CHANGED, source="rows risk")
+        assert not register.answered_exactly("m", source="rows risk")
+
+    def test_an_administrator_hears_under_which_names_rows_were_asked_about(self, register: Register) -> None:
+        assert register.names_of(COUNTS) == ()
+        register.fix(ask("private", model="p"), COUNTS)
+        register.fix(ask(), COUNTS, source="rows risk")
+        assert register.names_of(COUNTS) == ("m",)
+        assert register.names_of(CHANGED) == ()
+
+
+def test_noisy_scores_are_sent_once(register: Register) -> None:
+    """Drawn twice, their noise could be averaged away, so even the same question is refused."""
+    question = ask("noisy-scores")
+    register.fix(question, COUNTS, source="rows risk", first=True)
+    for again in (question, ask("noisy-scores", model="n")):
+        with pytest.raises(RefusedError, match="has sent noisy scores of model"):
+            register.fix(again, COUNTS, source="rows risk", first=True)
+    register.fix(question, COUNTS, source="rows risk")  # the second round of the first
+
+
+class TestLists:
+    """A signed question is answered with one list of sites."""
+
+    @pytest.mark.parametrize("mode", ["secure-sum", "private"])
+    def test_one_list_for_a_question(self, register: Register, mode: str) -> None:
+        signed = ask(mode, fewest=3)
+        assert register.listed(signed) is None
+        for sites in (("a", "b", "c"), ("c", "a", "b")):
+            register.list_sites(signed, sites)
+            assert Register(register.path.parent).listed(signed) == ("a", "b", "c")
+        for others in (("a", "b", "d"), ("a", "b", "c", "d")):
+            with pytest.raises(RefusedError, match=r"with the sites 'a', 'b', 'c', and answers it with no others"):
+                register.list_sites(signed, others)
+
+    @pytest.mark.parametrize("other", [{"study": "x"}, {"bins": 5}, {"edition": 2}, {"fewest": 4}, {"epsilon": 2}])
+    def test_what_is_signed_otherwise_is_another_question(self, register: Register, other: dict[str, Any]) -> None:
+        register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
+        register.list_sites(ask("private", **{"fewest": 3, **other}), ("a", "b", "c", "d"))
+
+    def test_lists_of_private_questions_are_not_forgotten(self, register: Register) -> None:
+        register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
+        register.fix(ask(), COUNTS)
+        assert register.forget("m")
+        assert register.listed(ask("private", fewest=3)) == ("a", "b", "c")
+
+    def test_a_register_with_a_list_alone_is_missed_when_it_is_gone(self, register: Register) -> None:
+        register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
+        register.path.unlink()
+        with pytest.raises(FederationError, match="is not there, but its key is"):
+            register.listed(ask("private", fewest=3))
+
+
 def test_other_sites_shares_do_not_protect_a_change(register: Register) -> None:
     """With the others' stored shares the difference of two sums is one site's integers: nothing else is in it."""
     rng = np.random.default_rng(5)
@@ -115,7 +204,9 @@ def test_a_private_question_that_differs_is_another_one(register: Register, othe
     register.fix(ask("private", **other), CHANGED)
 
 
-@pytest.mark.parametrize("same", [{"study": "x"}, {"unit": "person"}, {"bins": 5}, {"epsilon": 2, "site_share": "3/4"}])
+@pytest.mark.parametrize(
+    "same", [{"study": "x"}, {"fewest": 3}, {"unit": "person"}, {"bins": 5}, {"epsilon": 2, "site_share": "3/4"}]
+)
 def test_what_the_sum_does_not_depend_on_makes_no_difference(register: Register, same: dict[str, Any]) -> None:
     register.fix(ask("private"), COUNTS)
     register.fix(ask("private", **same), COUNTS)

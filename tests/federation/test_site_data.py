@@ -96,6 +96,54 @@ class TestConfiguration:
         assert list(SiteConfig.load(tmp_path).models) == ["by column", "run here", "third"]
         assert [path.name for path in tmp_path.iterdir()] == ["site.toml"]
 
+    def test_another_name_refers_to_an_entry(self, folder: Path) -> None:
+        both = config(folder, score="risk").with_alias("n", "m")
+        both.write(folder)
+        read = SiteConfig.load(folder)
+        assert read == both
+        assert (read.names, read.model("n"), read.source("n")) == (("m", "n"), read.model("m"), read.source("m"))
+        assert read.counts("n") == read.counts("m")
+        assert both.with_alias("o", "n").aliases == {"n": "m", "o": "m"}
+        assert both.with_model("n", SiteModel(data="rows.csv", label="event", score="marker")).aliases == {}
+        assert list(
+            both.with_model("o", SiteModel(data="d.csv", label="y", score="s")).with_alias("o", "m").models
+        ) == ["m"]
+        with pytest.raises(ParameterError, match="said to be the same as 'gone'"):
+            SiteConfig(name="a", models=both.models, aliases={"n": "gone"})
+        with pytest.raises(ParameterError, match="no key 'data'"):
+            SiteConfig.from_toml('[site]\nname = "a"\n[models.x]\nsame_as = "m"\ndata = "d"', folder)
+
+    @pytest.mark.parametrize(
+        ("one", "other", "same"),
+        [
+            ({"score": "risk"}, {"score": "risk", "label": "died", "positive": "yes"}, True),
+            ({"score": "risk"}, {"score": "risk", "range": (0.0, 2.0)}, True),
+            ({"score": "risk"}, {"score": "risk", "data": "sub/../rows.csv"}, True),
+            ({"score": "risk"}, {"score": "risk", "data": "absent.csv"}, False),
+            ({"score": "risk"}, {"score": "marker"}, False),
+            (
+                {"features": ("a", "b"), "model_file": "m.onnx"},
+                {"features": ("b", "a"), "model_file": "./m.onnx"},
+                True,
+            ),
+            ({"features": ("a", "b"), "model_file": "m.onnx"}, {"features": ("a",), "model_file": "m.onnx"}, False),
+            ({"features": ("a", "b"), "model_file": "m.onnx"}, {"features": ("a", "b"), "model_file": "n.onnx"}, False),
+            ({"features": ("a", "b"), "model_file": "m.onnx"}, {"score": "risk"}, False),
+        ],
+    )
+    def test_the_same_rows_and_scores_have_one_entry(
+        self, folder: Path, one: dict[str, Any], other: dict[str, Any], same: bool
+    ) -> None:
+        (folder / "sub").mkdir()
+        first = config(folder, **one)
+        second = SiteModel(**{"data": "rows.csv", "label": "event", **other})
+        if not same:
+            assert first.with_model("n", second).source("n") != first.source("m")
+            return
+        with pytest.raises(ParameterError, match=r"'m' and 'n' have the same rows and scores.*same_as = .m."):
+            first.with_model("n", second)
+        assert SiteConfig(name="a", models={"n": second}, folder=folder).source("n") == first.source("m")
+
     @pytest.mark.parametrize(
         ("text", "words"),
         [

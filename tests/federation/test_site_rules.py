@@ -136,16 +136,16 @@ def test_a_class_below_the_policys_number_keeps_a_site_out(tmp_path: Path, mode:
 
 
 @pytest.mark.parametrize("mode", ["secure-sum", "private"])
-def test_sites_look_at_their_policy_again_when_fewer_are_left(tmp_path: Path, mode: str) -> None:
+def test_a_question_that_too_few_sites_could_answer_is_refused_in_round_1(tmp_path: Path, mode: str) -> None:
     network = Network.build(tmp_path, FOUR, "fewest_sites = 4\n")
 
     def away(topic: str, request: Message) -> Message:
         raise ConnectionError
 
-    with pytest.raises(RunError, match="fewest_sites in its policy") as caught:
-        network.run(asked(network, mode), replaced={"west": away}, fewest=3)
+    with pytest.raises(RunError, match=r"fewest_sites in its policy.*Nothing was charged or released") as caught:
+        network.run(asked(network, mode, fewest=3), replaced={"west": away})
     assert [report.state for report in caught.value.reports] == ["refused", "refused", "refused", "silent"]
-    assert all("a sum over 3 sites" in report.message for report in caught.value.reports[:3])
+    assert all("a sum over as few as 3 sites" in report.message for report in caught.value.reports[:3])
     assert [network.spent(name) for name in SIZES if mode == "private"] == [0.0] * (3 * (mode == "private"))
 
 
@@ -154,7 +154,7 @@ def test_every_site_looks_at_the_pins_of_its_policy(network: Network, mode: str)
     """The coordinator has no pins, so nobody but the sites can see that the key is another one."""
     pins = "".join(f'"{name}" = "{site.identity.fingerprint()}"\n' for name, site in network.sites.items())
     for name, site in network.sites.items():
-        site.folder.policy.write_text(f"[peers]\n{pins}")
+        site.folder.policy.write_text(f'studies = ["trial"]\n[peers]\n{pins}')
         network.sites[name].policy = Site.open(site.folder.path, site.identity).policy
     east, north, south = (network.sites[name] for name in SIZES)
     assert network.run(asked(network, mode, model=MODEL)).total is not None
@@ -201,7 +201,7 @@ def test_an_offer_for_another_run_is_no_offer(network: Network, replayed: str) -
     """Without masks nothing else ties an answer to the run."""
     north, seen = network.sites["north"].reply, []
     question = network.question("disclosure-control")
-    other = network.question("disclosure-control", study="another")
+    other = network.question("disclosure-control", bins=7)
 
     def replaying(topic: str, request: Message) -> Message:
         if topic == ANSWER:
@@ -306,10 +306,10 @@ def test_a_new_edition_draws_anew_at_every_site_and_is_paid_for(tmp_path: Path) 
 
 
 def flare_certificate(name: str, key: int, issuer: int) -> str:
-    """A certificate as FLARE issues them, of the root itself or of a coordinator."""
+    """A certificate as FLARE issues them: of the root itself, of a coordinator, or of a server or site."""
     from nvflare.lighter.utils import Identity, generate_cert
 
-    role = None if name == "confide" else "project_admin"
+    role = "project_admin" if "@" in name else None
     subject, root = Identity(name, role=role), Identity("confide")
     return pem(generate_cert(subject, root, rsa_key(issuer), rsa_key(key).public_key(), ca=name == "confide"))
 
@@ -350,6 +350,12 @@ class TestWhoSignedARun:
     def test_two(self, kit: Path) -> None:
         self.sign(kit, "app_east", "one@confide")
         self.sign(kit, "app_east/config", "two@confide")
+        assert self.found(kit) is None
+
+    @pytest.mark.parametrize("name", ["server", "north"])
+    def test_a_server_or_site_is_no_coordinator(self, kit: Path, name: str) -> None:
+        """Its certificate is of the same root; a question that it signs is its own, and nobody's to answer."""
+        self.sign(kit, "app_east", name)
         assert self.found(kit) is None
 
     def test_somebody_of_another_root(self, kit: Path) -> None:

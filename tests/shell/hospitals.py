@@ -76,13 +76,12 @@ class NearSession:
     def connected_sites(self) -> tuple[str, ...]:
         return self.federation.sites
 
-    def run(self, question: Question, *, timeout: float, fewest: int | None, progress: Progress) -> Outcome:
+    def run(self, question: Question, *, timeout: float, progress: Progress) -> Outcome:
         return validate(
             question,
             InProcess(self.replies(question)),
             root=self.federation.root,
             timeout=timeout,
-            fewest=fewest,
             progress=progress,
         )
 

@@ -35,7 +35,7 @@ def test_a_site_is_its_owners_alone(provisioned: Hospitals) -> None:
     assert {"site.toml", "site.key", "policy.toml", "ledger.db", "kit"} <= {path.name for path in place.path.iterdir()}
     for path in (place.path, *place.path.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
-    assert place.policy.read_text(encoding="utf-8") == default_policy()
+    assert place.policy.read_text(encoding="utf-8") == default_policy(studies=["stroke"])
     model = SiteConfig.load(place.path).models["risk"]
     assert model.data == str(provisioned.rows("north").resolve())
     with Ledger(place.ledger) as ledger:
@@ -153,7 +153,7 @@ def test_status_at_eighty_columns_is_readable(provisioned: Hospitals, monkeypatc
 
 def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     near(hospitals, monkeypatch)
-    assert hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "s-1").code == 0
+    assert hospitals.ask("--mode", "private", "--epsilon", "1/2").code == 0
     assert hospitals.ask("--mode", "private", "--epsilon", "2").code == 1
     document = json.loads(confide("site", "status", hospitals.site("north").path, "--json").out)
     assert document["ledger"] | {"account": ""} == {
@@ -161,7 +161,7 @@ def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch
         "spent": 0.5,
         "remaining": 2.5,
         "cap": 3.0,
-        "studies": {"s-1": 0.5},
+        "studies": {"stroke": 0.5},
     }
     assert [line["state"] for line in document["requests"]] == ["answered", "answered", "refused"]
     assert document["requests"][-1]["coordinator"] == "coordinator@stroke.confide"
@@ -202,8 +202,100 @@ def test_another_model_can_be_added_and_replaced(hospitals: Hospitals, tmp_path:
     again = confide("site", "add-model", place.path, "-n", "risk", *columns)
     assert again.code == 2
     assert "--replace" in again.err
+    newer = write_rows(tmp_path / "newer.csv", 10)
+    columns = ("--data", newer, "--label", "died", "--score", "risk")
     assert confide("site", "add-model", place.path, "-n", "risk", *columns, "--replace").code == 0
-    assert SiteConfig.load(place.path).models["risk"].data == str(rows.resolve())
+    assert SiteConfig.load(place.path).models["risk"].data == str(newer.resolve())
+
+
+def test_the_same_rows_under_another_name_are_refused_with_how_to_share_one_entry(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the same path, a link, a copy, the rows in another order, another label: whatever would be subtracted."""
+    place, rows = hospitals.site("north"), hospitals.rows("north")
+    lines = rows.read_text(encoding="utf-8").splitlines()
+    (tmp_path / "linked.csv").symlink_to(rows)
+    shutil.copy(rows, tmp_path / "copied.csv")
+    (tmp_path / "turned.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    other = [f"{number % 2},{line.split(',')[1]}" for number, line in enumerate(lines[1:])]
+    (tmp_path / "other.csv").write_text("\n".join([lines[0], *other]) + "\n")
+    before = place.config.read_text(encoding="utf-8")
+    for data in (rows, *(tmp_path / f"{name}.csv" for name in ("linked", "copied", "turned", "other"))):
+        columns = ("--data", data, "--label", "died", "--score", "risk")
+        answer = confide("site", "add-model", place.path, "-n", "again", *columns)
+        assert answer.code == 2, data
+        assert "confide site add-model FOLDER --model-name again --same-as risk" in answer.err
+        assert place.config.read_text(encoding="utf-8") == before
+    shared = confide("site", "add-model", place.path, "-n", "again", "--same-as", "risk")
+    assert shared.code == 0, shared.err
+    status = json.loads(confide("site", "status", place.path, "--json").out)
+    assert status["models"]["again"] == status["models"]["risk"] | {"same_as": "risk"}
+    assert "the same as risk" in confide("site", "status", place.path).out
+    near(hospitals, monkeypatch)
+    assert hospitals.ask("--mode", "disclosure-control").code == 0
+    status = json.loads(confide("site", "status", place.path, "--json").out)
+    assert status["answered_exactly"] == ["again", "risk"]
+
+
+def test_rows_that_were_asked_about_keep_their_name(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model was answered about, then taken out of site.toml, and its file moved."""
+    near(hospitals, monkeypatch)
+    assert hospitals.ask("--mode", "disclosure-control").code == 0
+    place, moved = hospitals.site("north"), tmp_path / "moved.csv"
+    shutil.copy(hospitals.rows("north"), moved)
+    place.config.write_text('[site]\nname = "north"\n', encoding="utf-8")
+    columns = ("--data", moved, "--label", "died", "--score", "risk")
+    answer = confide("site", "add-model", place.path, "-n", "again", *columns)
+    assert answer.code == 2
+    assert "were asked about without noise under the name 'risk'" in answer.err
+    assert confide("site", "add-model", place.path, "-n", "risk", *columns).code == 0
+
+
+def test_a_site_does_not_start_with_copies_of_one_file_under_two_names(hospitals: Hospitals) -> None:
+    place = hospitals.site("north")
+    shutil.copy(hospitals.rows("north"), place.path / "copy.csv")
+    with place.config.open("a", encoding="utf-8") as file:
+        file.write('\n[models.again]\ndata = "copy.csv"\nlabel = "died"\nscore = "risk"\n')
+    answer = confide("site", "start", place.path, "--background")
+    assert answer.code == 2
+    assert "have the same rows and scores" in answer.err
+    assert "same_as" in answer.err
+    assert not (place.path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--same-as", "rsk"), "Did you mean 'risk'?"),
+        (("--same-as", "again"), "no other model 'again'"),
+        (("--same-as", "risk", "--label", "died"), "leave the other options out"),
+        (("--label", "died"), "--same-as MODEL"),
+        (("--same-as", "risk", "--study", "a/b"), "the name of a study"),
+    ],
+)
+def test_what_is_wrong_with_another_name_is_said(provisioned: Hospitals, options: tuple[str, ...], said: str) -> None:
+    place = provisioned.site("north")
+    before = place.config.read_text(encoding="utf-8"), place.policy.read_text(encoding="utf-8")
+    answer = confide("site", "add-model", place.path, "-n", "again", *options)
+    assert answer.code == 2
+    assert said in answer.err
+    assert (place.config.read_text(encoding="utf-8"), place.policy.read_text(encoding="utf-8")) == before
+
+
+def test_a_site_names_the_studies_that_it_takes_part_in(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = (*COLUMNS, "--data", hospitals.rows("north"))
+    assert fresh(hospitals, tmp_path / "two", *columns, "--study", "a", "--study", "b 2").code == 0
+    assert Policy.load(tmp_path / "two" / "policy.toml").studies == ("a", "b 2")
+    assert fresh(hospitals, tmp_path / "one", *columns).code == 0
+    assert Policy.load(tmp_path / "one" / "policy.toml").studies == ("stroke",)
+    near(hospitals, monkeypatch)
+    refused = hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "stroke-2")
+    assert refused.code == 1
+    assert "ask its administrator to add it to studies in policy.toml" in " ".join(refused.out.split())
 
 
 def test_scores_beyond_their_range_are_noted(hospitals: Hospitals, tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_a_refusal_is_told_with_its_reason_and_writes_nothing(
 ) -> None:
     near(hospitals, monkeypatch)
     policy = hospitals.site("south").policy
-    policy.write_text(default_policy().replace('studies = "any"', 'studies = ["sepsis"]'), encoding="utf-8")
+    policy.write_text(default_policy(studies=["sepsis"]), encoding="utf-8")
     report = tmp_path / "report.html"
     answer = hospitals.ask(*PRIVATE, "--report", report)
     assert answer.code == 1
@@ -185,9 +185,15 @@ def test_a_refusal_is_told_with_its_reason_and_writes_nothing(
 def test_lack_of_budget_has_an_exit_code_of_its_own(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     near(hospitals, monkeypatch)
     policy = hospitals.site("west").policy
-    policy.write_text(default_policy().replace("epsilon_in_all = 3", "epsilon_in_all = 1"), encoding="utf-8")
+    for name in NAMES:
+        assert (
+            confide("site", "add-model", hospitals.site(name).path, "-n", "r", "--same-as", "risk", "--study", "b").code
+            == 0
+        )
+    text = policy.read_text(encoding="utf-8")
+    policy.write_text(text.replace("epsilon_in_all = 3", "epsilon_in_all = 1"), encoding="utf-8")
     assert hospitals.ask(*PRIVATE).code == 0
-    answer = hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "another", "--json")
+    answer = hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "b", "--json")
     assert answer.code == 3
     document = json.loads(answer.out)
     assert document["schema"] == "confide.validation-failure/1"
@@ -199,7 +205,7 @@ def test_lack_of_budget_has_an_exit_code_of_its_own(hospitals: Hospitals, monkey
 
 def test_fewer_sites_are_enough_where_that_is_allowed(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     near(hospitals, monkeypatch)
-    hospitals.site("south").policy.write_text('modes = ["private"]\n', encoding="utf-8")
+    hospitals.site("south").policy.write_text('modes = ["private"]\nstudies = ["stroke"]\n', encoding="utf-8")
     options = ("--mode", "disclosure-control", "--json")
     refused = hospitals.ask(*options)
     assert refused.code == 1

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 FAILURE_SCHEMA = "confide.validation-failure/1"
 PLAN_SCHEMA = "confide.validation-plan/1"
 
-_BEFORE_ANSWERS = ("Nobody was asked", "Nothing was charged or released")
 _WAITING = "not asked yet"
 _SECOND = "asked for its answer"
 _WELL = "well"
@@ -104,13 +103,13 @@ def watching(sites: tuple[str, ...]) -> Iterator[Watch]:
         yield watch
 
 
-def ask(session: FederationSession, question: Question, *, timeout: float, fewest: int | None) -> Outcome:
+def ask(session: FederationSession, question: Question, *, timeout: float) -> Outcome:
     """Ask the sites of a question over an open session, showing each; a failure is told in full."""
     from confide.federation.outcome import RunError
 
     with watching(question.sites) as watch:
         try:
-            outcome = session.run(question, timeout=timeout, fewest=fewest, progress=watch)
+            outcome = session.run(question, timeout=timeout, progress=watch)
         except RunError as error:
             for report in error.reports:  # a table of what each said follows
                 watch(report.name, _in_vain(report, error))
@@ -143,7 +142,7 @@ def _in_vain(report: SiteReport, error: RunError) -> str:
     """How a site took part in a run that came to nothing."""
     if report.state != "answered":
         return report.state
-    return "was ready" if any(words in str(error) for words in _BEFORE_ANSWERS) else "did its part"
+    return "was ready" if error.rounds < 2 else "did its part"
 
 
 def _free(question: Question) -> str:
@@ -164,7 +163,9 @@ def _without_words(error: RunError) -> str:
 
 def lacks_budget(report: SiteReport) -> bool:
     """Whether a site did not answer because its ledger could not pay."""
-    return report.state == "refused" and "ledger cannot pay" in report.message
+    from confide.federation.outcome import BUDGET
+
+    return report.reason == BUDGET
 
 
 def show_validation(validation: Validation, *, report: Path | None, as_json: bool) -> None:

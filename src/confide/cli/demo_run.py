@@ -145,7 +145,7 @@ def _asked(session: FederationSession, question: Question, timeout: float, *, as
 
     typer.echo("", err=True)
     try:
-        outcome = ask(session, question, timeout=timeout, fewest=None)
+        outcome = ask(session, question, timeout=timeout)
     except RunError as error:
         raise typer.Exit(show_failure(error, question, as_json=as_json)) from None
     return derive(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,22 @@ import typer
 
 from confide.cli import output
 from confide.cli.network import JsonOption, keep_running, require_engine, require_new, say_next, stop_running
+from confide.cli.site_options import (
+    DataOption,
+    FeaturesOption,
+    FolderArgument,
+    LabelOption,
+    ModelFileOption,
+    ModelOption,
+    MoreStudiesOption,
+    OptionalDataOption,
+    OptionalLabelOption,
+    PositiveOption,
+    RangeOption,
+    SameAsOption,
+    ScoreOption,
+    StudiesOption,
+)
 from confide.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,47 +37,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-
-FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The site's folder.")]
-ModelOption = Annotated[
-    str, typer.Option("--model-name", "-n", metavar="NAME", help="The model's name, as the coordinator asks for it.")
-]
-DataOption = Annotated[
-    Path,
-    typer.Option("--data", "-d", metavar="FILE", help="The rows: CSV, TSV, JSON lines or Parquet; it stays there."),
-]
-LabelOption = Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")]
-PositiveOption = Annotated[
-    str | None, typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true.")
-]
-ScoreOption = Annotated[
-    str | None,
-    typer.Option("--score", "-s", metavar="COL", help="Column of the model's scores, probabilities if possible."),
-]
-ModelFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Instead of --score: the model, run here on --features. scikit-learn (.joblib, .pkl: runs as a program, "
-        "so take it only from people you trust) or ONNX (.onnx).",
-    ),
-]
-FeaturesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="With --model-file: the columns it takes, matched by name where the model knows names, else in its order.",
-    ),
-]
-RangeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--range",
-        metavar="LOW,HIGH",
-        help="Between which the model's scores lie, the same at every site; those beyond count as the end that they "
-        "passed. [default: 0,1]",
-    ),
-]
 
 
 @app.command()
@@ -75,6 +51,7 @@ def init(
     model_file: ModelFileOption = None,
     features: FeaturesOption = None,
     score_range: RangeOption = None,
+    study: StudiesOption = None,
     budget: Annotated[
         str | None,
         typer.Option(metavar="E", help="private mode: the most epsilon to be spent in all. [default: 3]"),
@@ -95,6 +72,8 @@ def init(
 
         confide site init north.zip site --model-name stroke-risk --data rows.parquet --label died --score risk
 
+        confide site init north.zip site -n stroke-risk -d rows.csv -l died -s risk --study stroke-2026 --study audit
+
         confide site init north.zip site -n stroke-risk -d rows.csv -l died --model-file m.onnx --features age,sex,nihss
     """
     require_engine()
@@ -113,7 +92,9 @@ def init(
         score_range=score_range,
     )
     with output.busy("reading the data once, to see that it can be counted"):
-        place = set_up_site(kit, folder, model_name, model, budget=budget, epsilon_per_study=epsilon_per_study)
+        place = set_up_site(
+            kit, folder, model_name, model, studies=study or (), budget=budget, epsilon_per_study=epsilon_per_study
+        )
     _show(place, new=True, as_json=as_json)
     say_next(
         ("Read what this site allows, and change it if need be:", (str(place.policy),)),
@@ -129,24 +110,37 @@ def init(
 def add_model(
     folder: FolderArgument,
     model_name: ModelOption,
-    data: DataOption,
-    label: LabelOption,
+    data: OptionalDataOption = None,
+    label: OptionalLabelOption = None,
     positive: PositiveOption = None,
     score: ScoreOption = None,
     model_file: ModelFileOption = None,
     features: FeaturesOption = None,
     score_range: RangeOption = None,
+    same_as: SameAsOption = None,
+    study: MoreStudiesOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of a model of that name.")] = False,
 ) -> None:
     """Let another model be validated at this site, or the same one with other data.
 
-    Example:
+    Rows and scores that are set up already are refused under a second name, as exact answers under two names could be
+    subtracted from each other. Two names can share one entry instead (--same-as).
 
-        confide site add-model site --model-name sepsis --data sepsis.csv --label died --score risk
+    Examples:
+
+        confide site add-model site --model-name sepsis --data sepsis.csv --label died --score risk --study sepsis-2026
+
+        confide site add-model site --model-name risk-v1 --same-as stroke-risk
     """
     place = open_site(folder)
+    if same_as is not None:
+        given = (data, label, positive, score, model_file, features, score_range)
+        _add_alias(place, model_name, same_as, replace=replace, studies=study or (), alone=not any(given))
+        return
     from confide.cli.site_setup import add_site_model
 
+    if data is None or label is None:
+        raise UsageError("name the file of rows and the column of labels (--data FILE --label COL), or --same-as MODEL")
     model = asked_model(
         data=data,
         label=label,
@@ -157,9 +151,24 @@ def add_model(
         score_range=score_range,
     )
     with output.busy("reading the data once, to see that it can be counted"):
-        add_site_model(place, model_name, model, replace=replace)
+        add_site_model(place, model_name, model, replace=replace, studies=study or ())
+    _say_added(place, model_name)
+
+
+def _add_alias(
+    place: SiteFolder, model_name: str, same_as: str, *, replace: bool, studies: Sequence[str], alone: bool
+) -> None:
+    from confide.cli.site_setup import add_site_alias
+
+    if not alone:
+        raise UsageError("--same-as takes rows and scores from the model that it names; leave the other options out")
+    add_site_alias(place, model_name, same_as, replace=replace, studies=studies)
+    _say_added(place, model_name)
+
+
+def _say_added(place: SiteFolder, model_name: str) -> None:
     typer.echo(f"{place.config} has the model {model_name}", err=True)
-    say_next(("It can be asked for from the next request on. See all models:", (f"confide site status {folder}",)))
+    say_next(("It can be asked for from the next request on. See all models:", (f"confide site status {place.path}",)))
 
 
 @app.command()

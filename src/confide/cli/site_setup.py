@@ -6,6 +6,7 @@ import math
 import re
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,11 +17,11 @@ import typer
 from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from confide.counts import ScoreCounts
     from confide.federation.folder import SiteFolder
     from confide.federation.policy import Policy
-    from confide.federation.site_data import SiteModel
+    from confide.federation.site_data import SiteConfig, SiteModel
 
-_ANYWHERE = (-1e300, 1e300)
 _SLOW = 20.0  # seconds, of the 60 that a round has unless told otherwise
 
 
@@ -30,11 +31,15 @@ def set_up_site(
     model_name: str,
     model: SiteModel,
     *,
+    studies: Sequence[str] = (),
     budget: str | None = None,
     epsilon_per_study: str | None = None,
 ) -> SiteFolder:
-    """Make a site's folder from its kit; what fails leaves nothing behind."""
-    from confide.federation.flare.kits import unpack_site_kit
+    """Make a site's folder from its kit; what fails leaves nothing behind.
+
+    A site whose studies are not named takes part in one that has the federation's name.
+    """
+    from confide.federation.flare.kits import kit_federation, unpack_site_kit
     from confide.federation.folder import SiteFolder
     from confide.federation.ledger_answers import account_by_policy
     from confide.federation.policy import Policy
@@ -42,9 +47,10 @@ def set_up_site(
     from confide.federation.site_data import SiteConfig
     from confide.ledger.ledger import Ledger
 
-    text = policy_text(budget=budget, epsilon_per_study=epsilon_per_study)
+    named = tuple(studies) or (kit_federation(kit),)
+    text = policy_text(named, budget=budget, epsilon_per_study=epsilon_per_study)
     policy = Policy.from_toml(text)
-    check_countable(model_name, model, policy)
+    counted(model_name, model, policy)
     place, existed = SiteFolder(folder.absolute()), folder.exists()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -60,27 +66,62 @@ def set_up_site(
     return place
 
 
-def add_site_model(place: SiteFolder, model_name: str, model: SiteModel, *, replace: bool) -> None:
-    """Add a model to a site, after its data were read once."""
+def add_site_model(
+    place: SiteFolder, model_name: str, model: SiteModel, *, replace: bool, studies: Sequence[str] = ()
+) -> None:
+    """Add a model to a site, after its data were read once and compared with those of the others."""
     from confide.federation.policy import Policy
+    from confide.federation.same_rows import require_new_rows
+
+    config = _with_free_name(place, model_name, replace=replace)
+    counts = counted(model_name, model, Policy.load(place.policy))
+    require_new_rows(config, model_name, model, counts)
+    with_model = config.with_model(model_name, model)
+    add_studies(place, studies)
+    with_model.write(place.path)
+
+
+def add_site_alias(
+    place: SiteFolder, model_name: str, same_as: str, *, replace: bool, studies: Sequence[str] = ()
+) -> None:
+    """Add another name for a model that a site has; both share one entry in its register."""
+    config = _with_free_name(place, model_name, replace=replace)
+    if same_as not in config.names or same_as == model_name:
+        hint = did_you_mean(same_as, config.names)
+        raise UsageError(f"this site has no other model {same_as!r}. {hint}It has {', '.join(config.names)}")
+    with_alias = config.with_alias(model_name, same_as)
+    add_studies(place, studies)
+    with_alias.write(place.path)
+
+
+def add_studies(place: SiteFolder, studies: Sequence[str]) -> None:
+    """Name more studies that a site takes part in, in its policy."""
+    from confide.federation.policy import with_studies
+    from confide.federation.settings import read_text, write_whole
+
+    if studies:
+        write_whole(place.policy, with_studies(read_text(place.policy, "policy"), studies))
+
+
+def _with_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> SiteConfig:
     from confide.federation.site_data import SiteConfig
 
     config = SiteConfig.load(place.path)
-    if model_name in config.models and not replace:
+    if model_name in config.names and not replace:
         raise ParameterError(f"the site has a model {model_name!r} already; give another name, or --replace")
-    check_countable(model_name, model, Policy.load(place.policy))
-    config.with_model(model_name, model).write(place.path)
+    return config
 
 
-def check_countable(model_name: str, model: SiteModel, policy: Policy) -> None:
-    """See that the data can be read with these columns; nothing of what was read is kept.
+def counted(model_name: str, model: SiteModel, policy: Policy) -> ScoreCounts:
+    """Count a model's rows wherever their scores lie, to see that they can be; nothing of them is written.
 
     What is noted is for the administrator, who has the data.
     """
+    from confide.federation.same_rows import ANYWHERE
     from confide.federation.site_data import SiteConfig
     from confide.sources.details import errors_shown
 
-    anywhere = replace(model, range=_ANYWHERE)
+    anywhere = replace(model, range=ANYWHERE)
     started = time.perf_counter()
     with errors_shown():
         counts = SiteConfig(name="this site", models={model_name: anywhere}).counts(model_name)
@@ -106,6 +147,7 @@ def check_countable(model_name: str, model: SiteModel, policy: Policy) -> None:
             "not take part. See that --label and --positive are right",
             err=True,
         )
+    return counts
 
 
 def _whole_minutes(seconds: float) -> int:
@@ -117,10 +159,12 @@ def check_site(place: SiteFolder) -> str:
     """See that a site's files can be read before it is started; return its name."""
     from confide.federation.flare.kits import site_identity
     from confide.federation.policy import Policy
+    from confide.federation.same_rows import check_copies
     from confide.federation.site_data import SiteConfig
 
     Policy.load(place.policy)
     config, identity = SiteConfig.load(place.path), site_identity(place)
+    check_copies(config)
     if config.name != identity.name:
         raise UsageError(
             f"{place.config} is about a site called {config.name!r}, but the certificate is that of {identity.name!r}; "
@@ -130,23 +174,24 @@ def check_site(place: SiteFolder) -> str:
 
 
 def forget_model(place: SiteFolder, model: str) -> None:
-    """Let a model be asked for anew in modes without noise."""
+    """Let a model be asked for anew in modes without noise, under all names that it has."""
     from confide.federation.register import Register
     from confide.federation.site_data import SiteConfig
 
-    if Register(place.path).forget(model):
+    config = SiteConfig.load(place.path)
+    known = config.names
+    if Register(place.path).forget(model, source=config.source(model) if model in known else ""):
         return
-    known = SiteConfig.load(place.path).models
     if model not in known:
         raise UsageError(f"this site has no model {model!r}. {did_you_mean(model, known)}It has {', '.join(known)}")
     raise UsageError(f"nobody has asked for {model!r} without noise yet; there is nothing to forget")
 
 
-def policy_text(*, budget: str | None, epsilon_per_study: str | None) -> str:
-    """A new site's policy with the caps that were asked for."""
+def policy_text(studies: Sequence[str], *, budget: str | None, epsilon_per_study: str | None) -> str:
+    """Return a new site's policy with its studies and the caps that were asked for."""
     from confide.federation.policy import default_policy
 
-    text = default_policy()
+    text = default_policy(studies=studies)
     for rule, value in (("epsilon_in_all", budget), ("epsilon_per_study", epsilon_per_study)):
         if value is not None:
             text = _with_rule(text, rule, value)

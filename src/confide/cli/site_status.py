@@ -54,8 +54,10 @@ def site_document(place: SiteFolder, requests: int) -> dict[str, Any]:
             "features": list(model.features),
             "range": list(model.range),
         }
-        for name, model in config.models.items()
+        | ({"same_as": config.aliases[name]} if name in config.aliases else {})
+        for name, model in ((name, config.model(name)) for name in config.names)
     }
+    register = Register(place.path)
     return {
         "schema": SCHEMA,
         "name": identity.name,
@@ -69,7 +71,9 @@ def site_document(place: SiteFolder, requests: int) -> dict[str, Any]:
         "connected": running is not None and running.connected(home.port),
         "models": models,
         "policy": Policy.load(place.policy).to_dict(),
-        "answered_exactly": sorted({fixed.model for fixed in Register(place.path).fixed() if not fixed.private}),
+        "answered_exactly": sorted(
+            name for name in config.names if register.answered_exactly(name, source=config.source(name))
+        ),
         "ledger": account_of(place),
         "requests": last_requests(place, requests),
     }
@@ -128,6 +132,8 @@ def _connection(document: Mapping[str, Any]) -> str:
 
 def _scored(model: Mapping[str, Any]) -> str:
     """Where a model's rows are, and how they are scored."""
+    if "same_as" in model:
+        return f"the same as {model['same_as']}"
     by = f"score {model['score']}" if model["score"] is not None else f"scored by {model['model_file']}"
     positive = f" ({model['positive']} is positive)" if model["positive"] is not None else ""
     return f"{model['data']}: label {model['label']}{positive}, {by}"

@@ -79,7 +79,7 @@ def validate(
     ] = None,
     fewest: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Go on if at least so many sites take part. [default: all that are asked]"),
+        typer.Option(metavar="N", help="So many sites must take part at least; signed. [default: all that are asked]"),
     ] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="The most that each of two rounds may take.")] = 60,
     null_auc: Annotated[
@@ -130,12 +130,12 @@ def validate(
 
         confide validate -f net -n stroke-risk -m secure-sum --study stroke-2026 --null-auc 0.7 --json
 
-        confide validate -f net -n stroke-risk -m disclosure-control --minimum-cell 10 --sites north,south --fewest 1
+        confide validate -f net -n stroke-risk -m disclosure-control --sites north,south,west --fewest 2
     """
     if report is not None:
         output.check_report(report, "-")
     network = open_federation(federation)
-    from confide.federation.coordinator import checked_fewest, checked_timeout
+    from confide.federation.coordinator import checked_timeout
     from confide.federation.question import Question
     from confide.intervals.interval import check_level
 
@@ -147,6 +147,7 @@ def validate(
         model=model_name,
         mode=mode,
         sites=asked_sites(sites, network.sites),
+        fewest=fewest,
         grid=grid,
         bins=bins,
         minimum_cell=minimum_cell,
@@ -160,14 +161,13 @@ def validate(
         sensitivity=sensitivity,
         rows=rows,
     )
-    checked_fewest(fewest, question)
     if dry_run:
         from confide.cli.asking import show_plan
 
         show_plan(question, prices(question), expected(question, rows, level), as_json=as_json)
         say_next(("Nobody was asked. To ask, leave out:", ("--dry-run",)))
         return
-    validation = run(network, question, timeout=timeout, fewest=fewest, level=level, null_auc=null_auc, as_json=as_json)
+    validation = run(network, question, timeout=timeout, level=level, null_auc=null_auc, as_json=as_json)
     from confide.cli.asking import show_validation
 
     show_validation(validation, report=report, as_json=as_json)
@@ -179,7 +179,6 @@ def run(
     question: Question,
     *,
     timeout: float,
-    fewest: int | None,
     level: float,
     null_auc: float | None,
     as_json: bool,
@@ -195,7 +194,7 @@ def run(
         with stoppable(), open_session(network, timeout=min(timeout, 30.0)) as session:
             sites = f"{len(question.sites)} site{'s' if len(question.sites) > 1 else ''}"
             typer.echo(f"asking {sites} for {question.model}, mode {question.mode}", err=True)
-            outcome = ask(session, question, timeout=timeout, fewest=fewest)
+            outcome = ask(session, question, timeout=timeout)
     except RunError as error:
         raise typer.Exit(show_failure(error, question, as_json=as_json)) from None
     except KeyboardInterrupt:

@@ -2,8 +2,9 @@
 
 Round 1 asks every site whether it takes part; nothing is charged. Round 2 sends the sites that do each other's signed
 keys and collects answers. A site that fails, refuses, is silent or sends nonsense ends the run with a message that
-says which one and what to do, or, where fewer sites were declared to be enough, is left out: before round 2 in every
-mode, after it only where sites answer for themselves. Sums over masked answers cannot do without one of them.
+says which one and what to do, or, where the signed question says that fewer sites are enough, is left out: before
+round 2 in every mode, after it only where sites answer for themselves. Sums over masked answers cannot do without one
+of them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from confide.errors import FederationError, ParameterError
 from confide.federation.agreement import Agreement, Offer
 from confide.federation.channel import ANSWER, OFFER, Channel, Message, Silence
 from confide.federation.noisy_scores import NoisyScores, pooled_noisy_scores
-from confide.federation.outcome import ANSWERED, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
-from confide.federation.question import FEWEST_MASKED, MASKED, NOISY_SCORES, PRIVATE, PROTOCOL, Question
+from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
+from confide.federation.question import MASKED, NOISY_SCORES, PRIVATE, PROTOCOL, Question
 from confide.federation.secure_sum import MaskedVector, unmasked_sum
 from confide.federation.sent import expected_cells, expected_wide, readable
 
@@ -40,13 +41,14 @@ class Run:
     channel: Channel
     root: str
     timeout: float
-    fewest: int
     progress: Progress
     session: str = field(default_factory=lambda: secrets.token_hex(16))
     reports: dict[str, SiteReport] = field(default_factory=dict)
+    rounds: int = 0
 
     def ask(self, topic: str, requests: Mapping[str, Message], said: str) -> dict[str, Message]:
-        """Ask sites; return the replies that say yes, and note why others do not."""
+        """Begin a round: ask sites, return the replies that say yes, and note why others do not."""
+        self.rounds += 1
         for site in requests:
             self.progress(site, said)
         replies = self.channel.ask(
@@ -86,7 +88,7 @@ class Run:
     def stop(self, what: str, then: str) -> RunError:
         """The error that ends the run."""
         out = "; ".join(report.in_words() for report in self.missing())
-        return RunError(f"{what} {out}. {then}", self.all_reports)
+        return RunError(f"{what} {out}. {then}", self.all_reports, rounds=self.rounds)
 
 
 def validate(
@@ -95,7 +97,6 @@ def validate(
     *,
     root: str,
     timeout: float = 60.0,
-    fewest: int | None = None,
     progress: Progress = lambda site, state: None,
 ) -> Outcome:
     """Ask all sites and add up what they send.
@@ -106,8 +107,6 @@ def validate(
         The federation's root certificate (PEM), by which sites are told from others.
     timeout
         Seconds that each round may take; a site that is silent for longer is left out or ends the run.
-    fewest
-        Go on with so many sites if others do not take part; by default all that are asked must.
 
     Raises RunError, with how each site took part, where no result came of it.
     """
@@ -116,7 +115,6 @@ def validate(
         channel=channel,
         root=root,
         timeout=checked_timeout(timeout),
-        fewest=checked_fewest(fewest, question),
         progress=progress,
     )
     started = time.monotonic()
@@ -124,6 +122,7 @@ def validate(
     accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), "asked")
     offers = _offers(run, accepted)
     _require_enough(run, "Nothing was charged or released.")
+    _require_same_sites(run, offers, accepted)
     final = question.of(tuple(offers))
     agreement = _agreement(run, final, offers) if final.mode in MASKED else None
     answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), "asked for its answer")
@@ -136,18 +135,6 @@ def checked_timeout(timeout: float) -> float:
     if not (isinstance(timeout, int | float) and 0.0 < timeout <= LONGEST_TIMEOUT):
         raise ParameterError(f"timeout must be a number of seconds up to {LONGEST_TIMEOUT:g}; got {timeout!r}")
     return float(timeout)
-
-
-def checked_fewest(fewest: int | None, question: Question) -> int:
-    """Refuse a number of sites that the mode cannot do with."""
-    least = max(FEWEST_MASKED, (question.colluders or 0) + 1) if question.mode in MASKED else 1
-    if fewest is None:
-        return len(question.sites)
-    if isinstance(fewest, bool) or not isinstance(fewest, int) or not least <= fewest <= len(question.sites):
-        raise ParameterError(
-            f"mode {question.mode} can go on with {least} to {len(question.sites)} of these sites; got {fewest!r}"
-        )
-    return fewest
 
 
 def _reported(site: str, reply: Message | Silence) -> SiteReport:
@@ -164,7 +151,8 @@ def _reported(site: str, reply: Message | Silence) -> SiteReport:
         )
     state = reply.get("state")
     if state in (REFUSED, FAILED):
-        return SiteReport(name=site, state=state, message=_plain(reply.get("message")))
+        reason = BUDGET if state == REFUSED and reply.get("reason") == BUDGET else ""
+        return SiteReport(name=site, state=state, message=_plain(reply.get("message")), reason=reason)
     if state != ANSWERED:
         return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
     receipt = reply.get("receipt")
@@ -207,13 +195,36 @@ def _agreement(run: Run, final: Question, offers: Mapping[str, Offer]) -> Agreem
 
 
 def _require_enough(run: Run, consequence: str) -> None:
-    present = len(run.question.sites) - len(run.missing())
-    if present >= run.fewest and present > 0:
+    needed = run.question.fewest
+    if len(run.question.sites) - len(run.missing()) >= needed:
         return
     raise run.stop(
-        f"{len(run.missing())} of {len(run.question.sites)} sites did not take part, and {run.fewest} are needed:",
+        f"{len(run.missing())} of {len(run.question.sites)} sites did not take part, and {needed} are needed:",
         f"{consequence} Mend what they say, leave them out, or allow fewer sites (--fewest)",
     )
+
+
+def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping[str, Message]) -> None:
+    """Stop before round 2 if a site answered this question with other sites: it would refuse, and others would pay."""
+    taking_part, question = tuple(sorted(offers)), run.question
+    for site in taking_part:
+        listed = accepted[site].get("answered_with")
+        earlier = tuple(name for name in question.sites if isinstance(listed, list) and name in listed)
+        if listed is None or earlier == taking_part:
+            continue
+        same = f"--sites {','.join(earlier)}" + (f" --colluders {question.colluders}" if question.colluders else "")
+        anew = (
+            f"ask it as a new edition (--edition {question.edition + 1})"
+            if question.edition
+            else f"ask the sites' administrators to run `confide site forget FOLDER {question.model}`"
+        )
+        raise RunError(
+            f"Site {site} answered this question before, and a site answers a question with one list of sites, ever. "
+            f"Now {', '.join(taking_part)} would take part. Nothing was charged or released. For that answer again, at "
+            f"no further cost, ask with {same}; for a new one {anew}",
+            run.all_reports,
+            rounds=run.rounds,
+        )
 
 
 def _second_requests(
@@ -245,7 +256,7 @@ def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement
     try:
         counts, wide = unmasked_sum(vectors, agreement)
     except FederationError as error:
-        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports) from None
+        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports, rounds=run.rounds) from None
     if counts.size != expected_cells(final) or len(wide) != expected_wide(final):
         raise FederationError(
             "the sites answered with other numbers of values than were asked for; nothing is released"

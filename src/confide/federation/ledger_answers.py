@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
-from confide.errors import BudgetError, FederationError, ParameterError, RefusedError
+from confide.errors import BudgetError, FederationError, ParameterError, RefusedError, UnpayableError
+from confide.federation.fixed_terms import pooled_terms
 from confide.federation.policy import Policy
 from confide.federation.question import PRIVATE, Question
-from confide.federation.register import Register, pooled_terms
+from confide.federation.register import Register
 from confide.ledger.entries import canonical_json
 from confide.ledger.ledger import Ledger
 from confide.privacy.guarantee import Guarantee
@@ -277,8 +278,8 @@ def _found(ledger: Ledger, account: str) -> Account | None:
     return next((one for one in ledger.accounts() if one.name == account), None)
 
 
-def _unpayable(refusal: str) -> RefusedError:
-    return RefusedError(f"this site's ledger cannot pay for this: {refusal}")
+def _unpayable(refusal: str) -> UnpayableError:
+    return UnpayableError(f"this site's ledger cannot pay for this: {refusal}")
 
 
 def _seal(folder: SiteFolder) -> Seal:

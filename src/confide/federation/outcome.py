@@ -14,14 +14,21 @@ SCHEMA = "confide.federation-outcome/1"
 ANSWERED, REFUSED, FAILED, SILENT = "answered", "refused", "failed", "silent"
 STATES = (ANSWERED, REFUSED, FAILED, SILENT)
 
+BUDGET = "budget"
+"""The reason of a site that refused since its ledger cannot pay."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteReport:
-    """How a site took part: its state, what it said where it did not answer, and what it was charged."""
+    """How a site took part: its state, what it said where it did not answer, and what it was charged.
+
+    `reason` is BUDGET where the site lacks budget, else empty.
+    """
 
     name: str
     state: str
     message: str = ""
+    reason: str = ""
     receipt: Mapping[str, Any] | None = None
 
     def in_words(self) -> str:
@@ -31,6 +38,8 @@ class SiteReport:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         plain: dict[str, Any] = {"name": self.name, "state": self.state, "message": self.message}
+        if self.reason:
+            plain["reason"] = self.reason
         if self.receipt is not None:
             plain["receipt"] = dict(self.receipt)
         return plain
@@ -79,8 +88,12 @@ class Outcome:
 
 
 class RunError(FederationError):
-    """A run ended without a result; `reports` says how each site took part."""
+    """A run ended without a result; `reports` says how each site took part.
 
-    def __init__(self, message: str, reports: tuple[SiteReport, ...]) -> None:
+    `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent.
+    """
+
+    def __init__(self, message: str, reports: tuple[SiteReport, ...], *, rounds: int) -> None:
         super().__init__(message)
         self.reports = reports
+        self.rounds = rounds

@@ -7,7 +7,7 @@ and the policy alone, so it tells nothing about the site's data.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
@@ -27,7 +27,7 @@ from confide.federation.question import (
     Question,
     checked_names,
 )
-from confide.federation.settings import check_keys, parsed, read_text
+from confide.federation.settings import check_keys, parsed, read_text, toml_value
 from confide.privacy.guarantee import checked_epsilon, shown
 
 ANY = "any"
@@ -50,7 +50,8 @@ minimum_cell = 5
 # secure-sum: the same before masking. With 1, counts are masked as they are.
 secure_sum_minimum_cell = 1
 
-# Modes without noise: this site takes part only if it has at least so many rows of each class.
+# Modes without noise: this site takes part only if it has at least so many rows of each class. Nor does it make groups
+# of more rows than that: whoever asks must not learn how large a class is.
 smallest_class = 5
 
 # Modes without noise: scores are counted in at most so many cells.
@@ -65,15 +66,19 @@ epsilon_in_all = 3
 # coordinator. With 0 it would rest on every single one of them.
 least_colluders = 1
 
-# secure-sum and private: sums over fewer sites are refused. Three is the least: of two, each could subtract its own.
+# secure-sum and private: sums over fewer sites are refused, and so are questions that allow fewer. Three is the least:
+# of two, each could subtract its own.
 fewest_sites = {FEWEST_MASKED}
 
 # How many rows one person has at most. Above 1, private questions must protect persons with as many rows
 # (--unit person --rows-per-person), and groups need as many times more rows.
 rows_per_person = 1
 
-# Which studies, and whose requests: "any", or a list such as ["stroke-2026", "sepsis"].
-studies = "any"
+# Which studies this site takes part in, by their exact names, such as ["stroke-2026", "sepsis"]. Each may cost
+# epsilon_per_study, so others are refused. Without the mode private it may also be "any".
+studies = @studies@
+
+# Whose requests: "any", or a list such as ["coordinator@stroke.confide"].
 coordinators = "any"
 
 # secure-sum and private: fingerprints of the sites' own keys, compared by telephone or on paper, so that nobody can
@@ -89,7 +94,9 @@ coordinators = "any"
 class Policy:
     """A site's rules; see `default_policy` for what each means.
 
-    `studies`, `coordinators` and `peers` are None where nothing is said of them: everybody is allowed then.
+    `studies` are those that the site takes part in; None stands for any, which goes without the mode private only, for
+    a limit on each study limits nothing where whoever asks invents studies. `coordinators` and `peers` are None where
+    nothing is said of them: everybody is allowed then.
 
     A guarantee that one other site could weaken is not worth much, and it costs little to ask for more: so
     `least_colluders` is 1 unless a site says otherwise. Questions stand against that by default.
@@ -105,9 +112,16 @@ class Policy:
     least_colluders: int = 1
     fewest_sites: int = FEWEST_MASKED
     rows_per_person: int = 1
-    studies: tuple[str, ...] | None = None
+    studies: tuple[str, ...] | None = ()
     coordinators: tuple[str, ...] | None = None
     peers: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.studies is None and PRIVATE in self.modes:
+            raise ParameterError(
+                f'studies can be "{ANY}" only where modes leave out "{PRIVATE}": epsilon_per_study limits nothing '
+                'while whoever asks names the studies. Name those that this site takes part in, such as ["stroke-2026"]'
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -119,7 +133,11 @@ class Policy:
         """Read a policy's text, refusing keys that are unknown and values that break their rule."""
         given = parsed(text, source)
         check_keys(given, _READERS, source)
-        return cls(**{key: _READERS[key](value, f"{source}: {key}") for key, value in given.items()})
+        read = {key: _READERS[key](value, f"{source}: {key}") for key, value in given.items()}
+        try:
+            return cls(**read)
+        except ParameterError as error:
+            raise ParameterError(f"{source}: {error}") from None
 
     def check(self, question: Question, *, coordinator: str | None = None) -> None:
         """Refuse a question, or whoever asks it, that the site does not allow."""
@@ -135,6 +153,10 @@ class Policy:
         people = self.secure_sum_minimum_cell if mode == SECURE_SUM else self.minimum_cell
         return people if people == 1 else people * self.rows_per_person
 
+    def least_class(self, mode: str) -> int:
+        """How many rows of each class the site must have in a mode without noise: at least those of one group."""
+        return max(self.smallest_class, self.least_cell(mode))
+
     def _check_who(self, question: Question, coordinator: str | None) -> None:
         if self.coordinators is not None and coordinator not in self.coordinators:
             raise _refused(
@@ -148,7 +170,7 @@ class Policy:
                 "studies",
                 f"study {question.study!r} was asked for",
                 "takes part only in studies that its policy names",
-                "check the study's name (--study), or ask its administrator to add it",
+                "check the study's name (--study), or ask its administrator to add it to studies in policy.toml",
             )
         if question.mode not in self.modes:
             allowed = " or ".join(self.modes)
@@ -168,6 +190,13 @@ class Policy:
                 f"a sum over {len(question.sites)} sites was asked for",
                 f"takes part only in sums over at least {self.fewest_sites}",
                 "ask more sites",
+            )
+        if question.fewest < self.fewest_sites:
+            raise _refused(
+                "fewest_sites",
+                f"a sum over as few as {question.fewest} sites was asked for",
+                f"takes part only in sums over at least {self.fewest_sites}",
+                f"ask with --fewest {self.fewest_sites}",
             )
         strangers = [site for site in question.sites if self.peers is not None and site not in self.peers]
         if strangers:
@@ -213,6 +242,14 @@ class Policy:
                 f"sends cells of at least {least} rows in mode {question.mode}",
                 f"ask with --minimum-cell {least}",
             )
+        most = self.least_class(question.mode)
+        if (question.minimum_cell or 1) > most:
+            raise _refused(
+                "smallest_class",
+                f"cells of at least {question.minimum_cell} rows were asked for",
+                f"makes cells of at most {most} rows: whether a class has more is not to be asked",
+                f"ask with --minimum-cell {most} or less",
+            )
         cells = len(question.public_grid)
         if cells > self.most_cells:
             raise _refused(
@@ -228,9 +265,25 @@ class Policy:
         return {name: _plain(value) for name, value in plain.items()}
 
 
-def default_policy() -> str:
-    """The text of a new site's policy, for its administrator to read and change."""
-    return _TEMPLATE
+def default_policy(*, studies: Sequence[str] = ()) -> str:
+    """Return the text of a new site's policy, for its administrator to read and change."""
+    return _TEMPLATE.replace("@studies@", toml_value(tuple(checked_names(list(studies), "study"))))
+
+
+def with_studies(text: str, studies: Sequence[str]) -> str:
+    """Return a policy's text with more studies, leaving everything else as it was written."""
+    named = Policy.from_toml(text).studies
+    if named is None:
+        return text
+    wanted = tuple(dict.fromkeys((*named, *checked_names(list(studies), "study"))))
+    changed, found = re.subn(r"^studies = .*$", lambda _: f"studies = {toml_value(wanted)}", text, flags=re.MULTILINE)
+    try:
+        done = found == 1 and Policy.from_toml(changed).studies == wanted
+    except ParameterError:
+        done = False
+    if not done:
+        raise ParameterError("the policy's list of studies is not on one line; add the study there by hand")
+    return changed
 
 
 def _refused(rule: str, asked: str, allows: str, change: str) -> RefusedError:

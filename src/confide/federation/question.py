@@ -56,8 +56,9 @@ class Question:
         The study's name, which sites may allow or not, and the name under which each site knows the model.
     mode
         What is promised: "disclosure-control", "secure-sum", "private" or, for comparison only, "noisy-scores".
-    sites
-        The sites that are asked; those that take part are fixed after the first round.
+    sites, fewest
+        The sites that are asked, and how many of them must take part at least. Both are signed with the rest, so that a
+        server that lists others, or fewer, in the second round is refused.
     grid, bins
         Public cells of scores (see `Grid.named`) and the number of calibration bins.
     minimum_cell
@@ -78,6 +79,7 @@ class Question:
     model: str
     mode: str
     sites: tuple[str, ...]
+    fewest: int
     grid: str
     bins: int = 10
     minimum_cell: int | None = None
@@ -99,6 +101,7 @@ class Question:
         model: str,
         mode: str,
         sites: Sequence[str],
+        fewest: int | None = None,
         grid: str | None = None,
         bins: int = 10,
         minimum_cell: int | None = None,
@@ -134,6 +137,7 @@ class Question:
             model=_checked_name(model, "model"),
             mode=mode,
             sites=tuple(sorted(named)),
+            fewest=len(named) if fewest is None else fewest,
             grid=DEFAULT_GRIDS.get(mode, "") if grid is None else _checked_grid(grid),
             bins=_checked_whole(bins, "bins", 2, 100),
             minimum_cell=None if private else _checked_minimum(minimum_cell, mode),
@@ -156,14 +160,13 @@ class Question:
     def _check_sites(self) -> None:
         if len(set(self.sites)) < len(self.sites):
             raise ParameterError("every site must be named once")
-        fewest = FEWEST_MASKED if self.mode in MASKED else 1
-        if len(self.sites) < fewest:
+        least = FEWEST_MASKED if self.mode in MASKED else 1
+        if len(self.sites) < least:
             raise ParameterError(
-                f"mode {self.mode} needs at least {fewest} sites: with two, each could subtract its own part from the "
+                f"mode {self.mode} needs at least {least} sites: with two, each could subtract its own part from the "
                 "sum; ask more sites, or use another mode"
             )
-        if self.mode == PRIVATE:
-            _checked_whole(self.colluders, "colluders", 0, len(self.sites) - 1)
+        self._check_fewest()
 
     def _check(self) -> None:
         self._check_sites()
@@ -177,6 +180,17 @@ class Question:
                 raise ParameterError("noisy-scores needs delta and the model's sensitivity (--delta, --sensitivity)")
             if not 0 < Fraction(self.delta) < 1 or Fraction(self.sensitivity) <= 0:
                 raise ParameterError("delta must lie between 0 and 1, and the sensitivity be above 0")
+
+    def _check_fewest(self) -> None:
+        """Refuse to go on with as many sites as may collude, or with fewer than a sum needs."""
+        if self.mode == PRIVATE:
+            _checked_whole(self.colluders, "colluders", 0, len(self.sites) - 1)
+        least = max(FEWEST_MASKED, (self.colluders or 0) + 1) if self.mode in MASKED else 1
+        whole = isinstance(self.fewest, int) and not isinstance(self.fewest, bool)
+        if not whole or not least <= self.fewest <= len(self.sites):
+            raise ParameterError(
+                f"mode {self.mode} can go on with {least} to {len(self.sites)} of these sites; got {self.fewest!r}"
+            )
 
     def _check_parts(self) -> None:
         """Refuse parts of epsilon that no release could have."""
@@ -227,7 +241,10 @@ class Question:
         return {"neighbours": "add-remove-one", "unit": self.unit, "rows_per_person": self.rows_per_person}
 
     def of(self, sites: tuple[str, ...]) -> Question:
-        """The same question to those sites that take part; as many may collude as before."""
+        """Return the same question to those of its sites that take part; as many may collude as before."""
+        strangers = sorted(set(sites) - set(self.sites))
+        if strangers:
+            raise ParameterError(f"site {strangers[0]!r} is not among those that the question names")
         question = replace(self, sites=tuple(sorted(sites)))
         question._check()
         return question

@@ -4,13 +4,20 @@
 sites' counts; tables on two grids, or with two sizes of groups, differ by counts of small cells; tables of data before
 and after a change differ by those who came or went. So the first question that is answered fixes the mode, the grid,
 the bins, the size of groups, the data and, where only sums are seen, the sites. The same question may be asked again.
-Exact answers about several models of the same rows can be subtracted as well, where the models differ for few rows: to
-set up a model at a site is to let it be asked about.
+A model is known by its name and by its *source*, the file and the column of scores that the site's settings name: under
+another name the same source has the same entry. Nothing that was read from the data is compared over models.
+Exact answers about several models of the same rows can be subtracted as well: two sums over different sites give the
+rows of each class at a site away and, where the models differ for few rows only, these rows. To set up a model at a
+site is to let it be asked about.
 
 **In private mode** a site answers one question with one draw of its share of the noise, whatever happens to its data.
 The sum is protected by everybody's shares. If a site whose data changed drew another one while the others' stored
 shares were used again, the difference of the two sums would be its counts with no noise but its own. So it refuses; a
 question that differs in anything that the sum depends on is answered by all sites with fresh shares, and paid for.
+
+**Whose sum it is.** Where sites answer with sums, a signed question may allow that fewer of its sites take part. Which
+of them do is the server's choice, once: a site remembers, before it pays or sends anything, with which sites it answers
+the question, and never answers it with others.
 
 Data are known again by a keyed hash: without the key, which is in a file of its owner's beside the register, nobody
 can try guesses against it. The register is one SQLite file; what is fixed is on the disk before anything is sent, and
@@ -34,9 +41,17 @@ from typing import Any
 from urllib.parse import quote
 
 from confide.counts import ScoreCounts
-from confide.errors import FederationError, ParameterError, RefusedError
-from confide.federation.question import EXACT, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
-from confide.ledger.entries import canonical_json
+from confide.errors import FederationError
+from confide.federation.fixed_terms import (
+    WITHOUT_NOISE,
+    another_question,
+    changed_data,
+    drawn_before,
+    entry,
+    kind_of,
+    other_sites,
+)
+from confide.federation.question import Question
 from confide.ledger.key import appear
 from confide.ledger.seals import same_seal, seal
 from confide.releases.release import content_of
@@ -45,20 +60,24 @@ FILE, KEY_FILE = "register.db", "register.key"
 
 _LOCK_SECONDS = 30
 _KEY_BYTES = 32
-_TABLE = """
+_TABLES = (
+    """
 CREATE TABLE fixed (
-    kind TEXT NOT NULL, name TEXT NOT NULL, model TEXT NOT NULL, terms TEXT NOT NULL, data TEXT NOT NULL,
-    at TEXT NOT NULL, PRIMARY KEY (kind, name)
+    kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, model TEXT NOT NULL, terms TEXT NOT NULL,
+    data TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (kind, name, source)
 )
-"""
-_WHY: Mapping[str, str] = {
-    "mode": "exact answers in two modes can be subtracted from each other",
-    "sites": "the difference of two sums over different sites is some sites' own counts",
-    "grid": "the difference of tables on two grids gives small cells away",
-    "bins": "the difference of tables with different bins gives small cells away",
-    "minimum_cell": "groups of two sizes together give smaller ones away",
-}
-_NOT_IN_SUM = ("study", "mode", "bins", "unit", "site_share", "protocol")
+""",
+    """
+CREATE TABLE listed (
+    question TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, model TEXT NOT NULL, sites TEXT NOT NULL, at TEXT NOT NULL
+)
+""",
+)
+
+_FORGET = (
+    "DELETE FROM fixed WHERE kind = 'exact' AND model = ?",
+    "DELETE FROM listed WHERE kind = 'exact' AND model = ?",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,31 +90,6 @@ class Fixed:
     at: str
 
 
-def exact_terms(question: Question) -> dict[str, Any]:
-    """What the first question without noise fixes, beside the data."""
-    terms: dict[str, Any] = {
-        "mode": question.mode,
-        "grid": sha256(question.public_grid.edges.astype("<f8").tobytes()).hexdigest(),
-        "bins": question.bins,
-        "minimum_cell": question.minimum_cell,
-    }
-    if question.mode == SECURE_SUM:
-        terms["sites"] = list(question.sites)
-    if question.mode == NOISY_SCORES:
-        terms |= {"epsilon": question.epsilon, "delta": question.delta, "sensitivity": question.sensitivity}
-    return terms
-
-
-def pooled_terms(question: Question) -> dict[str, Any]:
-    """Everything in a private question that the sum over the sites depends on.
-
-    The study is not among it: the same question in another study is the same, at no further cost. A row is the one
-    row of a person, so the unit makes no difference either.
-    """
-    terms = {name: value for name, value in question.to_dict().items() if name not in _NOT_IN_SUM}
-    return {**terms, "epsilon": str(question.pooled_epsilon)}
-
-
 class Register:
     """The register in a site's folder; it is made when something is first fixed."""
 
@@ -103,39 +97,92 @@ class Register:
         self.path = Path(folder) / FILE
         self.key_path = Path(folder) / KEY_FILE
 
-    def check(self, question: Question, counts: ScoreCounts) -> None:
-        """Refuse a question that must not be answered after what was; nothing is written."""
+    def check(self, question: Question, counts: ScoreCounts, *, source: str = "") -> None:
+        """Refuse a question that must not be answered after what was; nothing is written.
+
+        `source` says from which file and column the model's scores come (`SiteConfig.source`).
+        """
         if self._exists():
             with self._transaction(writing=False) as connection:
                 if _used(connection):
-                    _check(connection, question, _digest(_read_key(self.key_path), counts))
+                    _check(connection, question, _digest(_read_key(self.key_path), counts), source)
 
     def holds(self, question: Question) -> bool:
         """Whether this very question was answered."""
         if not self._exists():
             return False
-        kind, name, terms = _entry(question)
+        kind, name, terms = entry(question)
         with self._transaction(writing=False) as connection:
             found = connection.execute(
                 "SELECT 1 FROM fixed WHERE kind = ? AND name = ? AND terms = ?", (kind, name, terms)
             )
             return found.fetchone() is not None
 
-    def fix(self, question: Question, counts: ScoreCounts) -> None:
-        """Refuse, or remember, a question that is about to be answered; it is on the disk when this returns."""
+    def fix(self, question: Question, counts: ScoreCounts, *, source: str = "", first: bool = False) -> None:
+        """Refuse, or remember, a question that is about to be answered; it is on the disk when this returns.
+
+        With `first`, a question that was answered before is refused, too.
+        """
         if not self._exists():
             self._create()
         with self._transaction(writing=True) as connection:
             data = _digest(self._key(connection), counts)
-            _check(connection, question, data)
-            kind, name, terms = _entry(question)
+            _check(connection, question, data, source)
+            kind, name, terms = entry(question)
+            if first and _exact_names(connection, question.model, source):
+                raise drawn_before(question)
             connection.execute(
-                "INSERT OR IGNORE INTO fixed (kind, name, model, terms, data, at) VALUES (?, ?, ?, ?, ?, ?)",
-                (kind, name, question.model, terms, data, datetime.now(UTC).isoformat(timespec="seconds")),
+                "INSERT OR IGNORE INTO fixed (kind, name, source, model, terms, data, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (kind, name, source if kind == WITHOUT_NOISE else "", question.model, terms, data, _now()),
             )
 
-    def forget(self, model: str) -> bool:
-        """Let a model be asked about without noise anew; whether anything was fixed.
+    def list_sites(self, signed: Question, sites: tuple[str, ...]) -> None:
+        """Refuse to answer a signed question with other sites than before, or remember these.
+
+        It is on the disk when this returns; of two lists at once one is remembered, and the other refused.
+        """
+        if not self._exists():
+            self._create()
+        with self._transaction(writing=True) as connection:
+            self._key(connection)
+            before = _listed(connection, signed)
+            if before is not None and before != tuple(sorted(sites)):
+                raise other_sites(signed, before)
+            connection.execute(
+                "INSERT OR IGNORE INTO listed (question, kind, model, sites, at) VALUES (?, ?, ?, ?, ?)",
+                (signed.digest(), kind_of(signed), signed.model, json.dumps(sorted(sites)), _now()),
+            )
+
+    def listed(self, signed: Question) -> tuple[str, ...] | None:
+        """Return the sites with which a signed question was answered, or None if it was not."""
+        if not self._exists():
+            return None
+        with self._transaction(writing=False) as connection:
+            return _listed(connection, signed)
+
+    def answered_exactly(self, model: str, *, source: str = "") -> bool:
+        """Whether a question without noise was answered about a model, or about its source under another name."""
+        if not self._exists():
+            return False
+        with self._transaction(writing=False) as connection:
+            return bool(_exact_names(connection, model, source))
+
+    def names_of(self, counts: ScoreCounts) -> tuple[str, ...]:
+        """Return the models under whose names these very counts were asked about without noise.
+
+        For the site's administrator, at set-up: a reply to a coordinator must not depend on it.
+        """
+        if not self._exists():
+            return ()
+        with self._transaction(writing=False) as connection:
+            if not _used(connection):
+                return ()
+            data = _digest(_read_key(self.key_path), counts)
+            rows = connection.execute("SELECT DISTINCT model, data FROM fixed WHERE kind = 'exact'").fetchall()
+        return tuple(sorted({model for model, fixed in rows if same_seal(fixed, data)}))
+
+    def forget(self, model: str, *, source: str = "") -> bool:
+        """Let a model be asked about without noise anew, under all names of its source; whether anything was fixed.
 
         For the site's administrator, who knows that the earlier answers and the new ones together give nothing away,
         or never reached anybody. Private answers are not forgotten: ask a new edition of the question instead.
@@ -143,14 +190,20 @@ class Register:
         if not self._exists():
             return False
         with self._transaction(writing=True) as connection:
-            return connection.execute("DELETE FROM fixed WHERE kind = 'exact' AND model = ?", (model,)).rowcount > 0
+            forgotten = 0
+            for name in {model, *_exact_names(connection, model, source)}:
+                for delete in _FORGET:
+                    forgotten += connection.execute(delete, (name,)).rowcount
+            return forgotten > 0
 
     def fixed(self) -> tuple[Fixed, ...]:
         """Everything that is fixed, the oldest first."""
         if not self._exists():
             return ()
         with self._transaction(writing=False) as connection:
-            rows = connection.execute("SELECT model, kind, terms, at FROM fixed ORDER BY at, model").fetchall()
+            rows = connection.execute(
+                "SELECT model, kind, terms, min(at) FROM fixed GROUP BY kind, name ORDER BY min(at), model"
+            ).fetchall()
         return tuple(
             Fixed(model=model, private=kind == "private", terms=json.loads(terms), at=at)
             for model, kind, terms, at in rows
@@ -181,7 +234,8 @@ class Register:
     def _build(self, unfinished: Path) -> None:
         connection = _connected(unfinished)
         try:
-            connection.execute(_TABLE)
+            for table in _TABLES:
+                connection.execute(table)
         finally:
             connection.close()
 
@@ -226,56 +280,43 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _used(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM fixed LIMIT 1").fetchone() is not None
+    found = connection.execute("SELECT 1 FROM fixed UNION ALL SELECT 1 FROM listed LIMIT 1")
+    return found.fetchone() is not None
 
 
-def _check(connection: sqlite3.Connection, question: Question, data: str) -> None:
-    """Refuse a question that does not fit what is fixed for its model.
+def _check(connection: sqlite3.Connection, question: Question, data: str, source: str) -> None:
+    """Refuse a question that does not fit what is fixed for its model, or for its model's source.
 
-    Nothing is compared over models: whether two of them score all rows alike would tell of single rows.
+    Data are not compared over models: whether two of them score all rows alike would tell of single rows.
     """
-    kind, name, terms = _entry(question)
-    rows = connection.execute("SELECT terms, data FROM fixed WHERE kind = ? AND name = ?", (kind, name)).fetchall()
+    kind, name, terms = entry(question)
+    rows = connection.execute(
+        "SELECT terms, data FROM fixed WHERE kind = ? AND (name = ? OR (source = ? AND source != ''))",
+        (kind, name, source),
+    ).fetchall()
     for fixed_terms, fixed_data in rows:
+        if fixed_terms != terms and kind == WITHOUT_NOISE:
+            raise another_question(question.model, json.loads(fixed_terms), json.loads(terms))
         if not same_seal(fixed_data, data):
-            raise _changed(question)
-        if fixed_terms != terms:
-            raise _another(question.model, json.loads(fixed_terms), json.loads(terms))
+            raise changed_data(question)
 
 
-def _entry(question: Question) -> tuple[str, str, str]:
-    """What is fixed, under which name, and the terms."""
-    if question.mode in EXACT:
-        return "exact", question.model, canonical_json(exact_terms(question), "terms")
-    if question.mode == PRIVATE:
-        terms = canonical_json(pooled_terms(question), "terms")
-        return "private", sha256(terms.encode()).hexdigest(), terms
-    raise ParameterError(f"there is no mode {question.mode!r}")
-
-
-def _another(model: str, fixed: Mapping[str, Any], asked: Mapping[str, Any]) -> RefusedError:
-    differing = next(name for name in (*_WHY, *asked) if fixed.get(name) != asked.get(name))
-    said = {"sites": "other sites", "bins": "other bins", "minimum_cell": "another minimum cell"}
-    why = _WHY.get(differing, "answers to different questions can be subtracted from each other")
-    return RefusedError(
-        f"this site has answered another question about model {model!r} without noise, with "
-        f"{said.get(differing, f'another {differing}')}; {why}. Ask the same question again, ask in mode private, or "
-        f"ask the site's administrator to run `confide site forget FOLDER {model}`"
+def _exact_names(connection: sqlite3.Connection, model: str, source: str) -> set[str]:
+    """Return the names under which a model, or its source, has an entry without noise."""
+    rows = connection.execute(
+        "SELECT name FROM fixed WHERE kind = ? AND (name = ? OR (source = ? AND source != ''))",
+        (WITHOUT_NOISE, model, source),
     )
+    return {name for (name,) in rows}
 
 
-def _changed(question: Question) -> RefusedError:
-    if question.mode == PRIVATE:
-        return RefusedError(
-            f"this site's data for model {question.model!r} changed since it answered the same question to the same "
-            "sites, whose stored shares of the noise would not protect the change. Ask it as a new edition "
-            "(--edition), so that all sites draw, and pay for, new noise"
-        )
-    return RefusedError(
-        f"this site's data for model {question.model!r} changed since they were asked about without noise; the "
-        "difference of the two answers would be about those who came or went. Ask in mode private, or ask the site's "
-        f"administrator to run `confide site forget FOLDER {question.model}`"
-    )
+def _listed(connection: sqlite3.Connection, signed: Question) -> tuple[str, ...] | None:
+    row = connection.execute("SELECT sites FROM listed WHERE question = ?", (signed.digest(),)).fetchone()
+    return None if row is None else tuple(json.loads(row[0]))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _digest(key: bytes, counts: ScoreCounts) -> str:

@@ -2,6 +2,9 @@
 
 Everything that could go wrong is looked at in round 1, before any site is charged: policy, data, register, ledger. What
 was counted is kept in memory until round 2 of the same session, once.
+
+The coordinator signed which sites are asked and how few of them may take part. Of what the server lists in round 2 the
+site believes nothing else, and it answers a signed question with one list of sites, ever.
 """
 
 from __future__ import annotations
@@ -15,13 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from confide.counts import ScoreCounts
-from confide.errors import ConfideError, DataError, FederationError, LedgerError, RefusedError, UsageError
+from confide.errors import (
+    ConfideError,
+    DataError,
+    FederationError,
+    LedgerError,
+    RefusedError,
+    UnpayableError,
+    UsageError,
+)
 from confide.federation.agreement import Agreement, KeyPair, Offer
 from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.disclosure import disclosed, grouped_counts
 from confide.federation.folder import SiteFolder
 from confide.federation.identity import Identity
-from confide.federation.outcome import ANSWERED, FAILED, REFUSED
+from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED
 from confide.federation.policy import Policy
 from confide.federation.question import (
     DISCLOSURE_CONTROL,
@@ -58,6 +69,7 @@ class Pending:
 
     question: Question
     counts: ScoreCounts = field(repr=False)
+    source: str
     keys: KeyPair = field(repr=False)
     offer: Offer
 
@@ -100,7 +112,8 @@ class Site:
                 raise FederationError("this request is unknown here; install the same version of confide everywhere")
             return {"site": self.name, "protocol": PROTOCOL, "state": ANSWERED, **handlers[topic](request)}
         except RefusedError as refusal:
-            return self._said(topic, request, REFUSED, str(refusal))
+            reason = BUDGET if isinstance(refusal, UnpayableError) else ""
+            return self._said(topic, request, REFUSED, str(refusal)) | ({"reason": reason} if reason else {})
         except _UnreadableError as error:
             self._log(topic, request, FAILED, error.reason)
             return self._no(FAILED, _UNREADABLE)
@@ -118,28 +131,35 @@ class Site:
             raise RefusedError("this site is not among those that are asked; name it")
         self.policy.check(question, coordinator=self.coordinator)
         self.config.check_grid(question)
-        counts = self._counts(question)
-        self._check_data(question, counts)
+        earlier = Register(self.folder.path).listed(question)
+        again = question if earlier is None else question.of(earlier)
+        counts, source = self._counts(question)
+        self._check_data(again, counts, source)
         keys = KeyPair.fresh()
         offer = Offer.signed(self.identity, keys, session=session, question=question.digest())
         self.asked = {session: question}
-        self.pending = {session: Pending(question=question, counts=counts, keys=keys, offer=offer)}
+        pending = Pending(question=question, counts=counts, source=source, keys=keys, offer=offer)
+        first = self._first_part(pending)
+        self.pending = {session: pending}
         self._log(OFFER, request, ANSWERED, "takes part")
-        return {"offer": offer.to_dict(), **self._first_part(question, counts)}
+        return {"offer": offer.to_dict(), **({} if earlier is None else {"answered_with": list(earlier)}), **first}
 
-    def _counts(self, question: Question) -> ScoreCounts:
-        """Count the model's rows. What is wrong with them is for the site's administrator, and stays in the log."""
+    def _counts(self, question: Question) -> tuple[ScoreCounts, str]:
+        """Count the model's rows, and say where its scores come from.
+
+        What is wrong with them is for the site's administrator, and stays in the log.
+        """
         try:
-            return self.config.counts(question.model)
+            return self.config.counts(question.model), self.config.source(question.model)
         except (UsageError, DataError) as error:
             raise _UnreadableError(str(error)) from None
 
-    def _check_data(self, question: Question, counts: ScoreCounts) -> None:
+    def _check_data(self, question: Question, counts: ScoreCounts, source: str) -> None:
         """See that an answer is possible before anybody is charged."""
         if question.mode in EXACT:
-            Register(self.folder.path).check(question, counts)
-            # Against the policy's number alone: whoever asks must not choose what rows are compared with.
-            if min(counts.total_positives, counts.total_negatives) < self.policy.smallest_class:
+            Register(self.folder.path).check(question, counts, source=source)
+            # Against the policy's numbers alone: whoever asks must not choose what rows are compared with.
+            if min(counts.total_positives, counts.total_negatives) < self.policy.least_class(question.mode):
                 raise RefusedError(
                     "this site has too few rows of a class to take part without noise (smallest_class in its policy); "
                     "leave it out, or ask in mode private"
@@ -149,19 +169,15 @@ class Site:
 
             check_payable(self.folder, question, counts)
 
-    def _first_part(self, question: Question, counts: ScoreCounts) -> dict[str, Any]:
+    def _first_part(self, pending: Pending) -> dict[str, Any]:
+        question = pending.question
         if question.mode != NOISY_SCORES:
             return {}
         from confide.federation.noisy_scores import site_noisy_scores
 
-        register = Register(self.folder.path)
-        if any(fixed.model == question.model and not fixed.private for fixed in register.fixed()):
-            raise RefusedError(
-                f"this site has sent noisy scores of model {question.model!r} once; drawn again, their noise could be "
-                f"averaged away. Its administrator can run `confide site forget` for that model"
-            )
-        register.fix(question, counts)
-        return {"noisy": site_noisy_scores(counts, question)}
+        noisy = site_noisy_scores(pending.counts, question)
+        Register(self.folder.path).fix(question, pending.counts, source=pending.source, first=True)
+        return {"noisy": noisy}
 
     def _answer(self, request: Message) -> dict[str, Any]:
         """Round 2: charge, mask and send. The same request again, as a network may bring it, has the same reply."""
@@ -172,23 +188,39 @@ class Site:
         if pending is None:
             raise FederationError("this site has no offer open for this session; ask again from the beginning")
         offers = _read_offers(request)
-        question = pending.question.of(tuple(offer.site for offer in offers))
-        if self.name not in question.sites:
-            raise RefusedError("this site is not among those that take part")
+        question = self._taking_part(pending.question, tuple(offer.site for offer in offers))
         self.policy.check(question, coordinator=self.coordinator)
         answer = self._of_mode(question, pending, offers, request)
         self.answered = {session: (asked, answer)}
         self._log(ANSWER, request, ANSWERED, _in_words(question, answer.get("receipt")))
         return answer
 
+    def _taking_part(self, signed: Question, listed: tuple[str, ...]) -> Question:
+        """Return the question as the listed sites answer it, if the coordinator signed for such a list."""
+        strangers = [site for site in listed if site not in signed.sites]
+        if strangers:
+            raise RefusedError(
+                f"site {strangers[0]!r} is listed, and the coordinator did not sign for it; ask with `confide validate`"
+            )
+        if len(set(listed)) < signed.fewest:
+            raise RefusedError(
+                f"{len(set(listed))} sites were listed, and the coordinator signed that {signed.fewest} must take "
+                "part; ask all of them again, or sign for fewer (--fewest)"
+            )
+        if self.name not in listed:
+            raise RefusedError("this site is not among those that take part")
+        return signed.of(listed)
+
     def _of_mode(
         self, question: Question, pending: Pending, offers: tuple[Offer, ...], request: Message
     ) -> dict[str, Any]:
-        counts = pending.counts
+        """Make the answer, remember what must be remembered, and only then let the answer go."""
+        counts, register = pending.counts, Register(self.folder.path)
         masks = self._masks(pending, offers) if question.mode in MASKED else None
         if question.mode == PRIVATE and masks is not None:
             from confide.federation.ledger_answers import charged_answer
 
+            register.list_sites(pending.question, question.sites)
             with steady(_STEP_SECONDS):
                 paid = charged_answer(self.folder, question, counts, keys=_own_keys(offers))
             return {
@@ -196,10 +228,17 @@ class Site:
                 "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
                 "receipt": paid.receipt,
             }
-        Register(self.folder.path).fix(question, counts)
+        answer = self._exact_answer(question, counts, masks, request)
+        if question.mode in MASKED:
+            register.list_sites(pending.question, question.sites)
+        register.fix(question, counts, source=pending.source)
+        return answer
+
+    def _exact_answer(
+        self, question: Question, counts: ScoreCounts, masks: Masks | None, request: Message
+    ) -> dict[str, Any]:
         if question.mode == DISCLOSURE_CONTROL:
-            table = disclosed(counts, question.public_grid, question.minimum_cell or 1)
-            return {"table": table.to_dict()}
+            return {"table": disclosed(counts, question.public_grid, question.minimum_cell or 1).to_dict()}
         if masks is not None:
             words, wide = _exact_table(question, counts).to_words()
             return {"masked": masks.mask(words, [_signed(value) for value in wide]).to_dict()}

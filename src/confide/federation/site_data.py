@@ -2,13 +2,18 @@
 
 Rows are counted as they are read, and only counts are kept. A score column is counted where the file is read; a
 model that the site runs itself scores each distinct row by itself.
+
+A model has one entry, whatever it is called: two entries for the same file and scores are refused, since exact answers
+about them could be subtracted from each other. Another name for a model refers to its entry (`same_as`).
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -37,6 +42,8 @@ _HEAD = """\
 #   range     between which scores lie; [0.0, 1.0] unless given. Scores beyond count as the end that they passed.
 #   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx. A .joblib or .pkl file runs as a
 #             program: take it only from people whom you would let run programs here.
+# Another name for a model that is here already has one line instead of all these:
+#   same_as   the model's first name. What is answered under one name without noise counts for both.
 """
 
 
@@ -74,18 +81,37 @@ class SiteModel:
             )
 
 
+class TwoEntriesError(ParameterError):
+    """Two models of a site have the same rows and scores, under two names."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(
+            f"models {one!r} and {other!r} have the same rows and scores: exact answers about them could be subtracted "
+            f"from each other. Take one of them out of {FILE}, or let both names share one entry: under "
+            f'[models."{other}"] write the one line same_as = "{one}"'
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteConfig:
-    """A site's name and its models; paths are relative to `folder`."""
+    """A site's name and its models; paths are relative to `folder`.
+
+    `aliases` are further names of models, each with the name of the entry that it stands for.
+    """
 
     name: str
     models: Mapping[str, SiteModel] = field(default_factory=dict)
     folder: Path = Path()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checked_names([self.name], "site")
         checked_names(self.models, "model")
+        checked_names(self.aliases, "model")
         object.__setattr__(self, "models", MappingProxyType(dict(self.models)))
+        object.__setattr__(self, "aliases", MappingProxyType(dict(self.aliases)))
+        self._check_aliases()
+        self._check_apart()
 
     @classmethod
     def load(cls, folder: str | Path) -> SiteConfig:
@@ -102,15 +128,44 @@ class SiteConfig:
         check_keys(site, ("name",), f"{source}: [site]")
         if "name" not in site:
             raise ParameterError(f"{source}: [site] needs a name; write it as the site's certificate has it")
-        found = {
-            name: _model(_table(plain, f'{source}: [models."{name}"]'), f'{source}: [models."{name}"]')
-            for name, plain in _table(models, f"{source}: models").items()
-        }
-        return cls(name=site["name"], models=found, folder=Path(folder))
+        found: dict[str, SiteModel] = {}
+        aliases: dict[str, str] = {}
+        for name, plain in _table(models, f"{source}: models").items():
+            where = f'{source}: [models."{name}"]'
+            table = _table(plain, where)
+            if "same_as" in table:
+                check_keys(table, ("same_as",), where)
+                aliases[name] = str(table["same_as"])
+            else:
+                found[name] = _model(table, where)
+        return cls(name=site["name"], models=found, folder=Path(folder), aliases=aliases)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names under which models can be asked for."""
+        return (*self.models, *self.aliases)
 
     def with_model(self, name: str, model: SiteModel) -> SiteConfig:
-        """The configuration with one more model, or another one of that name."""
-        return replace(self, models={**self.models, name: model})
+        """Return the configuration with one more model, or another one of that name."""
+        aliases = {alias: first for alias, first in self.aliases.items() if alias != name}
+        return replace(self, models={**self.models, name: model}, aliases=aliases)
+
+    def with_alias(self, name: str, same_as: str) -> SiteConfig:
+        """Return the configuration with another name for a model that it has."""
+        first = self.aliases.get(same_as, same_as)
+        models = {known: model for known, model in self.models.items() if known != name or name == first}
+        return replace(self, models=models, aliases={**self.aliases, name: first})
+
+    def model(self, name: str) -> SiteModel:
+        """Return the model that a name stands for."""
+        first = self.aliases.get(name, name)
+        if first not in self.models:
+            raise RefusedError(f"this site has no model {name!r}; ask its administrator which names it has")
+        return self.models[first]
+
+    def source(self, name: str) -> str:
+        """Return from which file, and by which column or model file, a model's scores come; links are followed."""
+        return json.dumps(self._source(self.model(name)), ensure_ascii=False)
 
     def to_toml(self) -> str:
         """The configuration as text."""
@@ -119,6 +174,8 @@ class SiteConfig:
             values = {key: getattr(model, key) for key in _MODEL_KEYS}
             lists = {"features": model.features or None, "text": model.text or None}
             tables.append(table_text(f"models.{toml_value(name)}", {**values, **lists}))
+        for name, first in self.aliases.items():
+            tables.append(table_text(f"models.{toml_value(name)}", {"same_as": first}))
         return "\n\n".join([_HEAD.rstrip(), *tables]) + "\n"
 
     def write(self, folder: str | Path) -> None:
@@ -131,23 +188,21 @@ class SiteConfig:
         That a class is absent is private, so it is no error here. What is wrong with the data is one, as for every
         source, and tells nothing that was read from them; it may name files and columns of the site's.
         """
-        if model not in self.models:
-            raise RefusedError(f"this site has no model {model!r}; ask its administrator which names it has")
-        chosen = self.models[model]
-        data = self.folder / chosen.data
+        chosen = self.model(model)
+        data = self.data_path(chosen)
         if chosen.score is None:
-            counted = _score_rows(data, self._model_path(chosen), chosen)
+            counted = _score_rows(data, self.model_path(chosen), chosen)
         else:
             counted = ScoreCounts.from_table(
                 data, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
             )
-        return _within(counted, *chosen.range)
+        return within(counted, *chosen.range)
 
     def check_grid(self, question: Question) -> None:
         """Refuse a grid that does not hold the model's range of scores: by what is public, whatever the data are."""
-        if question.mode == PRIVATE or question.model not in self.models:
+        if question.mode == PRIVATE or question.model not in self.names:
             return
-        low, high = self.models[question.model].range
+        low, high = self.model(question.model).range
         edges = question.public_grid.edges
         if not (edges[0] <= low and high <= edges[-1]):
             raise RefusedError(
@@ -155,7 +210,41 @@ class SiteConfig:
                 "not hold all of that; ask with a grid that does (--grid)"
             )
 
-    def _model_path(self, model: SiteModel) -> Path:
+    def data_path(self, model: SiteModel) -> Path:
+        """Return the file of a model's rows."""
+        return self.folder / model.data
+
+    def same_scores(self, one: SiteModel, other: SiteModel) -> bool:
+        """Whether two models of the same rows are scored alike: by one column, or by one file from the same features.
+
+        Labels and ranges make no difference: two tables of the same scores can be subtracted whatever they count.
+        """
+        if one.score is not None or other.score is not None:
+            return one.score == other.score
+        paths = self.model_path(one), self.model_path(other)
+        return set(one.features) == set(other.features) and same_file(*paths)
+
+    def _source(self, model: SiteModel) -> list[Any]:
+        data = str(self.data_path(model).resolve())
+        if model.score is not None:
+            return [data, model.score]
+        return [data, str(self.model_path(model).resolve()), sorted(model.features)]
+
+    def _check_aliases(self) -> None:
+        for name, first in self.aliases.items():
+            if name in self.models or first not in self.models:
+                raise ParameterError(
+                    f"model {name!r} is said to be the same as {first!r}, which must be another model with data of its "
+                    "own; write the name of one that has them"
+                )
+
+    def _check_apart(self) -> None:
+        """Refuse two entries for the same file and scores, by what the settings say and not by what the files hold."""
+        for (first, one), (second, other) in combinations(sorted(self.models.items()), 2):
+            if same_file(self.data_path(one), self.data_path(other)) and self.same_scores(one, other):
+                raise TwoEntriesError(first, second)
+
+    def model_path(self, model: SiteModel) -> Path:
         """A model's file: inside the site's folder, unless an absolute path says otherwise."""
         given = Path(str(model.model_file))
         if given.is_absolute():
@@ -169,6 +258,14 @@ class SiteConfig:
 
 
 _MODEL_KEYS = tuple(SiteModel.__dataclass_fields__)
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, through links of either kind."""
+    try:
+        return one.resolve() == other.resolve() or one.samefile(other)
+    except OSError:
+        return False
 
 
 def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
@@ -221,8 +318,8 @@ def _checked_range(ends: object) -> tuple[float, float]:
     raise ParameterError("range must be two numbers, the lower first, between which scores lie: [0.0, 1.0]")
 
 
-def _within(counts: ScoreCounts, low: float, high: float) -> ScoreCounts:
-    """Scores beyond an end counted at that end: whether there are such is nobody else's business."""
+def within(counts: ScoreCounts, low: float, high: float) -> ScoreCounts:
+    """Count scores beyond an end at that end: whether there are such is nobody else's business."""
     scores, starts = np.unique(np.clip(counts.scores, low, high), return_index=True)
     if not scores.size:
         return counts

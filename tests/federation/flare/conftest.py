@@ -20,7 +20,8 @@ from confide.federation.policy import default_policy
 from confide.federation.site_data import SiteConfig, SiteModel
 
 SITES = ("east", "north", "west")
-MODELS = ("disclosed", "summed", "noised", "faulty", "shipped")
+STUDIES = ("first", "noise")
+MODELS = ("disclosed", "summed", "noised", "faulty", "shipped", "kept")
 PATIENCE = 120.0
 """Seconds that a round may take where nothing is slow on purpose: machines that run tests may be overloaded."""
 
@@ -62,7 +63,7 @@ def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:
     (folder / "rows.csv").write_text("\n".join([",".join(["y", *scores]), *lines]) + "\n")
     models = {model: SiteModel(data="rows.csv", label="y", score=model) for model in MODELS}
     SiteConfig(name=name, models=models, folder=folder).write(folder)
-    place.policy.write_text(default_policy())
+    place.policy.write_text(default_policy(studies=STUDIES))
     return place
 
 
@@ -86,7 +87,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     )
     started: list[Running] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "at-start"), str(_ROOT)]))
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "at-start"), str(_ROOT / "src"), str(_ROOT)]))
         try:
             started.append(start_server(federation, seconds=PATIENCE))
             started += [start_site(folders[name]) for name in SITES]

@@ -1,6 +1,7 @@
-"""Sites that misbehave, as real processes: `install` is called at the start of every process of a federation in tests.
+"""Sites and servers that misbehave, as real processes: `install` is called at the start of every process in tests.
 
-What a site does wrong stands in the file `unruly` in its folder: the round, and how. Without it the site is honest.
+What a site does wrong stands in the file `unruly` in its folder: the round, and how. Without it the site is honest. In
+the server's folder the file names a site that the server leaves out of the second round, whatever was signed.
 Processes of runs end at once, where FLARE lets them linger for three seconds.
 """
 
@@ -23,6 +24,11 @@ def behave(folder: Path, topic: str, how: str) -> None:
     (folder / FILE).write_text(f"{topic} {how}")
 
 
+def leave_out(kit: Path, site: str) -> None:
+    """Let a server leave a site out of the second round, from its next run on."""
+    (kit / FILE).write_text(site)
+
+
 def behave_well(folder: Path) -> None:
     """Let a site be honest again."""
     for name in (FILE, REACHED):
@@ -37,6 +43,25 @@ def install() -> None:
         MainProcessMonitor.run = partial(MainProcessMonitor.run, shutdown_grace_time=0.1)
     if any(word.endswith("worker_process") for word in sys.orig_argv):
         _misbehave()
+    if any(word.endswith("runner_process") for word in sys.orig_argv):
+        for told in (Path(word) / FILE for word in sys.orig_argv):
+            if told.is_file():
+                _list_fewer(told.read_text())
+
+
+def _list_fewer(left_out: str) -> None:
+    from confide.federation import coordinator
+
+    honest = coordinator._second_requests
+
+    def requests(*given: Any) -> dict[str, Mapping[str, Any]]:
+        return {
+            site: {**request, "offers": [offer for offer in request["offers"] if offer["site"] != left_out]}
+            for site, request in honest(*given).items()
+            if site != left_out
+        }
+
+    coordinator._second_requests = requests  # type: ignore[assignment]
 
 
 def _misbehave() -> None:

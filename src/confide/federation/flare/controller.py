@@ -36,13 +36,13 @@ class ConfideController(Controller):  # type: ignore[misc]
     ----------
     question
         What is asked, as `confide.federation.flare.job` writes it.
-    timeout, fewest
+    timeout
         See `confide.federation.coordinator.validate`.
     """
 
-    def __init__(self, question: str, timeout: float, fewest: int | None = None) -> None:
+    def __init__(self, question: str, timeout: float) -> None:
         super().__init__(task_check_period=0.1)
-        self._question, self._timeout, self._fewest = question, timeout, fewest
+        self._question, self._timeout = question, timeout
         self._states: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -70,7 +70,7 @@ class ConfideController(Controller):  # type: ignore[misc]
             write_json(results / FAILURE, failure(error))
         except Exception as error:  # the coordinator's session must hear of it
             self.log_exception(fl_ctx, f"the run ended with {type(error).__name__}")
-            write_json(results / FAILURE, {"message": _UNEXPECTED, "reports": []})
+            write_json(results / FAILURE, {"message": _UNEXPECTED, "reports": [], "rounds": 2})
 
     def _validated(self, abort_signal: Signal, fl_ctx: FLContext, startup: Path) -> Outcome:
         present = frozenset(client.name for client in fl_ctx.get_engine().get_clients())
@@ -80,7 +80,6 @@ class ConfideController(Controller):  # type: ignore[misc]
             channel,
             root=(startup / "rootCA.pem").read_text(encoding="ascii"),
             timeout=self._timeout,
-            fewest=self._fewest,
             progress=self._noted,
         )
 
@@ -95,5 +94,5 @@ class ConfideController(Controller):  # type: ignore[misc]
 
 def failure(error: ConfideError) -> dict[str, Any]:
     """Why a run has no outcome, as plain data."""
-    reports = error.reports if isinstance(error, RunError) else ()
-    return {"message": str(error), "reports": [report.to_dict() for report in reports]}
+    reports, rounds = (error.reports, error.rounds) if isinstance(error, RunError) else ((), 2)
+    return {"message": str(error), "reports": [report.to_dict() for report in reports], "rounds": rounds}

@@ -32,6 +32,9 @@ from confide.federation.outcome import FAILED, REFUSED
 from confide.federation.question import PROTOCOL
 from confide.federation.site import Site
 
+COORDINATOR_ROLE = "project_admin"
+"""The role in a coordinator's certificate, as FLARE provisions it."""
+
 _PAUSE_SECONDS = 0.1
 _UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"
 _NOBODY = "the run is not signed by one coordinator of this federation; ask with `confide validate`"
@@ -115,10 +118,16 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
 
 
 def signer(workspace: Workspace, job: str) -> str | None:
-    """Who signed a run, by a certificate of this federation's root."""
+    """Return the coordinator who signed all of a run, by a certificate of this federation's root; else None.
+
+    The root issued the server's and the sites' certificates too. These have no role, and sign no questions.
+    """
     app, root = workspace.get_app_dir(job), workspace.get_file_path_in_startup("rootCA.pem")
     verified, signers = verify_folder_signature_and_get_signers(app, root)
-    return str(signers[0][0]) if verified and len(signers) == 1 else None
+    if not verified or len(signers) != 1:
+        return None
+    name, _, role = signers[0]
+    return str(name) if role == COORDINATOR_ROLE else None
 
 
 def _said(folder: SiteFolder, name: str, coordinator: str | None, state: str, message: str) -> dict[str, Any]:

@@ -15,18 +15,16 @@ from confide.federation.question import Question
 _APP = "app"
 
 
-def write_job(
-    folder: Path, question: Question, *, at: tuple[str, ...], timeout: float, fewest: int | None = None
-) -> Path:
+def write_job(folder: Path, question: Question, *, at: tuple[str, ...], timeout: float) -> Path:
     """Write the folder of a run that is started at some sites.
 
-    FLARE itself asks for one site only: which of them are needed, and how long to wait for them, the controller judges.
+    FLARE itself asks for one site only. The question says which sites it is for and how many of them are needed; it is
+    signed with the folder, so sites refuse whatever a server makes of it. The timeout is the server's own affair.
     """
     text = written(question)
     config = make_owned(folder / _APP / "config")
     write_json(folder / "meta.json", _meta(question, at))
-    asked = {"question": text, "timeout": timeout} | ({} if fewest is None else {"fewest": fewest})
-    write_json(config / "config_fed_server.json", _server(asked))
+    write_json(config / "config_fed_server.json", _server({"question": text, "timeout": timeout}))
     write_json(config / "config_fed_client.json", _client({"question": text}))
     return folder
 

@@ -81,6 +81,11 @@ def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
     return name
 
 
+def kit_federation(zip_path: str | Path) -> str:
+    """Return the name of the federation that a kit is for; nothing is unpacked."""
+    return str(_server(_read(Path(zip_path))[SETTINGS])["federation"])
+
+
 def site_identity(folder: SiteFolder) -> Identity:
     """A site's name, its certificate with the key to it, and its own key."""
     return _identity(folder.kit / "startup", folder.key)

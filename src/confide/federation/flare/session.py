@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from confide.errors import FederationError
-from confide.federation.coordinator import Progress, checked_fewest, checked_timeout
+from confide.federation.coordinator import Progress, checked_timeout
 from confide.federation.flare.federation import ANEW, Federation
 from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
@@ -74,25 +74,24 @@ class FederationSession:
         question: Question,
         *,
         timeout: float = 60.0,
-        fewest: int | None = None,
         progress: Progress = lambda site, state: None,
     ) -> Outcome:
         """Ask a question of its sites and return what came of it.
 
         Each of the two rounds takes at most `timeout` seconds (the first with the time that sites need to begin); the
-        whole no more than 2 * timeout + BEGIN_SECONDS + END_SECONDS. `fewest` and `progress` are as in
+        whole no more than 2 * timeout + BEGIN_SECONDS + END_SECONDS. `progress` is as in
         `confide.federation.coordinator.validate`. Whatever ends the call, the run at the sites is ended, too.
 
         Raises RunError, with how each site took part, where no result came of it.
         """
-        timeout, needed = checked_timeout(timeout), checked_fewest(fewest, question)
+        timeout = checked_timeout(timeout)
         there = tuple(site for site in question.sites if site in self.connected_sites())
-        self._require(question, there, needed)
+        self._require(question, there)
         for site in question.sites:
             progress(site, "waiting" if site in there else ABSENT)
         watch = Watch(question=question, progress=progress)
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
-            job = write_job(Path(scratch) / "job", question, at=there, timeout=timeout, fewest=fewest)
+            job = write_job(Path(scratch) / "job", question, at=there, timeout=timeout)
             run = self._submitted(job)
             try:
                 meta = self._finished(run, watch, timeout)
@@ -101,9 +100,9 @@ class FederationSession:
                 raise
             return self._read(run, Path(scratch), watch, meta)
 
-    def _require(self, question: Question, there: tuple[str, ...], needed: int) -> None:
+    def _require(self, question: Question, there: tuple[str, ...]) -> None:
         """See that enough sites are connected before anybody is asked."""
-        if len(there) >= max(needed, 1):
+        if len(there) >= question.fewest:
             return
         reports = tuple(
             SiteReport(name=site, state=ANSWERED, message="connected")
@@ -113,9 +112,11 @@ class FederationSession:
         )
         missing = "; ".join(report.in_words() for report in reports if report.state == SILENT)
         raise RunError(
-            f"{len(question.sites) - len(there)} of {len(question.sites)} sites are not connected, and {needed} are "
-            f"needed: {missing}. Nobody was asked. Start them, leave them out, or allow fewer sites (--fewest)",
+            f"{len(question.sites) - len(there)} of {len(question.sites)} sites are not connected, and "
+            f"{question.fewest} are needed: {missing}. Nobody was asked. Start them, leave them out, or allow "
+            "fewer sites (--fewest)",
             reports,
+            rounds=0,
         )
 
     def _submitted(self, job: Path) -> str:
@@ -161,7 +162,7 @@ class FederationSession:
             return Outcome.from_dict(outcome)
         if failure is not None:
             reports = tuple(SiteReport(**report) for report in failure["reports"])
-            raise RunError(str(failure["message"]), reports or watch.reports())
+            raise RunError(str(failure["message"]), reports or watch.reports(), rounds=int(failure["rounds"]))
         raise watch.ended(f"The engine ended the run before it had a result ({meta.get('status')}).")
 
     def _do(self, action: Callable[[], _T]) -> _T:
@@ -225,7 +226,7 @@ class Watch:
         reports = self.reports()
         missing = "; ".join(report.in_words() for report in reports if report.state != ANSWERED)
         then = "Nothing is released. Ask the same sites again: what was charged once is not charged twice."
-        return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports)
+        return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports, rounds=2)
 
 
 def _logged_in(federation: Federation, timeout: float) -> Any:

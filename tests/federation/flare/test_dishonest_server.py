@@ -1,0 +1,28 @@
+"""A server that lists other sites than the coordinator signed for, over real processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from confide.federation.outcome import REFUSED, RunError
+from confide.federation.question import Question
+from confide.federation.register import Register
+from tests.federation.flare import unruly
+from tests.federation.flare.conftest import PATIENCE, SITES, Network
+
+
+def test_sites_send_nothing_to_a_server_that_leaves_one_of_them_out(network: Network) -> None:
+    question = Question.checked(study="first", model="kept", mode="disclosure-control", sites=SITES)
+    unruly.leave_out(network.federation.server_kit, "west")
+    try:
+        with pytest.raises(RunError) as ended:
+            network.session.run(question, timeout=PATIENCE)
+    finally:
+        unruly.behave_well(network.federation.server_kit)
+    reports = {report.name: report for report in ended.value.reports}
+    for name in ("east", "north"):
+        assert reports[name].state == REFUSED
+        assert "2 sites were listed, and the coordinator signed that 3 must take part" in reports[name].message
+    for folder in network.folders.values():
+        assert not Register(folder.path).answered_exactly("kept")
+    assert set(network.session.run(question, timeout=PATIENCE).sites) == set(SITES)
