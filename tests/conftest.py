@@ -35,6 +35,16 @@ def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 50)
 
 
+@pytest.fixture
+def unpadded_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ledgers answer as soon as they can. That answers are padded in time is tested without this."""
+    from confide.ledger.ledger import Ledger
+
+    defaults = Ledger.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "padding", 0.0)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data: `$CONFIDE_SHARED/data`, or `shared/data` beside the repository or above it."""
