@@ -49,6 +49,16 @@ def _is_of_benchmarks(value: object) -> bool:
     return isinstance(name, str) and name.split(".")[0] == "benchmarks"
 
 
+@pytest.fixture
+def unpadded_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ledgers answer as soon as they can. That answers are padded in time is tested without this."""
+    from confide.ledger.ledger import Ledger
+
+    defaults = Ledger.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "padding", 0.0)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder of real data that are no part of the project; skip the test where it is absent."""

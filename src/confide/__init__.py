@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from confide.intervals.resample import bootstrap_estimate as bootstrap_estimate
     from confide.intervals.resample import bootstrap_interval as bootstrap_interval
     from confide.ledger.ledger import Ledger as Ledger
+    from confide.ledger.question import PublicQuestion as PublicQuestion
+    from confide.ledger.question import score_digest as score_digest
     from confide.metrics.aggregate import mean_over_parts as mean_over_parts
     from confide.metrics.calibration import brier_score as brier_score
     from confide.metrics.calibration import calibration_intercept as calibration_intercept
@@ -130,6 +132,7 @@ _HOME = {
     "confide.intervals.proportion": "binomial_interval logit_interval",
     "confide.intervals.resample": "bootstrap_estimate bootstrap_interval",
     "confide.ledger.ledger": "Ledger",
+    "confide.ledger.question": "PublicQuestion score_digest",
     "confide.metrics.aggregate": "mean_over_parts",
     "confide.metrics.calibration": "brier_score calibration_intercept calibration_slope "
     "expected_calibration_error integrated_calibration_index log_loss observed_expected_ratio scaled_brier_score",

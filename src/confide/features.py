@@ -6,7 +6,6 @@ features that they have, so that a hundred thousand rows of fifty thousand featu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -122,13 +121,6 @@ class FeatureRows:
 
         ones = np.ones(self.features.size)
         return csr_array((ones, self.features, self.starts), shape=(len(self), self.width))
-
-    def content(self) -> Iterator[bytes]:
-        """The bytes that tell one dataset from another."""
-        yield f"features{self.width}rows{len(self)}:".encode()
-        for array in (self.starts, self.features):
-            yield array.astype("<i8").tobytes()
-        yield np.packbits(self.labels).tobytes()
 
 
 _NONE = np.zeros(0, dtype=np.int64)

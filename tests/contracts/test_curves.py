@@ -19,6 +19,7 @@ from confide.releases.curve_set import CURVE_METRICS, curves_of
 from confide.releases.curves import prepare_curves
 from confide.releases.release import Release
 from confide.releases.shapes import SHAPES
+from tests.contracts.ledger.asking import Book
 from tests.noises import RELATIONS, SILENT, Deaf, seeded
 
 GRIDS = (None, "uniform:10", "logit:64", "arcsine:7", "quantiles:8", "medians:3")
@@ -310,7 +311,7 @@ def test_more_epsilon_does_not_widen_the_population_s_bands() -> None:
 def test_curves_come_back_from_what_a_ledger_paid_for(tmp_path: Any) -> None:
     from confide.releases.registry import prepare
 
-    with confide.Ledger(tmp_path / "ledger.sqlite") as ledger:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
         receipt = ledger.release(prepare(["roc", "counts", "calibration"], COUNTS, epsilon=1), account="a")
     roc, table, calibration = receipt.releases
     curves = confide.curves_of(table)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import confide
-from confide import CurvesRelease, Ledger, ScoreCounts, release_curves
+from confide import CurvesRelease, ScoreCounts, release_curves
 from confide.errors import ParameterError
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
+from tests.contracts.ledger.asking import Book
 from tests.noises import RELATIONS, SILENT, seeded
 
 TARGETS = [("recall", 0.5), ("recall", 0.9), ("recall", 0.99), ("specificity", 0.5), ("specificity", 0.95)]
@@ -116,7 +117,7 @@ def test_targets_are_named_one_at_a_time() -> None:
 
 def test_another_target_level_shape_or_metric_costs_nothing_more(tmp_path: Any) -> None:
     options: dict[str, Any] = {"epsilon": 1, "grid": "uniform:10"}
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
         first = ledger.release(prepare("roc", COUNTS, **options), account="a")
         wishes: tuple[dict[str, Any], ...] = (
             {"target": "recall=0.9"},

@@ -14,6 +14,7 @@ import confide
 from confide import Grid, Ledger, ScoreCounts
 from confide.errors import ParameterError, UsageError
 from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, prepare
+from tests.contracts.ledger.asking import Book
 from tests.noises import FORBIDDEN, WAYS, Way, seeded
 
 COUNTS = ScoreCounts.from_arrays([0, 1] * 50, np.linspace(0.05, 0.95, 100))
@@ -178,8 +179,9 @@ def test_every_way_to_write_one_is_the_same_request(epsilon: Any) -> None:
         assert prepared.draw()[0].to_dict() == usual.draw()[0].to_dict()
 
 
+@pytest.mark.usefixtures("unpadded_ledgers")
 class TestWithALedger:
-    """The file appears with the first charge, and not before."""
+    """The file appears when the first account is opened, and not before."""
 
     @pytest.mark.parametrize(
         "wrong",
@@ -192,18 +194,37 @@ class TestWithALedger:
         ids=str,
     )
     def test_nothing_is_charged_for_a_mistake(self, tmp_path: Path, wrong: dict[str, Any]) -> None:
-        place = tmp_path / "ledger.sqlite"
-        with Ledger(place) as ledger, pytest.raises(ParameterError):
-            ledger.release(prepare("auc", COUNTS, noise=FORBIDDEN, **wrong), account="a")
-        assert list(tmp_path.iterdir()) == []
+        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+            with pytest.raises(ParameterError):
+                ledger.release(prepare("auc", COUNTS, noise=FORBIDDEN, **wrong), account="a")
+            assert list(tmp_path.iterdir()) == []
+            ledger.open_account("a", epsilon=1)
+            with pytest.raises(ParameterError):
+                ledger.release(prepare("auc", COUNTS, noise=FORBIDDEN, **wrong), account="a")
+            assert [entry.kind for entry in ledger.history("a")] == ["open"]
+
+    def test_an_account_that_was_not_opened_is_refused(self, tmp_path: Path) -> None:
+        prepared = prepare("auc", COUNTS, epsilon=1, noise=FORBIDDEN)
+        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+            for ask in (ledger.quote, ledger.release):
+                with pytest.raises(ParameterError, match="there is no ledger"):
+                    ask(prepared, account="a")
+            assert list(tmp_path.iterdir()) == []
+            ledger.open_account("trial", epsilon=3)
+            for ask in (ledger.quote, ledger.release):
+                with pytest.raises(ParameterError, match="Did you mean 'trial'"):
+                    ask(prepared, account="trail")
+            assert [account.name for account in ledger.accounts()] == ["trial"]
 
     @pytest.mark.parametrize("curves", [True, False])
     def test_a_quote_draws_and_writes_nothing(self, tmp_path: Path, curves: bool) -> None:
         asked = [name for name in RELEASE_METRICS if curves or name not in ONLY_BY_CURVES]
         with Ledger(tmp_path / "ledger.sqlite") as ledger:
+            ledger.open_account("a", epsilon=3)
+            before = {path: path.read_bytes() for path in tmp_path.iterdir()}
             quote = ledger.quote(prepare(asked, COUNTS, epsilon=1, noise=FORBIDDEN), account="a")
         assert quote.price.epsilon == 1
-        assert list(tmp_path.iterdir()) == []
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
     def test_a_refusal_draws_and_writes_nothing(self, tmp_path: Path) -> None:
         with Ledger(tmp_path / "ledger.sqlite") as ledger:
@@ -216,12 +237,12 @@ class TestWithALedger:
         assert caught.value.missing == Fraction(1, 6)
 
     def test_the_same_request_is_answered_from_the_ledger(self, tmp_path: Path) -> None:
-        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        with Book(tmp_path / "ledger.sqlite") as ledger:
             for way in WAYS:
                 if way.relation != "replace-one":
                     continue
                 measures = {"measures": ("recall",)} if way.metric == "confusion" else {}
-                # The default cap of delta is 1e-5 in all.
+                # The account's cap of delta is 1e-5 in all.
                 first = ledger.release(way.prepare(COUNTS, epsilon="1/10", noise=seeded(1), **measures), account="a")
                 again = ledger.release(way.prepare(COUNTS, epsilon="0.1", noise=FORBIDDEN, **measures), account="a")
                 assert again.reused
@@ -247,7 +268,7 @@ class TestWithALedger:
         ids=str,
     )
     def test_another_request_costs_again(self, tmp_path: Path, other: dict[str, Any]) -> None:
-        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        with Book(tmp_path / "ledger.sqlite") as ledger:
             for kind in ("auc", "recall", "average_precision", "roc"):
                 ledger.release(prepare(kind, COUNTS, epsilon="1/10"), account="a")
             receipt = ledger.release(
@@ -270,7 +291,7 @@ class TestWithALedger:
     def test_whatever_follows_from_the_same_counts_costs_nothing_more(
         self, tmp_path: Path, other: dict[str, Any]
     ) -> None:
-        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        with Book(tmp_path / "ledger.sqlite") as ledger:
             ledger.release(prepare("roc", COUNTS, epsilon="1/10"), account="a")
             prepared = prepare(**{"counts": COUNTS, "epsilon": "1/10", "noise": FORBIDDEN, **other})
             receipt = ledger.release(prepared, account="a")
@@ -279,7 +300,7 @@ class TestWithALedger:
 
     def test_answers_do_not_depend_on_what_was_asked_for_before(self, tmp_path: Path) -> None:
         """The same noisy counts, asked for in another shape at first: the usual shape must not be that one."""
-        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        with Book(tmp_path / "ledger.sqlite") as ledger:
             first = ledger.release(prepare("roc", COUNTS, epsilon=1, shape="counts", noise=seeded(1)), account="a")
             usual = ledger.release(prepare("roc", COUNTS, epsilon=1, noise=FORBIDDEN), account="a")
             named = ledger.release(prepare("roc", COUNTS, epsilon=1, shape="concave", noise=FORBIDDEN), account="a")

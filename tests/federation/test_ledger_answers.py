@@ -320,7 +320,7 @@ class TestSites:
 
     def test_a_ledger_of_another_relation_is_refused(self, folder: SiteFolder) -> None:
         with Ledger(folder.ledger) as book:
-            book.open_account(ACCOUNT, neighbours="replace-one")
+            book.open_account(ACCOUNT, epsilon=1, neighbours="replace-one")
         with pytest.raises(FederationError, match="opened for other neighbours or another unit"):
             check_payable(folder, ask(), COUNTS)
 

@@ -8,6 +8,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confide.errors import BudgetError, DataError, LabelError, ParameterError
-from confide.features import FeatureRows
 from confide.learning.linear_model import LinearModel
 from confide.learning.logistic import METHODS, prepare_logistic, usual_regularization
 from confide.learning.logistic_estimator import PrivateLogisticRegression
 from confide.ledger.ledger import Ledger
+from confide.ledger.question import PublicQuestion
 from confide.privacy.mechanisms.logistic_minimum import near_minimum
 from confide.privacy.mechanisms.unit_rows import unit_rows
 from confide.privacy.neighbours import Neighbours
 from tests.noises import FORBIDDEN, RELATIONS, SILENT, Deaf, seeded
+
+pytestmark = pytest.mark.usefixtures("unpadded_ledgers")
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -77,7 +81,6 @@ def test_sparse_rows_are_the_same_rows(wrap: Callable[[Floats], Any]) -> None:
     matrix[np.abs(matrix) < 0.5] = 0.0
     dense, sparse = (prepare_logistic(each, labels, epsilon=1, noise=seeded(1)) for each in (matrix, wrap(matrix)))
     assert dense.draw() == sparse.draw()
-    assert b"".join(dense.content()) == b"".join(sparse.content())
     assert dense.request == sparse.request
 
 
@@ -135,21 +138,17 @@ def test_the_request_says_everything_that_the_answer_depends_on() -> None:
         assert prepare_logistic(matrix, labels, **{**usual, **other}).guarantee != first.guarantee
 
 
-def test_content_tells_data_apart() -> None:
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_request_is_the_same_whatever_the_rows_are(relation: str) -> None:
+    """It identifies the question at a ledger, so nothing of labels or values may enter; nor may their number."""
     matrix, labels = random_data(count=10)
-    turned, moved = labels.copy(), matrix.copy()
-    turned[3], moved[2, 1] = ~turned[3], moved[2, 1] + 1e-9
-    every = [
-        b"".join(prepare_logistic(*data, epsilon=1).content())
-        for data in ((matrix, labels), (matrix, turned), (moved, labels), (matrix[:9], labels[:9]))
-    ]
-    assert len(set(every)) == 4
-
-
-def test_rows_of_features_can_bring_their_own_content() -> None:
-    rows = FeatureRows.from_matrix(np.eye(3), np.array([True, False, True]))
-    prepared = prepare_logistic(rows.matrix(), rows.labels, epsilon=1, content=rows.content)
-    assert b"".join(prepared.content()) == b"".join(rows.content())
+    hidden = [(matrix, labels), (matrix, ~labels)]
+    if relation != "label-only":
+        hidden.append((matrix + 1.0, labels))
+    if relation == "add-remove-one":
+        hidden.append((matrix[:9], labels[:9]))
+    every = [prepare_logistic(*data, epsilon=1, neighbours=relation) for data in hidden]
+    assert all((one.request, one.guarantee) == (every[0].request, every[0].guarantee) for one in every)
 
 
 def test_what_is_public_is_said() -> None:
@@ -328,16 +327,31 @@ def test_a_fit_is_charged_once(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.sqlite")
     with Ledger(place) as ledger:
         ledger.open_account("trial", epsilon=1, neighbours="add-remove-one")
-    estimator = PrivateLogisticRegression("3/5", ledger=place, account="trial")
+    question = PublicQuestion(data="made-up rows, version 1", label="y")
+    estimator = PrivateLogisticRegression("3/5", ledger=place, account="trial", question=question)
     first = estimator.fit(matrix, labels).coef_
     assert estimator.receipt_ is not None
     assert estimator.receipt_.charged.epsilon == Fraction(3, 5)
     assert estimator.fit(matrix, labels).coef_.tolist() == first.tolist()
     assert estimator.receipt_.reused
-    with pytest.raises(BudgetError):
-        estimator.fit(matrix, ~labels)
+    for other in (replace(question, data="made-up rows, version 2"), replace(question, label="z"), None):
+        with pytest.raises(BudgetError):
+            clone(estimator).set_params(question=other).fit(matrix, labels)
     with Ledger(place) as ledger:
         assert ledger.account("trial").spent.epsilon == Fraction(3, 5)
+
+
+def test_without_a_question_every_fit_is_charged(tmp_path: Path) -> None:
+    """Were two fits known to be the same by their rows, that they are would show, without noise."""
+    matrix, labels = random_data(count=40)
+    place = str(tmp_path / "ledger.sqlite")
+    with Ledger(place) as ledger:
+        ledger.open_account("trial", epsilon=1, neighbours="add-remove-one")
+    estimator = PrivateLogisticRegression("1/3", ledger=place, account="trial")
+    fits = [estimator.fit(matrix, labels).coef_.tolist() for _ in range(3)]
+    assert fits[0] != fits[1] != fits[2]
+    with pytest.raises(BudgetError):
+        estimator.fit(matrix, labels)
 
 
 def test_noise_is_drawn_after_the_charge(tmp_path: Path) -> None:
@@ -352,10 +366,19 @@ def test_noise_is_drawn_after_the_charge(tmp_path: Path) -> None:
         Silenced(1, ledger=place, account="small").fit(matrix, labels)
 
 
-def test_an_account_needs_a_ledger() -> None:
+def test_ledger_account_and_question_go_together(tmp_path: Path) -> None:
+    class Silenced(PrivateLogisticRegression):
+        _noise = FORBIDDEN
+
     matrix, labels = random_data(count=10)
-    with pytest.raises(ParameterError, match="give ledger"):
-        PrivateLogisticRegression(1, account="trial").fit(matrix, labels)
+    place, question = tmp_path / "ledger.sqlite", PublicQuestion(data="made-up rows")
+    incomplete: list[dict[str, Any]] = [{"account": "trial"}, {"ledger": place}, {"question": question}]
+    for given in incomplete:
+        with pytest.raises(ParameterError, match="give ledger"):
+            Silenced(1, **given).fit(matrix, labels)
+    with pytest.raises(ParameterError, match="confide ledger new"):
+        Silenced(1, ledger=place, account="trial").fit(matrix, labels)
+    assert not place.exists()
 
 
 def test_it_takes_its_place_in_a_pipeline() -> None:

@@ -21,9 +21,12 @@ from confide.learning.naive_bayes import Recipe, prepare_naive_bayes
 from confide.learning.naive_bayes_estimator import PrivateNaiveBayes
 from confide.learning.score_line import cells_for, fitted_line
 from confide.ledger.ledger import Ledger
+from confide.ledger.question import PublicQuestion
 from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.privacy.neighbours import Neighbours
 from tests.noises import FORBIDDEN, RELATIONS, SILENT, seeded
+
+pytestmark = pytest.mark.usefixtures("unpadded_ledgers")
 
 TEXTBOOK = Recipe(limit=RowLimit(kind="sample", worth=40), keep=0, smoothing=2.0, calibration=Fraction(0))
 
@@ -191,17 +194,19 @@ def test_a_fit_is_charged_before_noise_is_drawn(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.sqlite")
     with Ledger(place) as ledger:
         ledger.open_account("a", epsilon=1, neighbours="add-remove-one")
-    model = PrivateNaiveBayes("3/4", ledger=place, account="a").fit(rows.matrix(), rows.labels)
+    question = PublicQuestion(data="made-up words, version 1", label="y")
+    model = PrivateNaiveBayes("3/4", ledger=place, account="a", question=question).fit(rows.matrix(), rows.labels)
     assert model.receipt_ is not None
     assert model.receipt_.spent.epsilon == Fraction(3, 4)
-    again = PrivateNaiveBayes("3/4", ledger=place, account="a").fit(rows.matrix(), rows.labels)
+    again = PrivateNaiveBayes("3/4", ledger=place, account="a", question=question).fit(rows.matrix(), rows.labels)
     np.testing.assert_array_equal(again.coef_, model.coef_)
 
     class Forbidden(PrivateNaiveBayes):
         _noise = FORBIDDEN
 
-    with pytest.raises(BudgetError):
-        Forbidden("1/2", ledger=place, account="a").fit(rows.matrix(), rows.labels)
+    for asked in (question, None):
+        with pytest.raises(BudgetError):
+            Forbidden("1/2", ledger=place, account="a", question=asked).fit(rows.matrix(), rows.labels)
 
 
 def test_one_class_needs_both_names() -> None:

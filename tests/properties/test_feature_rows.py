@@ -51,13 +51,6 @@ def test_no_feature_at_all_can_be_chosen() -> None:
     assert none.class_sizes() == (2, 1)
 
 
-@given(dense_rows(), dense_rows())
-def test_content_tells_data_apart(one: Dense, other: Dense) -> None:
-    same = one.matrix.shape == other.matrix.shape and bool((one.matrix == other.matrix).all())
-    same = same and np.array_equal(one.labels, other.labels)
-    assert (b"".join(made(one).content()) == b"".join(made(other).content())) == same
-
-
 @pytest.mark.parametrize(
     "matrix", [[[0, 2]], [[0.5, 1]], [["a", "b"]], [0, 1], csr_array(np.array([[0.0, 3.0]])), [[np.nan, 1.0]]]
 )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.errors import BudgetError
-from confide.ledger.account import Account, Caps
+from confide.ledger.account import Account, AccountTerms, Caps
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.spending import Cost, Spending, covering
 from confide.privacy.guarantee import Guarantee
@@ -72,7 +72,7 @@ def test_caps_are_never_exceeded_and_never_held_back(
     """A request is granted exactly if the dearest row, of all and of the analyst's, then costs no more than the cap."""
     own = Fraction(quarters, 4)
     caps = Caps(total=cap).changed(analysts={"ana": own})
-    account = Account(name="a", neighbours=Neighbours.ADD_REMOVE_ONE, caps=caps)
+    account = Account(name="a", terms=AccountTerms(neighbours=Neighbours.ADD_REMOVE_ONE), caps=caps)
     granted: list[tuple[Cost, str]] = []
     for asked, who in requests:
         try:
@@ -147,7 +147,8 @@ def test_a_covering_list_is_as_short_and_as_cheap_as_its_rule_allows() -> None:
 def test_parts_are_counted_apart_but_for_releases_about_replaced_rows(
     account: Neighbours, released: Neighbours
 ) -> None:
-    state = Account(name="a", neighbours=account)
+    terms = AccountTerms(neighbours=account, data="rows, version 1", label="y")
+    state = Account(name="a", terms=terms, caps=Caps(total=NOTHING))
     guarantee = Guarantee(epsilon=Fraction(1), neighbours=released)
     if guarantee.in_account_of(account) is None:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sklearn.utils.estimator_checks import (
 
 from confide import Ledger
 from confide.errors import BudgetError, DataError, LabelError, ParameterError
+from confide.ledger.question import PublicQuestion
 from confide.selection import ScoreClusters, ScorePerturbation, SparseVector, TopFeatures
 from confide.selection.transformers import PrivateSelector
 from tests.noises import FORBIDDEN, SILENT
@@ -48,6 +50,21 @@ FOR_CHECKS = [
     ScoreClusters(LOUD, threshold=1, binarize=0.0),
 ]
 each = pytest.mark.parametrize("selector", EACH, ids=str)
+
+pytestmark = pytest.mark.usefixtures("unpadded_ledgers")
+
+
+def clinic(folder: Path, epsilon: object = 10) -> str:
+    """Open an account, and return the ledger's place."""
+    path = str(folder / "ledger.sqlite")
+    with Ledger(path) as ledger:
+        ledger.open_account("clinic", epsilon=str(epsilon), neighbours="add-remove-one")
+    return path
+
+
+def spent(path: str) -> Fraction:
+    with Ledger(path) as ledger:
+        return ledger.account("clinic").spent.epsilon
 
 
 @pytest.mark.parametrize("selector", FOR_CHECKS, ids=str)
@@ -173,39 +190,55 @@ def test_an_empty_selection_leaves_no_columns_and_says_so() -> None:
 
 @each
 def test_a_fit_is_charged_once_and_its_answer_used_again(selector: PrivateSelector, tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger.sqlite")
-    charged = clone(selector).set_params(epsilon=1, ledger=path, account="clinic")
+    path = clinic(tmp_path)
+    question = PublicQuestion(data="the clinic's rows, version 1", label="y")
+    charged = clone(selector).set_params(epsilon=1, ledger=path, account="clinic", question=question)
     first, again = charged.fit(MATRIX, LABELS).selection_, clone(charged).fit(csr_array(MATRIX), LABELS)
     assert (again.selection_, again.receipt_.reused) == (first, True)
-    other = clone(charged).fit(MATRIX[1:], LABELS[1:])
-    assert not other.receipt_.reused
-    with Ledger(path) as ledger:
-        assert ledger.account("clinic").spent.epsilon == 2
+    later = clone(charged).set_params(question=PublicQuestion(data="the clinic's rows, version 2", label="y"))
+    assert not later.fit(MATRIX[1:], LABELS[1:]).receipt_.reused
+    assert spent(path) == 2
+
+
+@each
+def test_without_a_question_every_fit_is_charged(selector: PrivateSelector, tmp_path: Path) -> None:
+    path = clinic(tmp_path)
+    charged = clone(selector).set_params(epsilon=1, ledger=path, account="clinic")
+    assert not any(charged.fit(MATRIX, LABELS).receipt_.reused for _ in range(2))
+    assert spent(path) == 2
+
+
+def test_an_account_that_was_not_opened_is_refused_before_noise_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PrivateSelector, "_noise", FORBIDDEN)
+    path = clinic(tmp_path)
+    with pytest.raises(ParameterError, match="Did you mean 'clinic'"):
+        TopFeatures(1, k=1, ledger=path, account="clinik").fit(MATRIX, LABELS)
+    with pytest.raises(ParameterError, match="ledger"):
+        TopFeatures(1, k=1, ledger=path).fit(MATRIX, LABELS)
+    assert spent(path) == 0
 
 
 @each
 def test_what_does_not_fit_is_refused_before_noise_is_drawn(
     selector: PrivateSelector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "ledger.sqlite"
-    with Ledger(path) as ledger:
-        ledger.open_account("clinic", epsilon="1/2", neighbours="add-remove-one")
+    path = clinic(tmp_path, epsilon="1/2")
     monkeypatch.setattr(PrivateSelector, "_noise", FORBIDDEN)
     refused = clone(selector).set_params(epsilon=1, ledger=path, account="clinic")
     with pytest.raises(BudgetError, match=r"has epsilon 0\.5 left, but 1 was requested"):
         refused.fit(MATRIX, LABELS)
     assert not hasattr(refused, "selection_")
-    with Ledger(path) as ledger:
-        assert ledger.account("clinic").spent.epsilon == 0
+    assert spent(path) == 0
 
 
 def test_a_grid_search_pays_for_every_fit(tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger.sqlite")
+    path = clinic(tmp_path)
     pipeline = make_pipeline(TopFeatures(1, k=1, ledger=path, account="clinic"), BernoulliNB())
     search = GridSearchCV(pipeline, {"topfeatures__k": [2, 3]}, cv=2).fit(MATRIX, LABELS)
     assert search.best_params_["topfeatures__k"] in (2, 3)
-    with Ledger(path) as ledger:
-        assert ledger.account("clinic").spent.epsilon == 5  # two values in two folds, and the best of them once more
+    assert spent(path) == 5  # two values in two folds, and the best of them once more
 
 
 def test_nothing_of_the_data_stays_in_a_fitted_selector() -> None:

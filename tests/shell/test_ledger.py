@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,7 @@ import pytest
 
 from confide.cli.ledger import app
 from confide.errors import UsageError
-from confide.ledger.ledger import Ledger
-from tests.contracts.ledger.asking import ask
+from tests.contracts.ledger.asking import Book, ask
 from tests.shell.commands import Answer, confide
 
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def used(path: Path) -> Path:
     """A ledger with two accounts, of which one has an answer."""
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         ledger.open_account("trial", epsilon=3, analyst_epsilon=1, analysts={"alice": 2})
         ledger.release(ask("1/3"), account="trial", analyst="alice")
         ledger.open_account("[b]other[/b]")
@@ -46,13 +46,15 @@ def ask_json(path: Path, *arguments: str) -> dict[str, Any]:
 def test_an_account_is_opened_changed_and_shown(path: Path) -> None:
     opened = ask_json(path, "new", "trial", "--epsilon", "3", "--per-analyst", "1/2", "--analyst", "a=b=2")
     (account,) = opened["accounts"]
-    assert account["cap"] == {"epsilon": 3.0, "delta": 1e-05}
+    assert account["cap"] == {"epsilon": 3.0, "delta": 0.0}
     assert (account["neighbours"], account["unit"], account["each_analyst"]) == ("replace-one", "row", 0.5)
     assert [(one["analyst"], one["cap"]) for one in account["analysts"]] == [("a=b", 2.0)]
     again = ask_ledger(path, "new", "trial", "--epsilon", "4")
     assert again.code == 2
     assert "--change" in again.err
     changed = ask_json(path, "new", "trial", "--epsilon", "4", "--change")
+    assert changed["accounts"][0]["cap"] == {"epsilon": 4.0, "delta": 0.0}
+    changed = ask_json(path, "new", "trial", "--delta", "1e-5", "--change")
     assert changed["accounts"][0]["cap"] == {"epsilon": 4.0, "delta": 1e-05}
     assert changed["accounts"] == ask_json(path, "show")["accounts"] == ask_json(path, "show", "trial")["accounts"]
 
@@ -62,15 +64,28 @@ def test_an_account_is_opened_changed_and_shown(path: Path) -> None:
     [
         (("new", "a", "--epsilon", "-1"), "epsilon must be greater than 0"),
         (("new", "a", "--epsilon", "much"), "epsilon must be a finite number"),
-        (("new", "a", "--delta", "2"), "delta must lie in"),
-        (("new", "a", "--neighbours", "none"), "neighbours must be one of"),
-        (("new", "a", "--unit", "dog"), "unit must be one of"),
-        (("new", "a", "--analyst", "ana"), "NAME=EPSILON"),
-        (("new", "a", "--analyst", "ana=-1"), "must not be negative"),
+        (("new", "a", "--epsilon", "0"), "epsilon must be greater than 0"),
+        (("new", "a"), "an account has no default cap"),
+        (("new", "a", "--delta", "1e-5"), "an account has no default cap"),
+        (("new", "a", "-e", "3", "--delta", "2"), "delta must lie in"),
+        (("new", "a", "-e", "3", "--neighbours", "none"), "neighbours must be one of"),
+        (("new", "a", "-e", "3", "--neighbours", "label-only"), "--label COL"),
+        (("new", "a", "-e", "3", "--neighbours", "label-only", "-l", "y"), "--data FILE"),
+        (("new", "a", "-e", "3", "--unit", "dog"), "unit must be one of"),
+        (("new", "a", "-e", "3", "--rows-per-person", "2"), "person"),
+        (("new", "a", "-e", "3", "--data", "nowhere.csv"), "nowhere.csv"),
+        (("new", "a", "-e", "3", "--data-name", "two\nlines"), "a name and version"),
+        (("new", "a", "-e", "3", "--data-name", f"data-{'0' * 32}"), "digest of a file"),
+        (("new", "a", "-e", "3", "--data", "a.csv", "--data-name", "a"), "not both"),
+        (("new", "a", "-e", "3", "--analyst", "ana"), "NAME=EPSILON"),
+        (("new", "a", "-e", "3", "--analyst", "ana=-1"), "must not be negative"),
         (("new", "a", "--change", "--unit", "person"), "cannot be changed"),
-        (("new", "a", "--change", "--epsilon", "3"), "there is no account 'a'"),
-        (("new", " "), "account must be a name"),
-        (("history", "a"), "there is no account 'a'"),
+        (("new", "a", "--change", "--rows-per-person", "2"), "cannot be changed"),
+        (("new", "a", "--change", "--data-name", "b"), "cannot be changed"),
+        (("new", "a", "--change", "--label", "y"), "cannot be changed"),
+        (("new", "a", "--change", "--epsilon", "3"), "so no account either"),
+        (("new", " ", "--epsilon", "3"), "account must be a name"),
+        (("history", "a"), "so no account either"),
     ],
 )
 def test_wrong_usage_makes_nothing(
@@ -141,9 +156,29 @@ def test_verify_misses_a_removed_account(used: Path) -> None:
     assert "an account was removed, added or set back" in answer.err
 
 
+@pytest.mark.parametrize("command", [("show", "trail"), ("history", "trail"), ("new", "trail", "-e", "4", "--change")])
+def test_a_wrong_name_is_refused_and_the_right_one_proposed(used: Path, command: tuple[str, ...]) -> None:
+    before = used.read_bytes()
+    answer = ask_ledger(used, *command)
+    assert (answer.code, answer.out) == (2, "")
+    assert "there is no account 'trail'. Did you mean 'trial'?" in answer.err
+    assert used.read_bytes() == before
+
+
+def test_the_terms_of_an_account_are_shown(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("y,score\n1,0.5\n")
+    terms = ("--epsilon", "3", "--unit", "person", "--rows-per-person", "2", "--data", str(tmp_path / "scores.csv"))
+    (file,) = ask_json(path, "new", "file", *terms)["accounts"]
+    assert (file["unit"], file["rows_per_person"]) == ("person", 2)
+    assert re.fullmatch("data-[0-9a-f]{32}", file["data"])
+    labels = ("--neighbours", "label-only", "--label", "y", "--positive", "1", "--data-name", "labels, version 1")
+    (contest,) = ask_json(path, "new", "contest", "--epsilon", "3", *labels)["accounts"]
+    assert (contest["data"], contest["label"], contest["positive"]) == ("labels, version 1", "y", "1")
+
+
 def test_a_damaged_ledger_is_an_error_without_a_traceback(used: Path) -> None:
     used.write_bytes(b"")
-    for command in (("show",), ("history", "trial"), ("verify",), ("new", "third")):
+    for command in (("show",), ("history", "trial"), ("verify",), ("new", "third", "--epsilon", "3")):
         answer = ask_ledger(used, *command)
         assert (answer.code, answer.out) == (1, "")
         assert answer.err.startswith("error: ledger ")

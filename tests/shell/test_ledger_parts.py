@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from confide.ledger.ledger import Ledger
 from confide.releases.prepared import Part
-from tests.contracts.ledger.asking import choose
+from tests.contracts.ledger.asking import Book, choose
 from tests.shell.commands import confide
 
 ONE, OTHER = Part("halves by hash", "first"), Part("halves by hash", "second")
@@ -18,7 +18,7 @@ ONE, OTHER = Part("halves by hash", "first"), Part("halves by hash", "second")
 @pytest.fixture
 def used(tmp_path: Path) -> Path:
     path = tmp_path / "ledger.sqlite"
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         ledger.release([choose("1/3", part=ONE), choose("1/4", part=OTHER), choose("1/8")], account="trial")
     return path
 
@@ -44,5 +44,6 @@ def test_history_names_the_part_and_the_answer(used: Path) -> None:
     assert "of 3 features" in words
     listed = json.loads(confide("ledger", "history", "trial", "--ledger", used, "--json").out)["entries"]
     charges = [entry for entry in listed if entry["kind"] == "charge"]
-    assert [entry["request"].get("part") for entry in charges] == [ONE.to_dict(), OTHER.to_dict(), None]
+    of_data = [replace(part, partition="halves by hash, in data of trial").to_dict() for part in (ONE, OTHER)]
+    assert [entry["request"].get("part") for entry in charges] == [*of_data, None]
     assert [entry["epsilon"] for entry in charges] == [pytest.approx(1 / 3), 0.25, 0.125]

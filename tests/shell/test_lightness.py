@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from confide import Ledger
 from confide.examples import HEART_ATTACK
 from tests.shell.commands import STRICT
 
@@ -76,6 +77,8 @@ def test_a_release_draws_no_pictures_unless_asked(tmp_path: Path) -> None:
         "--ledger",
         str(tmp_path / "ledger.sqlite"),
     )
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.open_account("trial", epsilon=3, data=[HEART_ATTACK.read_bytes()])
     found = loaded_by(run_cli("release", str(HEART_ATTACK), *arguments))
     assert not found & {"numba", "matplotlib", "sklearn", "narwhals", "dp_accounting"}
     assert {"opendp", "sqlalchemy"} <= found

@@ -9,7 +9,7 @@ import pytest
 
 from confide import Ledger
 from tests.noises import FORBIDDEN
-from tests.shell.desk import LABELS, Desk
+from tests.shell.desk import LABELS, SCORES, Desk
 
 
 class TestWhatItPrints:
@@ -48,12 +48,11 @@ class TestWhatItPrints:
             assert ledger.account("trial").spent.epsilon == 1
 
     def test_data_go_to_stdout_and_talk_to_stderr(self, desk: Desk) -> None:
+        quiet = desk.ask("-e", 1, "--account", "trial")
+        assert quiet.err == ""
         answer = desk.ask("-e", 1, "--json")
         json.loads(answer.out)
-        assert "--account" in answer.err
-        quiet = desk.ask("-e", 1, "--account", "trial")
-        assert "opened account trial" in quiet.err
-        assert desk.ask("-e", 1, "--account", "trial", "--level", 0.9).err == ""
+        assert "charged to account trial, the only one that knows these data." in answer.err
         for word in ("AUC", "sample, 95 %", "population, 95 %", "epsilon = 1", "Not hidden: number of rows", "trial"):
             assert word in " ".join(quiet.out.split()), word
 
@@ -78,8 +77,9 @@ class TestWhatItPrints:
             "that nobody has more than one row",
         ]
         gaussian = desk.document(
-            "-m", "recall", "-e", 1, "--mechanism", "gaussian", "--delta", "1e-6", "--account", "b", "-t", 0.3
-        )
+            "-m", "recall", "-e", 1, "--mechanism", "gaussian", "--delta", "1e-6", "--account", "b", "-t", 0.3,
+            "--also-charge",
+        )  # fmt: skip
         assert gaussian["guarantee"]["delta"] == 1e-6
         assert 0 < gaussian["guarantee"]["rho"] < 1
         assert gaussian["options"] == {"threshold": 0.3}
@@ -125,15 +125,15 @@ class TestWhatItCosts:
         desk.write("other.csv", 1 - LABELS)
         assert desk.document("-e", 1, "--account", "trial", file="other.csv")["ledger"]["spent"] == 2.0
 
-    def test_the_account_of_a_file_is_that_of_its_content(self, desk: Desk) -> None:
-        first = desk.document("-e", 1)["ledger"]["account"]
-        desk.write("copy.csv")
-        assert desk.document("-e", 2, file="copy.csv")["ledger"] == {
-            "account": first, "charged": 2.0, "spent": 3.0, "remaining": 7.0, "spent_delta": 0.0,
-            "remaining_delta": 1e-5, "reused": False,
-        }  # fmt: skip
-        desk.write("other.csv", 1 - LABELS)
-        assert desk.document("-e", 1, file="other.csv")["ledger"]["account"] != first
+    @pytest.mark.parametrize("other", [("--score", "age"), ("--positive", "1")], ids=" ".join)
+    def test_another_column_or_positive_value_costs_again(self, desk: Desk, other: tuple[str, ...]) -> None:
+        """Whatever they hold: here both columns of scores hold the same, and 1 is positive anyhow."""
+        rows = [f"{label},{score!r},{score!r}" for label, score in zip(LABELS, map(float, SCORES), strict=True)]
+        (desk.folder / "rows.csv").write_text("\n".join(["died,risk,age", *rows]) + "\n", encoding="utf-8")
+        desk.document("-e", 1, "--account", "trial")
+        columns = ("--label", "died", *(other if "--score" in other else ("--score", "risk", *other)))
+        again = desk.document("-e", 1, "--account", "trial", columns=columns)["ledger"]
+        assert (again["spent"], again["reused"]) == (2.0, False)
 
     def test_add_remove_one_costs_twice_in_an_account_of_replace_one(self, desk: Desk) -> None:
         desk.document("-e", 1, "--account", "trial")
@@ -144,6 +144,7 @@ class TestWhatItCosts:
         assert "open another account" in refused.err
 
     def test_a_dry_run_writes_nothing_and_names_the_price(self, desk: Desk) -> None:
+        desk.open_account("trial")
         before = desk.files()
         asked = ("-m", "auc,brier,recall", "-e", "0.7", "--account", "trial", "--report", "out.html")
         desk.hear(FORBIDDEN)

@@ -53,6 +53,7 @@ class TestWhatItPrints:
             assert words in shown, words
 
     def test_a_dry_run_names_the_price_and_charges_nothing(self, desk: Desk) -> None:
+        desk.open_account("trial")
         before = desk.files()
         desk.hear(FORBIDDEN)
         quote = desk.document(*ASKED, *CURVES, "--target", "recall=0.9", "--dry-run")
@@ -208,6 +209,7 @@ WRONG = [
 def test_wrong_options_are_refused_before_anything_is_read_or_charged(
     desk: Desk, wrong: tuple[str, ...], words: str
 ) -> None:
+    desk.open_account("trial")
     before = desk.files()
     desk.hear(FORBIDDEN)
     answer = desk.ask(*ASKED, *wrong, file="does-not-exist.csv")

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import confide
-from confide import Ledger, ScoreCounts
+from confide import ScoreCounts
 from confide.ledger.receipts import Receipt
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import Release
 from confide.report.curves import EXACT, exact_shares, picture, pr_joined
 from confide.report.release import FOOTER, release_page
+from tests.contracts.ledger.asking import Book
 from tests.noises import RELATIONS, seeded
 from tests.shell.desk import Desk
 from tests.shell.test_release_report import shows
@@ -32,7 +33,7 @@ EVERY = ("roc", "pr", "calibration", "counts")
 
 
 def receipt_of(folder: Path, *metrics: str, counts: ScoreCounts = COUNTS, **terms: Any) -> Receipt[Release]:
-    with Ledger(folder / "ledger.sqlite") as ledger:
+    with Book(folder / "ledger.sqlite") as ledger:
         return ledger.release(prepare(metrics, counts, **{"epsilon": 1, "noise": seeded(2), **terms}), account="trial")
 
 

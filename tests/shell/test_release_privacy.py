@@ -65,7 +65,7 @@ class TestWhatItKeepsPrivate:
     def test_a_typo_among_two_labels_is_an_error_for_the_data_holder(self, desk: Desk) -> None:
         desk.write("words.csv", ["Good", "Poor"] * 41 + ["Good"])
         desk.patch.setenv("CONFIDE_SHOW_ERRORS", "1")
-        answer = desk.ask("-e", 1, "--positive", "Pooor", file="words.csv")
+        answer = desk.ask("-e", 1, "--positive", "Pooor", "--account", "words", file="words.csv")
         assert answer.code == 2
         assert "check the spelling" in answer.err
         assert "Good" not in answer.err
@@ -108,12 +108,13 @@ class TestRealProcesses:
         )  # fmt: skip
 
     def test_standard_input_is_the_same_data_and_the_same_account(self, desk: Desk) -> None:
-        found = desk.document("-e", 1)
+        desk.open_account("trial")
+        found = desk.document("-e", 1, "--account", "trial")
         piped = self.run("release", "-", *COLUMNS, "-e", 1, "--json", input=(desk.folder / "rows.csv").read_bytes())
         assert piped.returncode == 0, piped.stderr
         again = json.loads(piped.stdout)
         assert again["value"] == found["value"]
-        assert again["ledger"]["account"] == found["ledger"]["account"]
+        assert again["ledger"]["account"] == found["ledger"]["account"] == "trial"
         assert again["ledger"]["reused"]
 
     def test_a_run_that_dies_after_the_charge_keeps_it(self, desk: Desk) -> None:
@@ -125,6 +126,7 @@ class TestRealProcesses:
             "from confide.cli.main import run\n"
             "run()\n"
         )
+        desk.open_account("trial")
         asked = ("release", "rows.csv", *COLUMNS, "-e", "3", "--account", "trial", "--json")
         died = self.run(*asked, code=script, cwd=desk.folder)
         assert died.returncode == 9, died.stderr
@@ -138,5 +140,7 @@ class TestRealProcesses:
     def test_a_folder_without_permission_is_refused_before_the_charge(self, desk: Desk) -> None:
         closed = desk.folder / "closed"
         closed.mkdir(mode=0o500)
-        assert desk.ask("-e", 1, "--report", closed / "out.html").code == 2
-        assert not desk.book.exists()
+        desk.open_account("trial")
+        before = desk.book.read_bytes()
+        assert desk.ask("-e", 1, "--account", "trial", "--report", closed / "out.html").code == 2
+        assert desk.book.read_bytes() == before

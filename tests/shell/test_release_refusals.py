@@ -36,6 +36,7 @@ WRONG = [
 class TestWhatItRefuses:
     @pytest.mark.parametrize("wrong", WRONG, ids=" ".join)
     def test_wrong_terms_before_the_file_is_read(self, desk: Desk, wrong: tuple[str, ...]) -> None:
+        desk.open_account("trial")
         before = desk.files()
         desk.hear(FORBIDDEN)
         answer = desk.ask(*wrong, "--account", "trial", file="does-not-exist.csv")
@@ -62,15 +63,19 @@ class TestWhatItRefuses:
         self, desk: Desk, options: tuple[str, ...], code: int
     ) -> None:
         (desk.folder / "folder.html").mkdir()
+        desk.open_account("trial", file="rows.csv")
+        before = desk.book.read_bytes()
         desk.hear(FORBIDDEN)
-        answer = desk.ask("-e", 1, *options)
+        answer = desk.run("release", "rows.csv", *COLUMNS, "-e", 1, *options)
         assert answer.code == code
-        assert not desk.book.exists()
+        assert desk.book.read_bytes() == before
 
     def test_a_report_never_overwrites_the_ledger(self, desk: Desk) -> None:
         for option in (("--ledger", "book.html"), ("--ledger", "sqlite:///book.html")):
-            answer = desk.ask("-e", 1, *option, "--report", "book.html", "--account", "trial")
+            asked = ("release", "rows.csv", *COLUMNS, "-e", 1, *option, "--report", "book.html", "--account", "trial")
+            answer = desk.run(*asked)
             assert answer.code == 2
+            assert "is the ledger" in answer.err
             assert not (desk.folder / "book.html").exists()
 
     @pytest.mark.parametrize(
@@ -93,9 +98,12 @@ class TestWhatItRefuses:
     ) -> None:
         if content is not None:
             (desk.folder / "bad.csv").write_text(content, encoding="utf-8")
-        answer = desk.ask("-e", 1, file="rows.csv" if content is None else "bad.csv", columns=columns)
+        desk.open_account("trial")
+        before = desk.files()
+        file = "rows.csv" if content is None else "bad.csv"
+        answer = desk.ask("-e", 1, "--account", "trial", file=file, columns=columns)
         assert answer.code == code
         assert answer.out == ""
         for private in ("0.12345", "Quixote", "Dulcinea"):
             assert private not in answer.err
-        assert not desk.book.exists()
+        assert desk.files() == before

@@ -13,6 +13,7 @@ from confide import Ledger, ScoreCounts
 from confide.examples import HEART_ATTACK
 from confide.releases.registry import ONLY_BY_CURVES, RELEASE_METRICS, prepare
 from confide.report.release import release_page
+from tests.contracts.ledger.asking import Book
 from tests.noises import RELATIONS, seeded
 from tests.shell.commands import Answer, confide_process
 from tests.shell.commands import confide as command
@@ -25,7 +26,7 @@ COUNTS = ScoreCounts.from_arrays(LABELS, SCORES)
 
 
 def page_of(folder: Path, relation: str, account: str = "trial") -> str:
-    with Ledger(folder / "ledger.sqlite") as ledger:
+    with Book(folder / "ledger.sqlite") as ledger:
         numbers = [name for name in RELEASE_METRICS if name not in ONLY_BY_CURVES]
         receipt = ledger.release(
             prepare(numbers, COUNTS, epsilon=2, neighbours=relation, noise=seeded(2)), account=account
@@ -117,7 +118,7 @@ def test_the_number_of_rows_is_not_shown_under_add_remove_one(tmp_path: Path) ->
 
 def test_names_are_escaped(tmp_path: Path) -> None:
     name = "<b>risk</b> & <script>alert(1)</script>"
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
         receipt = ledger.release(prepare("auc", COUNTS, epsilon=2), account="trial")
     elements = Elements(release_page(receipt, title=name, about={"score": name}))
     assert "script" not in elements.tags
@@ -125,7 +126,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
 
 
 def test_a_release_and_a_page_of_it_say_the_same(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
         receipt = ledger.release(prepare(["auc", "recall"], COUNTS, epsilon=1), account="trial")
     page = release_page(receipt, title="t")
     for release in receipt.releases:

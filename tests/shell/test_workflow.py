@@ -17,7 +17,7 @@ from confide.learning.workflow import Workflow
 from confide.sources.encoded_rows import read_features
 from tests.noises import FORBIDDEN
 from tests.shell.commands import Answer
-from tests.shell.desk import Desk
+from tests.shell.desk import Desk, open_account
 from tests.shell.test_lightness import loaded_by, run_cli
 from tests.shell.workflow_bench import COLUMNS, TEXT, TRIAL, Bench, bench_at
 
@@ -211,9 +211,10 @@ class TestBeforePaying:
     def test_a_dry_run_writes_nothing_and_names_the_price(self, bench: Bench) -> None:
         bench.patients()
         for verb in ("select", "train"):
+            asked = (verb, "patients.csv", *COLUMNS, *TRIAL, "-o", f"{verb}.json")
+            bench.open_for(*asked)
             before = bench.files()
             bench.hear(FORBIDDEN)
-            asked = (verb, "patients.csv", *COLUMNS, *TRIAL, "-o", f"{verb}.json")
             quote = bench.document(*asked, "--dry-run")
             shown = " ".join(bench.done(*asked, "--dry-run").out.split())
             assert bench.files() == before
@@ -245,12 +246,13 @@ class TestBeforePaying:
             assert "It fits" not in quote.out
         assert bench.files() == before
 
-    def test_a_new_account_is_announced(self, bench: Bench) -> None:
+    def test_without_a_name_the_account_that_knows_the_file_is_charged_and_named(self, bench: Bench) -> None:
         bench.messages()
-        train = ("train", "messages.csv", *TEXT)
-        assert bench.done(*train, *TRIAL).err.startswith("opened account trial.")
+        select, train = (("select", "messages.csv", *TEXT, "-k", 4), ("train", "messages.csv", *TEXT))
+        assert bench.done(*select, *TRIAL).err == ""
+        assert bench.done(*train).err == "charged to account trial, the only one that knows these data.\n"
         assert bench.done(*train, *TRIAL).err == ""
-        assert "known by the file's content" in bench.done(*train).err
+        assert bench.spent() == Fraction(3, 2)
 
     def test_another_relation_than_the_account_s_costs_twice_and_says_so(self, bench: Bench) -> None:
         bench.messages()
@@ -262,14 +264,14 @@ class TestBeforePaying:
     def test_rows_that_are_alike_are_remarked_on_where_no_text_tells_them_apart(self, bench: Bench) -> None:
         bench.patients()
         bench.messages()
-        plain = bench.done("train", "patients.csv", *COLUMNS, "--dry-run")
+        plain = bench.done("train", "patients.csv", *COLUMNS, "--dry-run", *TRIAL)
         assert "rows that are alike in smoker, age, sex are all held out or all trained on" in plain.err
         for quiet in (
             ("train", "patients.csv", *COLUMNS, "--hold-out-by", "id"),
             ("train", "patients.csv", *COLUMNS, "--hold-out", "0"),
             ("train", "messages.csv", *TEXT),
         ):
-            assert bench.done(*quiet, "--dry-run").err == ""
+            assert bench.done(*quiet, "--dry-run", *TRIAL).err == ""
 
 
 class TestPredict:
@@ -365,7 +367,9 @@ class TestThePage:
         ):
             bench.done("train", "patients.csv", *COLUMNS, *how, *page)
             assert said in (bench.folder / "page.html").read_text(encoding="utf-8")
-        bench.done("train", "patients.csv", *COLUMNS, *TestPersons.PERSONS, "--account", "p", *page[:2])
+        bench.done(
+            "train", "patients.csv", *COLUMNS, *TestPersons.PERSONS, "--account", "p", "--also-charge", *page[:2]
+        )
         assert "cost nothing more" not in (bench.folder / "page.html").read_text(encoding="utf-8")
 
 
@@ -374,11 +378,11 @@ class TestWhatItReads:
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = bench.messages()
-        first = bench.document("train", file.name, *TEXT, "-o", "model.json")
+        first = bench.document("train", file.name, *TEXT, *TRIAL, "-o", "model.json")
         for verb in (("train", "-", *TEXT, "-o", "again.json"), ("release", "-", "--model", "model.json")):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
             found = bench.document(*verb)["ledger"]
-            assert found["account"] == first["ledger"]["account"]
+            assert found["account"] == first["ledger"]["account"] == "trial"
         assert (bench.folder / "again.json").read_bytes() == (bench.folder / "model.json").read_bytes()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
         bench.done("predict", "model.json", "-", "-o", "scored.csv")
@@ -395,10 +399,10 @@ class TestWhatItReads:
         bench.messages()
         (bench.folder / "words.txt").write_text("cash\nlunch\nprize\n")
         words = bench.document(
-            "train", "messages.csv", "-l", "spam", "--text", "message", "--vocabulary", "words.txt", "--account", "a"
+            "train", "messages.csv", "-l", "spam", "--text", "message", "--vocabulary", "words.txt", *TRIAL
         )
         assert words["names"] == ["cash", "lunch", "prize"]
-        left = bench.document("train", "messages.csv", *TEXT, "--leave-out", "words.txt", "--account", "b")
+        left = bench.document("train", "messages.csv", *TEXT, "--leave-out", "words.txt", *TRIAL)
         assert left["encoding"]["rules"][0]["leave_out"] == ["cash", "lunch", "prize"]
 
 
@@ -410,6 +414,7 @@ def _rows(bench: Bench) -> list[list[str]]:
 def test_training_loads_neither_scikit_learn_nor_pictures(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text("died,smoker\n" + "1,1\n0,0\n1,0\n" * 9)
+    open_account(tmp_path / "ledger.sqlite", "trial", file=file, neighbours="add-remove-one")
     arguments = ("-l", "died", "-c", "smoker", "--ledger", str(tmp_path / "ledger.sqlite"), "--out", "model.json")
     program = f"import os; os.chdir({str(tmp_path)!r})\n{run_cli('train', str(file), *arguments)}"
     found = loaded_by(program)

@@ -6,15 +6,13 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from confide.cli import paying, release
 from confide.privacy.queries import Noise
-from tests.noises import FORBIDDEN, Deaf
+from tests.noises import SILENT, Deaf
 from tests.shell.desk import Desk
 from tests.shell.workflow_bench import TEXT, TRIAL, Bench, bench_at, made_messages
 
@@ -34,27 +32,35 @@ def rows_of(file: Path) -> list[list[str]]:
 
 
 class TestSides:
-    """Every change leaves the changed row on its side, so that what reads the other side is the same request.
+    """Every change leaves the changed row on its side. Without noise, what reads the other side answers the same.
 
-    But for the file's name, which the ledger would otherwise tell apart.
+    Noise is none at all, so that one changed row shows wherever it is read: `counts` is what is released of it.
     """
 
+    COUNTS = ("release", "messages.csv", "--model", "model.json", "-m", "counts", "--grid", "uniform:16", *TRIAL)
+
     @pytest.fixture(autouse=True)
-    def files_have_no_names(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (paying, release):
-            monkeypatch.setattr(module, "bound", lambda prepared, data, label: tuple(prepared))
+    def without_noise(self, bench: Bench) -> None:
+        bench.hear(SILENT)
 
     def begun(self, bench: Bench) -> tuple[list[list[str]], list[bool]]:
         file = bench.messages()
-        for command in (SELECT, TRAIN, RELEASE):
+        for command in (SELECT, TRAIN):
             bench.done(*command)
         held = bench.held_out(file, "model.json")
         assert 0 < sum(held) < len(held)
         return rows_of(file), held
 
-    def reused(self, bench: Bench, command: Sequence[object]) -> bool:
-        found: bool = bench.document(*command)["ledger"]["reused"]
-        return found
+    def answers(self, bench: Bench) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """What is selected, trained and evaluated, all of it drawn from the file as it is now.
+
+        The model that is evaluated is the first one, so that the evaluation follows from the rows alone.
+        """
+        first = (bench.folder / "model.json").read_bytes()
+        selected, trained = bench.document(*SELECT), bench.document(*TRAIN)
+        (bench.folder / "model.json").write_bytes(first)
+        evaluated = bench.document(*self.COUNTS)
+        return selected["selection"], trained["model"], evaluated["curve"]["points"]
 
     def changed(self, bench: Bench, rows: list[list[str]], place: int, held: list[bool], text: bool) -> None:
         """Give one row another label or text, and keep it on its side."""
@@ -72,25 +78,22 @@ class TestSides:
     @pytest.mark.parametrize("text", [False, True], ids=["label", "text"])
     def test_training_does_not_read_held_out_rows(self, bench: Bench, text: bool) -> None:
         rows, held = self.begun(bench)
-        written = {name: bench.files()[name] for name in ("features.json", "model.json")}
+        selected, trained, evaluated = self.answers(bench)
         self.changed(bench, rows, held.index(True), held, text)
-        bench.hear(FORBIDDEN)
-        assert self.reused(bench, SELECT)
-        assert self.reused(bench, TRAIN)
-        assert bench.files().items() >= written.items()
-        bench.desk.hear_the_system_again()
-        assert not self.reused(bench, RELEASE)
-        assert bench.spent() == 2  # the changed rows are evaluated at a price of their own
+        assert self.answers(bench)[:2] == (selected, trained)
+        assert self.answers(bench)[2] != evaluated
+        assert bench.spent() == 2  # other bytes are other data, whatever was changed in them
 
     @pytest.mark.parametrize("text", [False, True], ids=["label", "text"])
     def test_evaluation_reads_held_out_rows_alone(self, bench: Bench, text: bool) -> None:
         rows, held = self.begun(bench)
+        selected, trained, evaluated = self.answers(bench)
         self.changed(bench, rows, held.index(False), held, text)
-        bench.hear(FORBIDDEN)
-        assert self.reused(bench, RELEASE)
-        bench.desk.hear_the_system_again()
-        assert not self.reused(bench, SELECT)
-        assert bench.spent() == Fraction(3, 2)
+        other = self.answers(bench)
+        assert other[2] == evaluated
+        assert other[1] != trained
+        if text:
+            assert other[0] != selected
 
     def test_the_rows_of_a_person_stay_together_whatever_else_is_in_them(self, bench: Bench) -> None:
         rows = [(f"m{number % 60}", text, label) for number, (_, text, label) in enumerate(made_messages())]
@@ -220,6 +223,8 @@ class TestMarkedData:
         rows: list[tuple[Any, ...]] = self.marked()
         last = rows[-1]
         good = ("-l", "spam", "--text", "message", "--positive", "vexlabel")
+        bench.desk.open_account("trial", neighbours="add-remove-one")
+        before = bench.desk.book.read_bytes()
         odd: list[tuple[Sequence[Sequence[object]], tuple[str, ...], str]] = [
             (rows, ("-l", "spam", "--text", "message"), "--positive VALUE"),
             (rows, (*good[:-1], "vexlabal"), "check the spelling"),
@@ -241,10 +246,12 @@ class TestMarkedData:
             assert said in answer.err
             for token in ("zyxquorum", "wexlabel", "qqvalue", "771234567", "55991"):
                 assert token not in answer.err.lower(), said
-        assert not bench.desk.book.exists()
+        assert bench.desk.book.read_bytes() == before
 
     def test_errors_about_files_that_are_not_what_they_seem(self, bench: Bench) -> None:
         train = ("-l", "spam", "--text", "message", *TRIAL)
+        bench.desk.open_account("trial", neighbours="add-remove-one")
+        before = bench.desk.book.read_bytes()
         for name, content in (
             ("headless.csv", b"zyxquorum,vexlabel\nqqvalue,wexlabel\n"),
             ("quote.csv", b'message,spam\n"zyxquorum vexlabel,1\nqqvalue,0\n'),
@@ -259,7 +266,7 @@ class TestMarkedData:
                 assert answer.code in (1, 2), name
                 assert answer.err.startswith("error: ")
                 assert not any(token in answer.err.lower() for token in self.TOKENS), name
-        assert not bench.desk.book.exists()
+        assert bench.desk.book.read_bytes() == before
 
     def test_a_file_of_the_workflow_that_is_private_data(self, bench: Bench) -> None:
         """Given the rows instead of the model, the message does not quote them."""

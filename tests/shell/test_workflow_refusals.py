@@ -92,6 +92,8 @@ def bench(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 def refused(bench: Bench, *arguments: object, code: int = 2) -> str:
     """The message of a refusal, after which everything is as it was and no noise was drawn."""
+    if "--ledger" not in arguments and not bench.desk.book.exists():
+        bench.desk.open_account("trial", neighbours="add-remove-one")
     before = bench.files()
     bench.hear(FORBIDDEN)
     answer = bench.run(*arguments)

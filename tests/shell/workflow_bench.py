@@ -15,12 +15,12 @@ import pytest
 from typer.main import get_command
 
 from confide import Ledger
-from confide.cli import main, paying
+from confide.cli import main
 from confide.learning.workflow import Workflow
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.sources.encoded_rows import row_keys
 from tests.shell.commands import Answer, confide
-from tests.shell.desk import Desk
+from tests.shell.desk import Desk, open_for
 
 TEXT = ("--label", "spam", "--text", "message", "--bits", "6")
 COLUMNS = ("-l", "died", "-c", "smoker", "-c", "age=40,60,80", "-c", "sex=f|m")
@@ -41,10 +41,17 @@ class Bench:
     def folder(self) -> Path:
         return self.desk.folder
 
+    def open_for(self, *arguments: object) -> None:
+        """Open the account that a command names, unless it is there."""
+        open_for(arguments, self.desk.book, self.folder)
+
     def run(self, *arguments: object) -> Answer:
+        """Run a command, and open nothing."""
         return confide(*arguments, folder=self.folder)
 
     def done(self, *arguments: object) -> Answer:
+        """Run a command that must succeed, with the account that it names opened before."""
+        self.open_for(*arguments)
         answer = self.run(*arguments)
         assert answer.code == 0, answer.err
         return answer
@@ -93,7 +100,6 @@ class Bench:
 
 
 def bench_at(desk: Desk, patch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    patch.setattr(paying, "STEP_SECONDS", 0.001)
     patch.setattr(main, "app", COMMAND)
     yield Bench(desk)
 

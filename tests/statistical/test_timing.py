@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from confide.cli.release import STEP_SECONDS, draw
 from confide.counts import ScoreCounts
+from confide.errors import BudgetError
 from confide.ledger.ledger import Ledger
-from confide.privacy.steady import steady
+from confide.ledger.padding import STEP_SECONDS, padded
+from confide.ledger.question import PublicQuestion
 from confide.releases.registry import prepare
 
 STEP = 0.1
@@ -23,7 +25,7 @@ STEP = 0.1
 
 def duration(work: float, step: float) -> float:
     started = time.perf_counter()
-    with steady(step):
+    with padded(step):
         time.sleep(work)
     return time.perf_counter() - started
 
@@ -42,18 +44,33 @@ def test_work_beyond_a_step_takes_whole_steps() -> None:
 
 
 def test_a_release_takes_whole_steps(tmp_path: Path) -> None:
-    """The command charges and draws within one step of padding; unpadded it takes a small part of one."""
+    """The ledger charges and draws within one step of padding; unpadded it takes a small part of one.
+
+    A stored answer takes as long as one that is drawn, and so does a refusal.
+    """
     (prepared,) = prepare("prevalence", ScoreCounts.from_arrays([0, 1] * 50, range(100)), epsilon=1)
-    with Ledger(tmp_path / "ledger.sqlite") as book:
-        book.release(prepared, account="a")  # loads what is to be loaded
+    (dear,) = prepare("prevalence", ScoreCounts.from_arrays([0, 1] * 50, range(100)), epsilon=100)
+    question = PublicQuestion(data="made-up rows, version 1", label="y")
+    place = tmp_path / "ledger.sqlite"
+
+    def timed(book: Ledger, **asked: Any) -> float:
         started = time.perf_counter()
-        draw(book, [prepared], account="a")
-        padded = time.perf_counter() - started
+        book.release(account="a", **asked)
+        return time.perf_counter() - started
+
+    def refused(book: Ledger) -> float:
         started = time.perf_counter()
-        book.release(prepared, account="a")
-        bare = time.perf_counter() - started
-    assert padded >= STEP_SECONDS
-    assert bare < padded
+        with pytest.raises(BudgetError):
+            book.release(dear, account="a")
+        return time.perf_counter() - started
+
+    with Ledger(place) as book, Ledger(place, padding=0.0) as bare:
+        book.open_account("a", epsilon=50)
+        book.release(prepared, account="a", question=question)  # loads what is to be loaded
+        drawn, stored = timed(book, prepared=prepared), timed(book, prepared=prepared, question=question)
+        assert min(drawn, stored, refused(book)) >= STEP_SECONDS
+        for unpadded in (timed(bare, prepared=prepared), timed(bare, prepared=prepared, question=question)):
+            assert unpadded < drawn
 
 
 def test_drawing_takes_far_less_than_a_step() -> None:
@@ -71,8 +88,13 @@ def test_drawing_takes_far_less_than_a_step() -> None:
     assert min(draws() for _ in range(5)) < STEP_SECONDS / 2
 
 
-def test_an_error_is_not_held_back() -> None:
+def test_an_error_takes_whole_steps_too() -> None:
+    """Whether drawing fails may depend on the noise, and so may when."""
     started = time.perf_counter()
-    with pytest.raises(ValueError, match="at once"), steady(30.0):
-        raise ValueError("at once")
-    assert time.perf_counter() - started < 10.0
+    with pytest.raises(ValueError, match="later"), padded(STEP):
+        raise ValueError("later")
+    assert time.perf_counter() - started >= STEP
+
+
+def test_no_step_pads_nothing() -> None:
+    assert min(duration(0.0, 0.0) for _ in range(5)) < STEP / 2

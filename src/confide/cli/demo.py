@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.cli import output, release
+from confide.cli import output
 from confide.cli.evaluate import evaluate_file
+from confide.cli.paying import Payer
 from confide.cli.scored import ColumnScores
 from confide.errors import BudgetError, ConfideError, UsageError
 
@@ -46,7 +47,7 @@ def demo(
     evaluation = _evaluate(data)
     _say(
         "2. Private release, to be published",
-        f"confide ledger new {_ACCOUNT} --epsilon {_CAP} --ledger {place}",
+        f"confide ledger new {_ACCOUNT} --epsilon {_CAP} --data {data} --ledger {place}",
         f"confide release {data} --label died --score logistic --epsilon 2 --metric {','.join(_METRICS)} "
         f"--threshold {_THRESHOLD} --account {_ACCOUNT} --ledger {place}",
     )
@@ -84,25 +85,36 @@ def _evaluate(data: Path) -> Any:
 def _release(data: Path, place: Path) -> Any:
     from confide.ledger.ledger import Ledger
     from confide.report.release import print_release
+    from confide.sources.raw import raw_bytes
 
+    scores = ColumnScores(label="died", score="logistic")
     with output.busy("counting"):
-        scores = ColumnScores(label="died", score="logistic")
         prepared = scores.prepare(data, _METRICS, {"epsilon": 2, "threshold": _THRESHOLD})
     with Ledger(place) as book:
         if _ACCOUNT not in {account.name for account in book.accounts()}:
-            book.open_account(_ACCOUNT, epsilon=_CAP)
-        receipt = release.draw(book, prepared, account=_ACCOUNT)
+            book.open_account(_ACCOUNT, epsilon=_CAP, data=raw_bytes(data))
+    receipt = _payer(scores, data, place).pay(prepared)
     print_release(receipt, output.console())
     return receipt
 
 
 def _refused(data: Path, place: Path) -> str:
-    from confide.ledger.ledger import Ledger
-
-    prepared = ColumnScores(label="died", score="age_only").prepare(data, ["auc"], {"epsilon": 2})
-    with Ledger(place) as book:
-        try:
-            book.release(prepared, account=_ACCOUNT)
-        except BudgetError as error:
-            return str(error)
+    scores = ColumnScores(label="died", score="age_only")
+    prepared = scores.prepare(data, ["auc"], {"epsilon": 2})
+    try:
+        _payer(scores, data, place).pay(prepared)
+    except BudgetError as error:
+        return str(error)
     raise ConfideError("the demonstration's account has more budget than it should; remove its folder and try again")
+
+
+def _payer(scores: ColumnScores, data: Path, place: Path) -> Payer:
+    return Payer(
+        file=data,
+        label=scores.label,
+        positive=scores.positive,
+        details=scores.details(),
+        ledger=str(place),
+        account=_ACCOUNT,
+        analyst=None,
+    )

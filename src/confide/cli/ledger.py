@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,14 +41,37 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 def new(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of the account: one for the same people.")],
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", metavar="E", help="The most to be spent in all. [default: 10]")
+        str | None, typer.Option("--epsilon", "-e", metavar="E", help="The most to be spent in all; no default.")
     ] = None,
-    delta: Annotated[str | None, typer.Option(metavar="D", help="The same for delta. [default: 1e-5]")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="D", help="The same for delta. [default: 0]")] = None,
     neighbours: Annotated[
         str | None,
         typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only. [default: replace-one]"),
     ] = None,
     unit: Annotated[str | None, typer.Option(metavar="UNIT", help="row or person. [default: row]")] = None,
+    rows_per_person: Annotated[
+        int | None, typer.Option(metavar="K", help="With --unit person: nobody has more than K rows. [default: 1]")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The only file that the account is for, as it is now.")
+    ] = None,
+    data_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Instead of a file: name and version of the data, where files change, as in a contest."
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", "-l", metavar="COL", help="The column of labels; needed with label-only neighbours."),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="VALUE", help="The positive label, if requests will name one.")
+    ] = None,
+    also_charge: Annotated[
+        bool,
+        typer.Option("--also-charge", help="Open it though another account knows the same data: budgets then add up."),
+    ] = False,
     per_analyst: Annotated[
         str | None, typer.Option("--per-analyst", metavar="E", help="The most epsilon for each analyst.")
     ] = None,
@@ -63,13 +87,20 @@ def new(
 ) -> None:
     """Open an account with a budget, or change the caps of one.
 
-    An account's neighbours and unit stay as they are. A cap below what was spent leaves nothing.
+    An account is for the data of the same people. Its terms stay as they are: neighbours, unit, data and labels. A cap
+    below what was spent leaves nothing. Where --data is given, `release`, `select` and `train` find the account by
+    the file. Under label-only neighbours everything but one column of labels is public, so that column and the data
+    must be named.
 
     Examples:
 
         confide ledger new trial-7 --epsilon 3
 
-        confide ledger new contest --epsilon 20 --neighbours label-only --per-analyst 1 --analyst host=5
+        confide ledger new trial-8 --epsilon 3 --data scores.csv
+
+        confide ledger new contest --epsilon 20 --neighbours label-only --label won --data-name "test labels, version 1"
+
+        confide ledger new course --epsilon 20 --per-analyst 1 --analyst host=5
 
         confide ledger new trial-7 --epsilon 4 --change --ledger postgresql://keeper@db.example/ledgers
     """
@@ -82,16 +113,30 @@ def new(
         "analysts": _analysts(analyst or []),
     }
     terms: dict[str, Any] = {
-        name: value for name, value in (("neighbours", neighbours), ("unit", unit)) if value is not None
+        name: value
+        for name, value in (
+            ("neighbours", neighbours),
+            ("unit", unit),
+            ("rows_per_person", rows_per_person),
+            ("data", _asked_data(data, data_name)),
+            ("label", label),
+            ("positive", positive),
+        )
+        if value is not None
     }
     if change and terms:
-        raise ParameterError(f"the {' and '.join(terms)} of an account cannot be changed; open another account")
+        named = " and ".join(name.replace("_", " ") for name in terms)
+        raise ParameterError(f"the {named} of an account cannot be changed; open another account")
+    if change and also_charge:
+        raise ParameterError("--also-charge is for opening an account; leave it out")
+    if not change and epsilon is None:
+        raise ParameterError("say how much may be spent in all (--epsilon 3); an account has no default cap")
     with Ledger(ledger) as book:
         if change:
             state = book.change_caps(account, **caps)
         else:
             given = {name: value for name, value in caps.items() if value is not None}
-            state = book.open_account(account, **given, **terms)
+            state = book.open_account(account, **given, **terms, also_charge=also_charge)
         _show([state], book.shown, as_json=as_json)
 
 
@@ -187,6 +232,18 @@ def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     typer.echo(f"ledger {book.shown} is whole", err=True)
 
 
+def _asked_data(file: Path | None, name: str | None) -> Iterator[bytes] | str | None:
+    """The bytes of the file that an account is for, or the declared name of its data."""
+    from confide.ledger.question import is_digest
+    from confide.sources.raw import raw_bytes
+
+    if file is not None and name is not None:
+        raise ParameterError("give --data or --data-name, not both")
+    if name is not None and is_digest(name):
+        raise ParameterError("--data-name looks like the digest of a file; give a name and a version in words")
+    return name if file is None else raw_bytes(file)
+
+
 def _analysts(given: list[str]) -> dict[str, str]:
     caps = {}
     for text in given:
@@ -242,7 +299,10 @@ def _overview(account: Account) -> tuple[str, ...]:
 
     left, cap, spent = account.remaining(), account.caps.total, account.spent
     amounts = (spent.epsilon, left.epsilon, cap.epsilon, spent.delta, left.delta, cap.delta)
-    return (account.name, f"{account.neighbours.value}, each {account.unit}", *(shown(amount) for amount in amounts))
+    several = f" with up to {account.terms.rows_per_person} rows" if account.terms.rows_per_person > 1 else ""
+    of_label = "" if account.terms.label is None else f" of {account.terms.label!r}"
+    what = f"{account.neighbours.value}{of_label}, each {account.unit}{several}"
+    return (account.name, what, *(shown(amount) for amount in amounts))
 
 
 def _parts(account: Account) -> list[tuple[str, ...]]:
@@ -290,7 +350,7 @@ def _what(entry: Entry) -> str:
         request = entry.asked["request"]
         cut = f" at {request['threshold']:g}" if "threshold" in request else ""
         what = f"charge: {request.get('metric', 'release')}{cut}, {request.get('mechanism', '')}".removesuffix(", ")
-        return what if entry.part is None else f"{what}; part {entry.part.name} of {entry.part.partition}"
+        return what if entry.part is None else f"{what}; part {entry.part.name}"
     outcomes = {"answer": f"answer to {entry.charge}", "failure": f"no answer to {entry.charge}: drawing failed"}
     return outcomes.get(entry.kind, entry.kind)
 

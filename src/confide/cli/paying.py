@@ -1,81 +1,101 @@
-"""One step of a workflow at the ledger: its price, or its answer, paid before noise is drawn."""
+"""One request at the ledger: its price, or its answer, paid before noise is drawn."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from confide.cli import output
-from confide.cli.release import STEP_SECONDS, file_chunks
-from confide.cli.same_data import bound, check_label
-from confide.errors import UsageError
-from confide.privacy.steady import steady
+from confide.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from confide.learning.linear_model import LinearModel
     from confide.learning.workflow import Workflow
     from confide.ledger.ledger import Ledger
+    from confide.ledger.question import PublicQuestion
     from confide.ledger.receipts import Quote, Receipt
-    from confide.releases.prepared import Prepared
-    from confide.selection.selection import Selection
+    from confide.releases.prepared import Answer, Prepared
 
-    Step = TypeVar("Step", Selection, LinearModel)
+    A = TypeVar("A", bound=Answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payer:
-    """Who pays for a step about a file and its labels: the ledger, the account in it and the analyst."""
+    """Who pays for a question about a file: the ledger, the account in it and the analyst.
+
+    `details` are the public facts that identify the question besides the file, its labels and the request's own
+    parameters: the score's column, or the digest of a model.
+    """
 
     file: Path
     label: str
+    positive: str | None
+    details: Mapping[str, Any] = field(default_factory=dict)
     ledger: str | None
     account: str | None
     analyst: str | None
+    also_charge: bool = False
+    source: str | None = None
 
-    def quote(self, prepared: Prepared[Any]) -> Quote:
-        """Say what a step would cost."""
+    def checked(self) -> Payer:
+        """Refuse an account that does not exist before the file's rows are read, and note which file it is."""
         from confide.ledger.ledger import Ledger
 
         with Ledger(self.ledger) as book:
-            account, (asked,) = self._settled(book, prepared)
-            return book.quote(asked, account=account, analyst=self.analyst)
+            _, question = self._find(book)
+        return replace(self, source=question.rows)
 
-    def pay(self, prepared: Prepared[Step]) -> Receipt[Step]:
-        """Charge a step and draw its answer, which comes after a whole number of steps of time."""
+    def quote(self, prepared: Prepared[A] | Sequence[Prepared[A]]) -> Quote:
+        """Say what a request would cost."""
         from confide.ledger.ledger import Ledger
 
         with Ledger(self.ledger) as book:
-            account, (asked,) = self._settled(book, prepared)
-            with output.busy("charging the ledger and drawing noise"), steady(STEP_SECONDS):
-                return book.release(asked, account=account, analyst=self.analyst)
+            account, question = self._find(book)
+            return book.quote(
+                prepared, account=account, analyst=self.analyst, question=question, also_charge=self.also_charge
+            )
 
-    def _settled(self, book: Ledger, prepared: Prepared[Step]) -> tuple[str, tuple[Prepared[Step], ...]]:
-        """The account, and the request with what it says about the data."""
-        data = book.account_for(file_chunks(self.file))
-        account = data if self.account is None else self.account
-        check_label(book, account, self.label, prepared.guarantee.neighbours)
-        return account, bound([prepared], data=data, label=self.label)
+    def pay(self, prepared: Prepared[A] | Sequence[Prepared[A]]) -> Receipt[A]:
+        """Charge a request and draw its answer."""
+        from confide.ledger.ledger import Ledger
+
+        with Ledger(self.ledger) as book, output.busy("charging the ledger and drawing noise"):
+            account, question = self._find(book)
+            return book.release(
+                prepared, account=account, analyst=self.analyst, question=question, also_charge=self.also_charge
+            )
+
+    def _find(self, book: Ledger) -> tuple[str, PublicQuestion]:
+        """The account, and the public description of the question."""
+        from confide.ledger.binding import question_about
+        from confide.sources.raw import raw_bytes
+
+        if self.account is not None:
+            book.account(self.account)  # a wrong name is said before the file is looked at
+        source = book.identify(raw_bytes(self.file))
+        if self.source not in (None, source):
+            raise DataError("the file changed while it was read; try again when nobody writes to it")
+        account = book.find_account(self.account, data=source)
+        question = question_about(
+            account, source=source, label=self.label, positive=self.positive, details=self.details
+        )
+        return account.name, question
 
     def remarks(self, receipt: Receipt[Any]) -> Iterator[str]:
-        """What the one who pays should know."""
+        """Yield notes to print after a charge."""
         from confide.privacy.guarantee import shown
 
-        if receipt.opened:
-            yield f"opened account {receipt.account}. If it should have existed, check its name and the ledger's."
         if self.account is None:
+            yield f"charged to account {receipt.account}, the only one that knows these data."
+        asked = sum(answers[0].guarantee.epsilon for answers in receipt.answers)
+        if receipt.full_price.epsilon > asked:
             yield (
-                f"account {receipt.account} is known by the file's content: a changed copy would get a budget of its "
-                "own. Name it with --account to hold versions together."
-            )
-        asked, paid = receipt.releases[0].guarantee.epsilon, receipt.full_price.epsilon
-        if paid > asked:
-            yield (
-                f"epsilon {shown(asked)} counts as {shown(paid)} in this account, whose neighbours are of another kind."
+                f"epsilon {shown(asked)} counts as {shown(receipt.full_price.epsilon)} in this account, whose "
+                "neighbours are of another kind."
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -10,18 +10,15 @@ import typer
 
 from confide.cli import output
 from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words
-from confide.cli.same_data import bound, check_label
+from confide.cli.paying import Payer
 from confide.cli.scored import scored
+from confide.cli.workflow_options import AccountOption, AlsoCharge, Analyst
 from confide.errors import ParameterError
-from confide.privacy.steady import steady
 
 if TYPE_CHECKING:
-    from confide.ledger.ledger import Ledger
     from confide.ledger.receipts import Quote, Receipt
     from confide.privacy.guarantee import Guarantee
     from confide.releases.release import PreparedRelease, Release
-
-STEP_SECONDS = 0.25
 
 
 def release(
@@ -121,10 +118,9 @@ def release(
         str | None,
         typer.Option(metavar="URL", help="A path or postgresql://...; [default: $CONFIDE_LEDGER, or the user's own]"),
     ] = None,
-    account: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Account to charge. [default: known by the file's content]")
-    ] = None,
-    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, where analysts have caps.")] = None,
+    account: AccountOption = None,
+    analyst: Analyst = None,
+    also_charge: AlsoCharge = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     report: Annotated[
@@ -140,8 +136,11 @@ def release(
 ) -> None:
     """Release a metric under differential privacy, with intervals, and charge the ledger.
 
-    The budget is charged before noise is drawn, and never refunded. The same request on the same data
-    gives the same answer at no further cost. A request that does not fit is refused with exit code 3.
+    The budget is charged before noise is drawn, and never refunded. The same question about the same file gets the
+    same answer at no further cost. A request that does not fit is refused with exit code 3. Accounts are opened with
+    `confide ledger new`.
+
+    Scores must be functions of their own row: a score that depends on other rows is not protected.
 
     Each score must be a function of its own row: no ranks, nothing standardised by these rows. Round scores that a
     model gave for many rows at once, to six decimals say: their last digits depend on the other rows.
@@ -159,19 +158,21 @@ def release(
 
     Examples:
 
-        confide release scores.csv --label died --score risk --epsilon 1 --dry-run
+        confide ledger new trial-7 --epsilon 3 --data scores.csv
+
+        confide release scores.csv --label died --score risk --epsilon 1 --account trial-7 --dry-run
 
         confide release scores.csv -l died -s risk -e 1 --account trial-7 --report auc.html
 
-        confide release scores.csv -l died -s risk -e 2 -m auc,average_precision,recall -t 0.2 --json
+        confide release scores.csv -l died -s risk -e 2 -m auc,average_precision,recall -t 0.2 --account trial-7 --json
 
-        confide release scores.csv -l died -s risk -e 1 -m roc,pr,calibration --grid logit:64 --report curves.html
+        confide release scores.csv -l died -s risk -e 1 -m roc,pr,calibration --grid logit:64 --account trial-7
 
-        confide release scores.csv -l died -s risk -e 1 -m curves,auc --target recall=0.9 --safe --json
+        confide release scores.csv -l died -s risk -e 1 -m curves,auc --target recall=0.9 --safe --account trial-7
 
-        confide release test.csv -l won -s submission -e 0.1 --neighbours label-only --analyst team-4
+        confide release test.csv -l won -s submission -e 0.1 --neighbours label-only --account contest --analyst team-4
 
-        confide release messages.csv --model model.json -m auc,accuracy --report evaluation.html
+        confide release messages.csv --model model.json -m auc,accuracy --account messages --report evaluation.html
     """
     metrics = [name.strip() for given in metric or ["auc"] for name in given.split(",") if name.strip()]
     if report is not None:
@@ -179,8 +180,6 @@ def release(
         output.check_not_ledger(report, ledger)
     cut = next(iter(_at_most_one(threshold, "--threshold")), None)
     source_of_scores = scored(model, label=label, score=_at_most_one(score, "--score"), positive=positive)
-    from confide.ledger.ledger import Ledger
-
     protected, most_rows = source_of_scores.protects(unit, rows_per_person)
     options: dict[str, Any] = {
         "epsilon": source_of_scores.epsilon(epsilon),
@@ -200,19 +199,23 @@ def release(
     trial = check_terms(metrics, options)
     if reveal:
         check_reveal(trial, report)
+    source = readable(file)
+    payer = Payer(
+        file=source,
+        label=source_of_scores.label,
+        positive=source_of_scores.positive,
+        details=source_of_scores.details(),
+        ledger=ledger,
+        account=account,
+        analyst=analyst,
+        also_charge=also_charge,
+    ).checked()
     with output.busy("reading"):
-        source = readable(file)
         prepared = source_of_scores.prepare(source, metrics, options)
-    with Ledger(ledger) as book:
-        data = book.account_for(file_chunks(source))
-        name = data if account is None else account
-        label_column = source_of_scores.data()["label"]
-        check_label(book, name, label_column, prepared[0].guarantee.neighbours)
-        prepared = bound(prepared, data=data, label=label_column)
-        if dry_run:
-            _show_price(book.quote(prepared, account=name, analyst=analyst), prepared, as_json=as_json)
-            return
-        receipt = draw(book, prepared, account=name, analyst=analyst)
+    if dry_run:
+        _show_price(payer.quote(prepared), prepared, as_json=as_json)
+        return
+    receipt = payer.pay(prepared)
     if report is not None:
         from confide.report.release import release_page
 
@@ -225,7 +228,7 @@ def release(
         typer.echo(f"report: {report}", err=True)
         if reveal:
             typer.echo(f"warning: {report} shows exact curves: it is not private and not to be published", err=True)
-    for remark in remarks(receipt, known_by_content=account is None):
+    for remark in payer.remarks(receipt):
         typer.echo(remark, err=True)
     if as_json:
         output.print_json({**document(receipt), "data": source_of_scores.data()})
@@ -250,29 +253,6 @@ def _at_most_one(given: list[T] | None, option: str) -> list[T]:
     return given or []
 
 
-def remarks(receipt: Receipt[Release], *, known_by_content: bool) -> Iterator[str]:
-    """What the one who pays should know."""
-    from confide.privacy.guarantee import shown
-    from confide.report.release import whole_guarantee
-
-    if receipt.opened:
-        yield (
-            f"opened account {receipt.account}: {receipt.spent.in_words()} is spent now, and "
-            f"{receipt.remaining.in_words()} left. If it should have existed, check its name and the ledger's."
-        )
-    if known_by_content:
-        yield (
-            f"account {receipt.account} is known by the file's content: a changed copy would get a budget of its own. "
-            "Name it with --account to hold versions together."
-        )
-    asked = whole_guarantee(receipt).epsilon
-    if not receipt.reused and receipt.charged.epsilon > asked:
-        yield (
-            f"epsilon {shown(asked)} counts as {shown(receipt.charged.epsilon)} in this account, whose neighbours are "
-            "of another kind."
-        )
-
-
 def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> tuple[PreparedRelease, ...]:
     """Refuse wrong parameters before the file is read: prepare the request for a made-up dataset."""
     from confide.counts import ScoreCounts
@@ -288,21 +268,6 @@ def readable(file: str) -> Path:
     from confide.sources.files import spooled_input
 
     return spooled_input()
-
-
-def file_chunks(file: Path) -> Any:
-    """The file's bytes in pieces."""
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            yield block
-
-
-def draw(
-    book: Ledger, prepared: Sequence[PreparedRelease], *, account: str, analyst: str | None = None
-) -> Receipt[Release]:
-    """Charge and draw; the answer comes after a whole number of steps of time, whatever the noise was."""
-    with output.busy("charging the ledger and drawing noise"), steady(STEP_SECONDS):
-        return book.release(prepared, account=account, analyst=analyst)
 
 
 def document(receipt: Receipt[Release]) -> dict[str, Any]:

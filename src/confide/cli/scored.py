@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 class Scored(Protocol):
     """Rows with scores, and what follows from where they come from."""
 
+    @property
+    def label(self) -> str:
+        """The column of labels."""
+
+    @property
+    def positive(self) -> str | None:
+        """The positive label, where it was named."""
+
+    def details(self) -> dict[str, Any]:
+        """Return the public facts that identify the scores."""
+
     def epsilon(self, given: str | None) -> object:
         """The epsilon of the release."""
 
@@ -45,6 +56,10 @@ class ColumnScores:
     label: str
     score: str
     positive: str | None = None
+
+    def details(self) -> dict[str, Any]:
+        """The column."""
+        return {"score": self.score}
 
     def epsilon(self, given: str | None) -> object:
         """What was given."""
@@ -83,6 +98,20 @@ class ModelScores:
     """Scores of a private model, for the rows that were held out when it was trained."""
 
     workflow: Workflow
+
+    @property
+    def label(self) -> str:
+        """The column of labels that the model was trained for."""
+        return self.workflow.label
+
+    @property
+    def positive(self) -> str | None:
+        """The positive label that it was trained for."""
+        return self.workflow.positive
+
+    def details(self) -> dict[str, Any]:
+        """The digest of the whole model, with how rows are read and held out."""
+        return {"model": self.workflow.digest()}
 
     def epsilon(self, given: str | None) -> object:
         """What was given, else what the workflow's budget leaves for the evaluation."""

@@ -11,6 +11,7 @@ from confide.cli.paying import Payer, check_out, show_price, write_workflow
 from confide.cli.release import readable
 from confide.cli.workflow_options import (
     AccountOption,
+    AlsoCharge,
     Analyst,
     AsJson,
     Bits,
@@ -77,6 +78,7 @@ def select(
     ledger: LedgerOption = None,
     account: AccountOption = None,
     analyst: Analyst = None,
+    also_charge: AlsoCharge = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
     out: Out = None,
@@ -140,12 +142,21 @@ def select(
     }
     part = workflow.part(Terms.checked(**hidden), TRAINING)
     prepare_selection(workflow.no_rows(), **how, **hidden)  # refuses wrong parameters before the file is read
+    source = readable(file)
+    payer = Payer(
+        file=source,
+        label=workflow.label,
+        positive=workflow.positive,
+        details={"workflow": workflow.digest()},
+        ledger=ledger,
+        account=account,
+        analyst=analyst,
+        also_charge=also_charge,
+    ).checked()
     with output.busy("reading"):
-        source = readable(file)
         rows = workflow.rows(source, TRAINING)
     prepared = prepare_selection(rows, part=part, **how, **hidden)
     remark_on_sides(workflow)
-    payer = Payer(file=source, label=workflow.label, ledger=ledger, account=account, analyst=analyst)
     if dry_run:
         show_price(payer.quote(prepared), workflow, costs, as_json=as_json)
         return

@@ -13,6 +13,7 @@ from confide.cli.paying import Payer, check_out, check_page, show_price, write_w
 from confide.cli.release import readable
 from confide.cli.workflow_options import (
     AccountOption,
+    AlsoCharge,
     Analyst,
     AsJson,
     Bits,
@@ -96,6 +97,7 @@ def train(
     ledger: LedgerOption = None,
     account: AccountOption = None,
     analyst: Analyst = None,
+    also_charge: AlsoCharge = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
     out: Out = None,
@@ -163,8 +165,18 @@ def train(
     }
     part = before.part(Terms.checked(**hidden), TRAINING)
     prepare_model(before.no_rows(), model, how, **hidden)  # refuses wrong parameters before the file is read
+    source = readable(file)
+    payer = Payer(
+        file=source,
+        label=before.label,
+        positive=before.positive,
+        details={"workflow": before.digest()},
+        ledger=ledger,
+        account=account,
+        analyst=analyst,
+        also_charge=also_charge,
+    ).checked()
     with output.busy("reading"):
-        source = readable(file)
         rows = before.rows(source, TRAINING)
     prepared = prepare_model(rows, model, how, part=part, **hidden)
     costs = {**({"select": spent} if spent else {}), "train": own, "evaluate": plan.left("evaluate", spent + own)}
@@ -175,7 +187,6 @@ def train(
             "`confide select` a few dozen first, or train naive-bayes.",
             err=True,
         )
-    payer = Payer(file=source, label=before.label, ledger=ledger, account=account, analyst=analyst)
     if dry_run:
         show_price(payer.quote(prepared), before, costs, as_json=as_json)
         return

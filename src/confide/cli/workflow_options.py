@@ -85,9 +85,19 @@ LedgerOption = Annotated[
     typer.Option(metavar="URL", help="A path or postgresql://...; [default: $CONFIDE_LEDGER, or the user's own]"),
 ]
 AccountOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Account to charge. [default: known by the file's content]")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Account to charge, opened before with `confide ledger new`. [default: the only one that knows the file]",
+    ),
 ]
 Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, where analysts have caps.")]
+AlsoCharge = Annotated[
+    bool,
+    typer.Option(
+        "--also-charge", help="Charge the account though another one knows the same file: their budgets then add up."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE.json", help="Write what was released.")]

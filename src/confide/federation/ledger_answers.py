@@ -27,6 +27,7 @@ from confide.federation.question import PRIVATE, Question
 from confide.federation.register import Register
 from confide.ledger.entries import canonical_json
 from confide.ledger.ledger import Ledger
+from confide.ledger.question import PublicQuestion
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import cells_on
@@ -108,8 +109,8 @@ def prepare_share(
         guarantee=guarantee,
         request={"metric": "share", "mechanism": SHARED, "strategy": strategy.name, **pooled_terms(question)},
         draw=draw,
-        content=lambda: content_of(counts),
         read=Share.from_dict,
+        numbers=8 * len(grid),
     )
 
 
@@ -136,7 +137,7 @@ def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_N
         rows_per_person=question.rows_per_person,
         noise=noise,
     )
-    return replace(prepared, asked=(), derive=None, request={**prepared.request, "model": question.model})
+    return replace(prepared, asked=(), derive=None)
 
 
 def open_site_account(
@@ -174,7 +175,8 @@ def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) ->
 
 def quote(ledger: Ledger, account: str, question: Question, counts: ScoreCounts, seal: Seal) -> Quote:
     """What a question would cost now; refuses one that the account cannot pay. Nothing is charged."""
-    asked = ledger.quote(_prepared(counts, question, seal), account=account, analyst=question.study)
+    about = _public_question(ledger, question, counts)
+    asked = ledger.quote(_prepared(counts, question, seal), account=account, analyst=question.study, question=about)
     if asked.refusal is not None:
         raise _unpayable(asked.refusal)
     return asked
@@ -193,7 +195,8 @@ def charge(
     """Charge a question to its study, both answers or none, then draw or look up what is sent."""
     prepared = _prepared(counts, question, seal, noise, keys=keys)
     try:
-        receipt = ledger.release(prepared, account=account, analyst=question.study)
+        about = _public_question(ledger, question, counts)
+        receipt = ledger.release(prepared, account=account, analyst=question.study, question=about)
     except BudgetError as error:
         raise _unpayable(str(error)) from None
     share, *own = receipt.releases
@@ -256,6 +259,10 @@ def _prepared(
 ) -> list[Prepared[Any]]:
     share, own = prepare_share(counts, question, seal, noise, keys=keys), prepare_own(counts, question, noise)
     return [share] if own is None else [share, own]
+
+
+def _public_question(ledger: Ledger, question: Question, counts: ScoreCounts) -> PublicQuestion:
+    return PublicQuestion(data=ledger.identify(content_of(counts)), details={"model": question.model})
 
 
 def _terms(epsilon: Fraction, question: Question) -> Terms:

@@ -47,9 +47,8 @@ from confide.federation.register import Register
 from confide.federation.secure_sum import Masks
 from confide.federation.site_data import SiteConfig
 from confide.federation.tables import WIDE_BITS, SiteTable
-from confide.privacy.steady import steady
+from confide.ledger.padding import padded
 
-_STEP_SECONDS = 0.25
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
 _OWN_FILES = "the site's own files cannot be used; its administrator finds the reason in the site's log"
 _UNEXPECTED = "something unexpected went wrong at the site; its administrator finds more in the site's log"
@@ -221,7 +220,7 @@ class Site:
             from confide.federation.ledger_answers import charged_answer
 
             register.list_sites(pending.question, question.sites)
-            with steady(_STEP_SECONDS):
+            with padded():
                 paid = charged_answer(self.folder, question, counts, keys=_own_keys(offers))
             return {
                 "masked": masks.mask(paid.integers).to_dict(),

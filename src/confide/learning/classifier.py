@@ -1,9 +1,10 @@
 """What the private classifiers share as scikit-learn estimators.
 
 Each call of `fit` draws noise anew and spends epsilon: a grid search or a cross-validation spends it once for every
-fit. With a `ledger` each fit is charged there before noise is drawn, and the same fit of the same data gets the same
-answer at no further cost. Noise comes from the operating system, so there is no `random_state`, and no two fits need be
-alike.
+fit. With a `ledger` and its `account` each fit is charged there before noise is drawn. With a `question`, a
+`PublicQuestion` that says in public facts what is fitted to which data, the same fit gets the same answer at no further
+cost; without one every fit is charged anew, since the data themselves are private and must not decide that. Noise
+comes from the operating system, so there is no `random_state`, and no two fits need be alike.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from confide.learning.linear_model import LinearModel
+from confide.ledger.question import PublicQuestion
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.prepared import Prepared
 from confide.selection.fitting import check_payer, drawn, two_classes
@@ -33,14 +35,15 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes: Sequence[Any] | None
     ledger: str | Path | None
     account: str | None
+    question: PublicQuestion | None
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's names
         """Train on the rows X with the labels y; spends epsilon."""
         read, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         known = two_classes(labels, self.classes)
-        check_payer(self.ledger, self.account)
+        check_payer(self.ledger, self.account, self.question)
         prepared = self._prepared(read, labels == known[1])
-        self.model_, self.receipt_ = drawn(prepared, self.ledger, self.account)
+        self.model_, self.receipt_ = drawn(prepared, self.ledger, self.account, self.question)
         self.classes_ = known
         self.guarantee_ = self.model_.guarantee
         self.coef_ = self.model_.all_weights[None, :]

@@ -13,13 +13,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from confide.errors import DataError, LabelError, ParameterError, did_you_mean
 from confide.learning.linear_model import LinearModel
@@ -53,7 +52,6 @@ def prepare_logistic(
     unit: str = "row",
     rows_per_person: int = 1,
     part: Part | None = None,
-    content: Callable[[], Iterator[bytes]] | None = None,
     public: Sequence[str] = (),
     noise: Noise = SYSTEM_NOISE,
 ) -> Prepared[LinearModel]:
@@ -61,8 +59,7 @@ def prepare_logistic(
 
     The matrix is dense or SciPy's. `row_norm` is the length to which longer rows are shortened; without a
     `regularization` the usual one is taken (see `usual_regularization`). Both, and which features there are, are
-    public. `content` gives the bytes that tell the data from others, where the matrix was made from something that has
-    them; `public` names what else is taken to be known.
+    public. `public` names what else is taken to be known.
     """
     terms = Terms.checked(epsilon=epsilon, neighbours=neighbours, unit=unit, rows_per_person=rows_per_person)
     how = _checked_method(method)
@@ -104,9 +101,9 @@ def prepare_logistic(
         guarantee=guarantee,
         request=terms.request("model", KIND, **options, width=int(read.shape[1])),
         draw=draw,
-        content=content or (lambda: _content(read, classes)),
         read=LinearModel.from_dict,
         part=part,
+        numbers=2 * int(read.shape[1]),
     )
 
 
@@ -148,15 +145,3 @@ def _checked_labels(labels: object) -> NDArray[np.bool_]:
     if read.dtype != np.bool_ or read.ndim != 1:
         raise LabelError("labels must be an array of true and false; compare them with the positive label first")
     return read
-
-
-def _content(matrix: Any, labels: NDArray[np.bool_]) -> Iterator[bytes]:
-    """The bytes that tell these rows from others, whether they are held dense or sparse."""
-    packed = csr_array(matrix, copy=True)
-    packed.sum_duplicates()
-    packed.eliminate_zeros()
-    yield f"matrix{packed.shape[0]}x{packed.shape[1]}:".encode()
-    for array in (packed.indptr, packed.indices):
-        yield array.astype("<i8").tobytes()
-    yield packed.data.astype("<f8").tobytes()
-    yield np.packbits(labels).tobytes()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from confide.learning.classifier import PrivateClassifier
 from confide.learning.linear_model import LinearModel
 from confide.learning.logistic import prepare_logistic
+from confide.ledger.question import PublicQuestion
 from confide.releases.prepared import Prepared
 
 
@@ -37,8 +38,10 @@ class PrivateLogisticRegression(PrivateClassifier):
     classes : (negative, positive) or None
         The two labels, as public facts. Only with them may `y` hold a single label.
     ledger, account : str or None
-        Where a fit is charged: a path or URL, and the account's name. Name the account: without a name it is that of
-        exactly these columns, and others of the same people are charged elsewhere.
+        Where a fit is charged: a path or URL, and the name of an account that was opened there.
+    question : PublicQuestion or None
+        What is fitted to which data, in public facts: the same fit then gets the same answer at no further cost.
+        Without it every fit is charged anew, as cross-validation needs: its folds are different data.
 
     Attributes
     ----------
@@ -80,6 +83,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         classes: Sequence[Any] | None = None,
         ledger: str | Path | None = None,
         account: str | None = None,
+        question: PublicQuestion | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.method = method
@@ -92,6 +96,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         self.classes = classes
         self.ledger = ledger
         self.account = account
+        self.question = question
 
     def _prepared(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
         return prepare_logistic(

@@ -41,9 +41,7 @@ def prepare_model(rows: FeatureRows, name: str, options: Mapping[str, Any], **te
     worth = checked_limit(given.pop("row_weight", LOGISTIC_ROW_WEIGHT), "row weight")
     if "perturb" in given:
         given["method"] = given.pop("perturb")
-    return prepare_logistic(
-        rows.matrix(), rows.labels, row_norm=math.sqrt(worth), content=rows.content, **given, **terms
-    )
+    return prepare_logistic(rows.matrix(), rows.labels, row_norm=math.sqrt(worth), **given, **terms)
 
 
 def _recipe(given: Mapping[str, Any]) -> Recipe:

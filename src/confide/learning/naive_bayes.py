@@ -128,7 +128,12 @@ def prepare_naive_bayes(
         return (model,)
 
     return Prepared(
-        guarantee=guarantee, request=request, draw=draw, content=rows.content, read=LinearModel.from_dict, part=part
+        guarantee=guarantee,
+        request=request,
+        draw=draw,
+        read=LinearModel.from_dict,
+        part=part,
+        numbers=4 * rows.width,
     )
 
 

@@ -14,6 +14,7 @@ from confide.features import FeatureRows
 from confide.learning.classifier import PrivateClassifier
 from confide.learning.linear_model import LinearModel
 from confide.learning.naive_bayes import Recipe, prepare_naive_bayes
+from confide.ledger.question import PublicQuestion
 from confide.privacy.guarantee import exact_fraction
 from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.releases.prepared import Prepared
@@ -43,8 +44,10 @@ class PrivateNaiveBayes(PrivateClassifier):
     classes : (negative, positive) or None
         The two labels, as public facts. Only with them may `y` hold a single label.
     ledger, account : str or None
-        Where a fit is charged: a path or URL, and the account's name. Name the account: without a name it is that of
-        exactly these columns, and others of the same people are charged elsewhere.
+        Where a fit is charged: a path or URL, and the name of an account that was opened there.
+    question : PublicQuestion or None
+        What is fitted to which data, in public facts: the same fit then gets the same answer at no further cost.
+        Without it every fit is charged anew, as cross-validation needs: its folds are different data.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class PrivateNaiveBayes(PrivateClassifier):
         classes: Sequence[Any] | None = None,
         ledger: str | Path | None = None,
         account: str | None = None,
+        question: PublicQuestion | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.row_weight = row_weight
@@ -100,6 +104,7 @@ class PrivateNaiveBayes(PrivateClassifier):
         self.classes = classes
         self.ledger = ledger
         self.account = account
+        self.question = question
 
     def _prepared(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
         limit = RowLimit(kind=self.limit, worth=self.row_weight)

@@ -55,6 +55,8 @@ class Workflow:
     model: LinearModel | None = None
 
     def __post_init__(self) -> None:
+        if self.label in self.encoding.columns:
+            raise ParameterError(f"column {self.label!r} is the label; remove it from the features")
         if self.label in self.held_out_by:
             raise ParameterError("rows cannot be held out by their label; name a column that tells persons apart")
         if self.held_out_by and self.held_out is None:
@@ -190,6 +192,11 @@ class Workflow:
             model=None if model is None else LinearModel.from_dict(model, _guarantee(model)),
         )
 
+    def digest(self) -> str:
+        """Return a hash of everything that decides how rows are read and scored; all of it is public."""
+        plain = {name: value for name, value in self.to_dict().items() if name != "budget"}
+        return sha256(json.dumps(plain, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
     def written(self) -> str:
         """The file's text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -226,4 +233,5 @@ def _guarantee(plain: Mapping[str, Any]) -> Guarantee:
         neighbours=said["neighbours"],
         unit=said["unit"],
         public=tuple(said["public"]),
+        rows_per_person=said.get("rows_per_person", 1),
     )

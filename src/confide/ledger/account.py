@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -11,24 +11,30 @@ from typing import Any
 from confide.errors import LedgerError, ParameterError
 from confide.ledger.budget import Budget
 from confide.ledger.entries import Entry, Kind, canonical_json
+from confide.ledger.question import checked_text, is_digest
 from confide.ledger.refusals import Limit, refusal
 from confide.ledger.spending import Cost, Spending
-from confide.privacy.guarantee import UNITS, Guarantee, checked_delta, exact_fraction
+from confide.privacy.guarantee import (
+    UNITS,
+    Guarantee,
+    checked_delta,
+    checked_rows_per_person,
+    exact_fraction,
+)
 from confide.privacy.neighbours import Neighbours, price_factor
 from confide.releases.prepared import Part
-
-DEFAULT_EPSILON_CAP = Fraction(10)
-DEFAULT_DELTA_CAP = Fraction(1, 100_000)
-DEFAULT_CAP = Budget(epsilon=DEFAULT_EPSILON_CAP, delta=DEFAULT_DELTA_CAP)
 
 _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
-    """What may be spent: in all, by each analyst, and by those analysts who have a cap of their own."""
+    """What may be spent: in all, by each analyst, and by those analysts who have a cap of their own.
 
-    total: Budget = DEFAULT_CAP
+    There is no default: the data holder states the cap.
+    """
+
+    total: Budget
     each_analyst: Fraction | None = None
     analysts: Mapping[str, Fraction] = field(default_factory=dict)
 
@@ -77,51 +83,126 @@ class Caps:
     @classmethod
     def from_entry(cls, entry: Entry) -> Caps:
         """Read the caps that an entry sets."""
-        terms = entry.asked
-        each = terms["each_analyst"]
+        return cls.from_dict(entry.asked, entry.amount)
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], total: Budget) -> Caps:
+        """Read the caps of analysts from plain data."""
+        each = plain["each_analyst"]
         return cls(
-            total=entry.amount,
+            total=total,
             each_analyst=None if each is None else Fraction(each),
-            analysts={name: Fraction(cap) for name, cap in terms["analysts"].items()},
+            analysts={name: Fraction(cap) for name, cap in plain["analysts"].items()},
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountTerms:
+    """What an account is about; fixed when it is opened, since sums of epsilons mean something only so.
+
+    Parameters
+    ----------
+    neighbours, unit, rows_per_person
+        What a guarantee hides, and whom it protects: a row, or a person, who has at most so many rows.
+    data
+        The identity of the only data that the account is for: a declared name and version, or what `Ledger.identify`
+        returns for a file. Without it the account takes any data that no other account has.
+    label, positive
+        The name of the labels that the account hides, and their positive value. An account of label-only neighbours
+        needs data and label: it takes everything else for public, so that a request about other labels could show the
+        hidden ones.
+    """
+
+    neighbours: Neighbours
+    unit: str = "row"
+    rows_per_person: int = 1
+    data: str | None = None
+    label: str | None = None
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
+        if self.unit not in UNITS:
+            raise ParameterError(f"unit must be one of {', '.join(UNITS)}; got {self.unit!r}")
+        checked_rows_per_person(self.rows_per_person, self.unit)
+        if self.data is not None:
+            checked_text(self.data, "data")
+        for name in ("label", "positive"):
+            text = getattr(self, name)
+            if text is not None and not isinstance(text, str):
+                raise ParameterError(f"{name} must be text; got {type(text).__name__}")
+        if self.neighbours == Neighbours.LABEL_ONLY and (self.label is None or self.data is None):
+            raise ParameterError(
+                "an account of label-only neighbours hides one column of labels and takes all else for public: name "
+                "the column (--label COL) and the data (--data FILE, or --data-name TEXT where files change, as with "
+                "submissions to a contest)"
+            )
+
+    @property
+    def declared(self) -> bool:
+        """Whether the data have a declared name, and are not known by the digest of their file."""
+        return self.data is not None and not is_digest(self.data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; what was not given is left out."""
+        plain = {
+            "neighbours": self.neighbours.value,
+            "unit": self.unit,
+            "rows_per_person": self.rows_per_person,
+            "data": self.data,
+            "label": self.label,
+            "positive": self.positive,
+        }
+        return {name: value for name, value in plain.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> AccountTerms:
+        """Read the terms among other plain data."""
+        return cls(**{one.name: plain[one.name] for one in fields(cls) if one.name in plain})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """The state of an account: the fold of its entries.
 
-    Its neighbouring relation and unit are fixed when it is opened: sums of epsilons mean something
-    only under one relation. What was spent is the total of `spending`; see there how parts of the rows
-    compose.
+    What was spent is the total of `spending`; see there how parts of the rows compose.
     """
 
     name: str
-    neighbours: Neighbours
-    unit: str = "row"
-    caps: Caps = Caps()
+    terms: AccountTerms
+    caps: Caps
     spending: Spending = field(default_factory=Spending)
     spending_by: Mapping[str, Spending] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checked_name(self.name, "account")
-        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
         object.__setattr__(self, "spending_by", MappingProxyType(dict(self.spending_by)))
-        if self.unit not in UNITS:
-            raise ParameterError(f"unit must be one of {', '.join(UNITS)}; got {self.unit!r}")
 
     @classmethod
     def fold(cls, entries: Iterable[Entry]) -> Account:
         """Read the state from the entries of a whole chain."""
         first, *others = entries
-        if first.kind != Kind.OPEN:
-            raise LedgerError(f"account {first.account!r} does not begin with its terms; restore it from a backup")
-        terms = first.asked
-        account = cls(
-            name=first.account, neighbours=terms["neighbours"], unit=terms["unit"], caps=Caps.from_entry(first)
-        )
+        account = cls.opened(first)
         for entry in others:
             account = account.after(entry)
         return account
+
+    @classmethod
+    def opened(cls, first: Entry) -> Account:
+        """Read the state of a new account from its first entry."""
+        if first.kind != Kind.OPEN:
+            raise LedgerError(f"account {first.account!r} does not begin with its terms; restore it from a backup")
+        return cls(name=first.account, terms=AccountTerms.from_dict(first.asked), caps=Caps.from_entry(first))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What the account's guarantees hide."""
+        return self.terms.neighbours
+
+    @property
+    def unit(self) -> str:
+        """Whom they protect."""
+        return self.terms.unit
 
     def after(self, entry: Entry) -> Account:
         """The state after one more entry."""
@@ -148,10 +229,9 @@ class Account:
         """What each analyst spent."""
         return {name: spending.total for name, spending in self.spending_by.items()}
 
-    def terms(self) -> str:
-        """The terms of the account as an entry stores them."""
-        plain = {"neighbours": self.neighbours.value, "unit": self.unit, **self.caps.to_dict()}
-        return canonical_json(plain, "terms")
+    def opening(self) -> str:
+        """Return the terms and caps as the first entry stores them."""
+        return canonical_json({**self.terms.to_dict(), **self.caps.to_dict()}, "terms")
 
     def remaining(self, analyst: str | None = None) -> Budget:
         """What is left in the account, or to one analyst of it, for an answer that reads all rows.
@@ -181,8 +261,7 @@ class Account:
         named = sorted({*self.spending_by, *self.caps.analysts})
         return {
             "account": self.name,
-            "neighbours": self.neighbours.value,
-            "unit": self.unit,
+            **self.terms.to_dict(),
             "cap": self.caps.total.to_dict(),
             "spent": self.spent.to_dict(),
             "remaining": self.remaining().to_dict(),
@@ -206,6 +285,12 @@ class Account:
             raise ParameterError(
                 f"account {self.name!r} protects each {self.unit}, but the release protects each {guarantee.unit}; "
                 f"the two are counted apart. Ask with unit {self.unit!r}, or open another account"
+            )
+        if guarantee.rows_per_person < self.terms.rows_per_person:
+            raise ParameterError(
+                f"account {self.name!r} is for persons with up to {self.terms.rows_per_person} rows, but the release "
+                f"protects persons with {guarantee.rows_per_person}; ask with rows_per_person "
+                f"{self.terms.rows_per_person}"
             )
         here = guarantee.in_account_of(self.neighbours)
         if here is None:

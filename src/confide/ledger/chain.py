@@ -1,8 +1,8 @@
-"""The entries of one account, checked from the first to the last.
+"""All entries of one account, checked from the first to the last.
 
-Each entry seals the one before it, and a head seals the last one and its number, so that changing,
-exchanging, adding or removing entries shows. A register seals the heads of all accounts, so that
-removing an account, or putting an older state of one back, shows as well.
+Each entry seals the one before it, and a head seals the last one, its number and the account's state, so that
+changing, exchanging, adding or removing entries shows. A register seals the heads of all accounts, so that removing an
+account, or putting an older state of one back, shows as well.
 
 What cannot show is an older copy of the whole ledger put back in its place: it was true once. Keep
 the ledger where those who ask cannot write.
@@ -14,28 +14,34 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from confide.errors import LedgerError
-from confide.ledger.entries import Draft, Entry, Kind
+from confide.ledger.account import Account
+from confide.ledger.checkpoint import state_text
+from confide.ledger.entries import START, Entry
 from confide.ledger.seals import same_seal, seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where the chain of an account ends."""
+    """Where the chain of an account ends, and the account's state there."""
 
     account: str
     sequence: int
     hash: str
+    state: str
     seal: str
 
     @classmethod
-    def of(cls, last: Entry, key: bytes) -> Head:
-        """Seal the end of a chain."""
-        return cls(
-            account=last.account,
-            sequence=last.sequence,
-            hash=last.hash,
-            seal=seal(key, "head", last.account, last.sequence, last.hash),
-        )
+    def of(cls, account: str, sequence: int, last: str, state: str, key: bytes) -> Head:
+        """Seal the end of a chain: the number and hash of its last entry, and the state after it."""
+        sealed = seal(key, "head", account, sequence, last, state)
+        return cls(account=account, sequence=sequence, hash=last, state=state, seal=sealed)
+
+    def holds(self, key: bytes) -> bool:
+        """Whether the head is as it was written; a damaged one may hold anything."""
+        texts = (self.account, self.hash, self.state, self.seal)
+        if type(self.sequence) is not int or not all(isinstance(text, str) for text in texts):
+            return False
+        return same_seal(self.seal, seal(key, "head", self.account, self.sequence, self.hash, self.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,65 +62,45 @@ class Chain:
     @classmethod
     def checked(cls, account: str, entries: Sequence[Entry], head: Head | None, key: bytes) -> Chain:
         """Return the chain, or refuse a broken one."""
-        found = first_break(account, entries, head, key)
-        if found is not None:
-            raise LedgerError(
-                f"account {account!r} was changed behind the ledger's back: entry {found.sequence} {found.problem}. "
-                "Nothing is charged or released; run `confide ledger verify`, and restore the ledger from a backup"
-            )
+        refuse_broken(account, first_break(account, entries, head, key))
         return cls(account=account, entries=tuple(entries))
 
-    @property
-    def last(self) -> Entry | None:
-        """The last entry, if there is one."""
-        return self.entries[-1] if self.entries else None
 
-    def extended(self, drafts: Iterable[Draft], key: bytes) -> Chain:
-        """Return the chain with more entries."""
-        entries = list(self.entries)
-        for draft in drafts:
-            entries.append(Entry.following(entries[-1] if entries else None, draft, account=self.account, key=key))
-        return Chain(account=self.account, entries=tuple(entries))
-
-    def answers(self) -> dict[str, Entry]:
-        """The answer to each request that has one: the first that was stored."""
-        found: dict[str, Entry] = {}
-        for entry in self.entries:
-            if entry.kind == Kind.ANSWER and entry.request_id is not None:
-                found.setdefault(entry.request_id, entry)
-        return found
-
-    def failures(self) -> frozenset[int]:
-        """The numbers of the charges for which drawing failed."""
-        return frozenset(
-            entry.charge for entry in self.entries if entry.kind == Kind.FAILURE and entry.charge is not None
+def refuse_broken(account: str, found: Break | None) -> None:
+    """Refuse an account whose chain breaks."""
+    if found is not None:
+        raise LedgerError(
+            f"account {account!r} was changed behind the ledger's back: entry {found.sequence} {found.problem}. "
+            "Nothing is charged or released; run `confide ledger verify`, and restore the ledger from a backup"
         )
-
-    def waiting(self) -> dict[str, Entry]:
-        """For each request that has no answer yet the first charge that may still get it: nothing came of it so far."""
-        answers, failures = self.answers(), self.failures()
-        found: dict[str, Entry] = {}
-        for entry in self.entries:
-            if entry.kind == Kind.CHARGE and entry.request_id is not None and entry.sequence not in failures:
-                found.setdefault(entry.request_id, entry)
-        return {identity: entry for identity, entry in found.items() if identity not in answers}
 
 
 def first_break(account: str, entries: Sequence[Entry], head: Head | None, key: bytes) -> Break | None:
-    """Find where a chain first breaks; None if it is whole."""
-    last: Entry | None = None
-    for position, entry in enumerate(entries, start=1):
-        if not entry.follows(last, account=account, key=key):
-            return Break(sequence=position, problem="is missing, out of place or changed")
-        last = entry
-    if last is None:
+    """Find where a whole chain first breaks; None if it is whole, and adds up to the state in its head."""
+    if not entries:
         return Break(sequence=1, problem="is missing")
-    if head is None or type(head.sequence) is not int or not all(isinstance(p, str) for p in (head.hash, head.seal)):
+    broken = broken_link(account, entries, 0, START, key) or broken_end(entries[-1], head, key)
+    if broken is None and head is not None and state_text(Account.fold(entries)) != head.state:
+        return Break(sequence=entries[-1].sequence, problem="does not add up to the account's state")
+    return broken
+
+
+def broken_link(account: str, entries: Sequence[Entry], sequence: int, last: str, key: bytes) -> Break | None:
+    """Find the first entry that does not follow the one before, beginning after a number and a hash."""
+    for position, entry in enumerate(entries, start=sequence + 1):
+        if not entry.follows(position - 1, last, account=account, key=key):
+            return Break(sequence=position, problem="is missing, out of place or changed")
+        last = entry.hash
+    return None
+
+
+def broken_end(last: Entry, head: Head | None, key: bytes) -> Break | None:
+    """See that a head belongs to the last entry."""
+    if head is None or not head.holds(key):
         return Break(sequence=last.sequence, problem="has lost its record as the last one")
     if head.sequence > last.sequence:
         return Break(sequence=last.sequence + 1, problem="is missing")
-    expected = Head.of(last, key)
-    if (head.sequence, head.hash) != (expected.sequence, expected.hash) or not same_seal(head.seal, expected.seal):
+    if (head.sequence, head.hash) != (last.sequence, last.hash):
         return Break(sequence=last.sequence, problem="does not fit its record as the last one")
     return None
 

@@ -1,7 +1,7 @@
-"""Charging requests and storing what came of them, as pure functions of a chain.
+"""Charging requests and storing what came of them, as pure functions of an account's record.
 
 A run that dies between its charge and its answer leaves a charge that nothing was shown for. It serves the next same
-request (same parameters, guarantee, part and data, see `requests`), which then costs nothing more.
+request (same question, parameters, guarantee and part, see `requests`), which then costs nothing more.
 
 Why no charge ever shows more than one drawing of noise:
 
@@ -14,6 +14,9 @@ Why no charge ever shows more than one drawing of noise:
   which one it is depends on when they ended, not on what they drew.
 - A request that has an answer is never drawn again. A charge whose drawing failed is used up: the next same request
   is charged again.
+
+Answers to one request are stored at one length, which follows from public facts (`written`): whether a disk has room
+for an answer then tells nothing about the noise in it. An answer that is longer is a failure.
 
 What is assumed: that how long drawing takes, and whether a process dies in it, tells nothing (see the threat model on
 time), and that what was committed stays. An older copy of the ledger that is put back forgets charges and answers
@@ -30,23 +33,27 @@ from typing import Any
 
 from confide.errors import BudgetError, LedgerError
 from confide.ledger.account import Account
+from confide.ledger.binding import check_binding
 from confide.ledger.budget import NOTHING, Budget
-from confide.ledger.chain import Chain
 from confide.ledger.entries import Draft, Entry, Kind
 from confide.ledger.receipts import Quote
+from confide.ledger.record import Record
 from confide.ledger.requests import Request
 from confide.releases.prepared import A, Answer
+
+_ROOM = 4096  # characters for an answer, besides
+_NUMBER = 28  # for each of its numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charged:
-    """A chain after requests were charged: the new `charges` by their requests' identity, and those of `earlier` runs.
+    """A record after requests were charged: the new `charges` by their requests' identity, and those of `earlier` runs.
 
     Earlier charges were paid by runs that died before their answer. `price` is what was added to what is spent,
     `full_price` what the new charges cost by themselves.
     """
 
-    chain: Chain
+    record: Record
     charges: Mapping[str, Entry] = field(default_factory=dict)
     earlier: Mapping[str, Entry] = field(default_factory=dict)
     price: Budget = NOTHING
@@ -62,38 +69,34 @@ class Charged:
         return sum((entry.amount for entry in self.charges.values()), NOTHING)
 
 
-def state_of(chain: Chain, first: Request[Any]) -> Account:
-    """The state of an account; a new one has the default caps, and the relation of its first request."""
-    if chain.entries:
-        return Account.fold(chain.entries)
-    guarantee = first.prepared.guarantee
-    return Account(name=chain.account, neighbours=guarantee.neighbours, unit=guarantee.unit)
-
-
-def unpaid(chain: Chain, requests: Mapping[str, Request[A]]) -> dict[str, Request[A]]:
+def unpaid(record: Record, requests: Mapping[str, Request[A]]) -> dict[str, Request[A]]:
     """The requests, by their identity, that have neither a stored answer nor a charge that waits for one."""
-    served = {**chain.answers(), **chain.waiting()}
+    served = {**record.answers(), **record.waiting()}
     return {identity: request for identity, request in requests.items() if identity not in served}
 
 
-def opened(account: Account, *, key: bytes, at: str) -> Chain:
-    """The chain of a new account."""
-    draft = Draft(kind=Kind.OPEN, at=at, amount=account.caps.total, request=account.terms())
-    return Chain(account=account.name).extended([draft], key)
+def opened(account: Account, *, key: bytes, at: str) -> Record:
+    """Return the record of a new account."""
+    draft = Draft(kind=Kind.OPEN, at=at, amount=account.caps.total, request=account.opening(), data=account.terms.data)
+    return Record(account=account.name).extended([draft], key)
 
 
-def charge(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str) -> Charged:
+def charge(
+    record: Record, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str
+) -> Charged:
     """Charge every request that has no stored answer and was not paid before: all of them, or none.
 
-    Raises BudgetError if they do not fit together.
+    Raises BudgetError if they do not fit together, ParameterError if the account does not take them.
     """
-    new = unpaid(chain, requests)
-    earlier = {identity: entry for identity, entry in chain.waiting().items() if identity in requests}
+    account = _state(record)
+    for request in requests.values():
+        check_binding(account, request)
+    new = unpaid(record, requests)
+    earlier = {identity: entry for identity, entry in record.waiting().items() if identity in requests}
     if not new:
-        return Charged(chain=chain, earlier=earlier)
-    account = state_of(chain, next(iter(new.values())))
-    costs = [account.cost(request.prepared.guarantee, request.prepared.part) for request in new.values()]
-    asked = sum((request.prepared.guarantee.epsilon for request in new.values()), Fraction(0))
+        return Charged(record=record, earlier=earlier)
+    costs = [account.cost(request.guarantee, request.part) for request in new.values()]
+    asked = sum((request.guarantee.epsilon for request in new.values()), Fraction(0))
     account.require(costs, analyst, asked=asked)
     drafts = [
         Draft(
@@ -103,64 +106,66 @@ def charge(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str |
             analyst=analyst,
             request=request.parameters,
             request_id=identity,
+            data=request.data,
         )
         for (identity, request), cost in zip(new.items(), costs, strict=True)
     ]
-    before = chain if chain.entries else opened(account, key=key, at=at)
-    after = before.extended(drafts, key)
+    after = record.extended(drafts, key)
     return Charged(
-        chain=after,
-        charges=dict(zip(new, after.entries[len(before.entries) :], strict=True)),
+        record=after,
+        charges=dict(zip(new, after.new[len(record.new) :], strict=True)),
         earlier=earlier,
         price=account.added(costs),
     )
 
 
-def quoted(chain: Chain, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str) -> Quote:
-    """What charging the requests would do."""
-    first = next(iter(requests.values()))
-    account, new = state_of(chain, first), unpaid(chain, requests)
-    costs = [account.cost(request.prepared.guarantee, request.prepared.part) for request in new.values()]
+def quoted(record: Record, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str) -> Quote:
+    """Say what charging the requests would do."""
+    account, new = _state(record), unpaid(record, requests)
+    costs = [account.cost(request.guarantee, request.part) for request in new.values()]
     remaining = after = account.remaining(analyst)
     refusal = None
     try:
-        charged = charge(chain, requests, analyst=analyst, key=key, at=at)
+        charged = charge(record, requests, analyst=analyst, key=key, at=at)
     except BudgetError as error:
         refusal = str(error)
     else:
-        after = state_of(charged.chain, first).remaining(analyst)
+        after = _state(charged.record).remaining(analyst)
     return Quote(
-        account=chain.account,
+        account=record.account,
         price=account.added(costs),
         full_price=sum((cost.price for cost in costs), NOTHING),
         spent=account.spent,
         remaining=remaining,
         remaining_after=after,
-        answered=chain.answers().keys() >= requests.keys(),
+        answered=record.answers().keys() >= requests.keys(),
         refusal=refusal,
-        opens=not chain.entries,
     )
 
 
-def written(answers: Iterable[Answer]) -> str:
-    """Answers as an entry stores them: in the order of their own mappings, as they are only ever read back."""
-    return json.dumps([one.to_dict() for one in answers])
+def written(answers: Iterable[Answer], numbers: int) -> str:
+    """Write answers as an entry stores them, at the length that a public bound on their numbers gives."""
+    text = json.dumps([one.to_dict() for one in answers])
+    room = _ROOM + _NUMBER * numbers
+    if not text.isascii() or len(text) > room:
+        raise LedgerError("an answer does not fit into its room in the ledger; nothing is released")
+    return text.ljust(room)
 
 
 def concluded(
-    chain: Chain, drawn: Mapping[str, str], failed: Collection[str], charged: Charged, *, key: bytes, at: str
-) -> Chain:
+    record: Record, drawn: Mapping[str, str], failed: Collection[str], charged: Charged, *, key: bytes, at: str
+) -> Record:
     """Record what came of charges: answers that were drawn, and drawings that failed.
 
     Where somebody's answer to the same request came first, that one stays. Where somebody's drawing failed first, it
     is an error: that failure is all that may be seen of the charge.
     """
-    _require_charges(chain, charged)
-    stored, failures = chain.answers(), chain.failures()
+    _require_charges(record, charged)
+    stored, failures = record.answers(), record.failures()
     open_still = {identity: entry for identity, entry in charged.owed.items() if identity not in stored}
     if any(entry.sequence in failures for entry in open_still.values()):
         raise LedgerError(
-            f"drawing noise for the same request to account {chain.account!r} failed elsewhere in the meantime; "
+            f"drawing noise for the same request to account {record.account!r} failed elsewhere in the meantime; "
             "nothing is released. What was charged is used up; ask again"
         )
     drafts = [
@@ -174,19 +179,25 @@ def concluded(
         )
         for identity, entry in open_still.items()
     ]
-    return chain.extended(drafts, key)
+    return record.extended(drafts, key)
 
 
-def _require_charges(chain: Chain, charged: Charged) -> None:
+def _require_charges(record: Record, charged: Charged) -> None:
     for entry in charged.owed.values():
-        if chain.entries[entry.sequence - 1 : entry.sequence] != (entry,):
+        if entry not in record.found:
             raise LedgerError(
-                f"account {chain.account!r} has lost a charge that was just written; nothing is released. "
+                f"account {record.account!r} has lost a charge that was just written; nothing is released. "
                 "Run `confide ledger verify`, and restore the ledger from a backup"
             )
 
 
-def read_answer(chain: Chain, identity: str, request: Request[A]) -> tuple[A, ...]:
+def read_answer(record: Record, identity: str, request: Request[A]) -> tuple[A, ...]:
     """Rebuild the answers that were stored for a request."""
-    prepared, plain = request.prepared, chain.answers()[identity].answered
+    prepared, plain = request.prepared, record.answers()[identity].answered
     return prepared.chosen(prepared.read(one, prepared.guarantee) for one in plain)
+
+
+def _state(record: Record) -> Account:
+    if record.state is None:
+        raise LedgerError(f"account {record.account!r} has no state; restore the ledger from a backup")
+    return record.state

@@ -33,9 +33,9 @@ class Draft:
 
     `amount` is the caps of an account or the price of a charge: that of its part alone, if it has one.
     `request` is canonical JSON: the terms of an account, or the public parameters of a release, with the
-    part of the rows that it reads. `request_id` is a keyed hash of those
-    parameters and of the data. `charge` is the sequence of the charge that an answer or a failure
-    belongs to.
+    part of the rows that it reads and the public question. `request_id` is a keyed hash of these. `data` is the
+    identity of the data that an account is for or that a charge is about. `charge` is the sequence of the charge that
+    an answer or a failure belongs to.
     """
 
     kind: Kind
@@ -44,6 +44,7 @@ class Draft:
     analyst: str | None = None
     request: str = "{}"
     request_id: str | None = None
+    data: str | None = None
     answer: str | None = None
     charge: int | None = None
 
@@ -61,17 +62,18 @@ class Entry:
     delta: str
     request: str
     request_id: str | None
+    data: str | None
     answer: str | None
     charge: int | None
     previous: str
     hash: str
 
     @classmethod
-    def following(cls, last: Entry | None, draft: Draft, *, account: str, key: bytes) -> Entry:
-        """Put a draft after the last entry of an account, and seal it."""
+    def following(cls, sequence: int, previous: str, draft: Draft, *, account: str, key: bytes) -> Entry:
+        """Put a draft after the entry with a number and a hash, and seal it."""
         said: dict[str, Any] = {
             "account": account,
-            "sequence": 1 if last is None else last.sequence + 1,
+            "sequence": sequence + 1,
             "kind": draft.kind.value,
             "at": draft.at,
             "analyst": draft.analyst,
@@ -79,22 +81,26 @@ class Entry:
             "delta": str(draft.amount.delta),
             "request": draft.request,
             "request_id": draft.request_id,
+            "data": draft.data,
             "answer": draft.answer,
             "charge": draft.charge,
-            "previous": START if last is None else last.hash,
+            "previous": previous,
         }
         return cls(**said, hash=seal(key, "entry", *said.values()))
 
-    def follows(self, last: Entry | None, *, account: str, key: bytes) -> bool:
-        """Whether the entry is as it was written, and stands where it was written."""
+    def sealed(self, account: str, key: bytes) -> bool:
+        """Whether the entry is as it was written, in the account that it was written in."""
         *said, claimed = (getattr(self, column) for column in COLUMNS)
-        place = (account, 1, START) if last is None else (account, last.sequence + 1, last.hash)
         return (
             _kinds_hold(said)
             and isinstance(claimed, str)
-            and (self.account, self.sequence, self.previous) == place
+            and self.account == account
             and same_seal(claimed, seal(key, "entry", *said))
         )
+
+    def follows(self, sequence: int, previous: str, *, account: str, key: bytes) -> bool:
+        """Whether the entry is as it was written, and stands after the entry with a number and a hash."""
+        return (self.sequence, self.previous) == (sequence + 1, previous) and self.sealed(account, key)
 
     @property
     def amount(self) -> Budget:

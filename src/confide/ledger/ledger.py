@@ -1,31 +1,36 @@
 """The ledger: what was spent on whose data, charged before noise is drawn.
 
-A release takes two transactions. The first checks the account's whole chain, finds answers that are
-stored already, checks the price of the others and charges it. Then noise is drawn. The second stores
-the answers, and only then are they shown. Whatever dies in between, the charge stands: it is never given
-back, but the same request is answered on it at no further cost; see `charging` for why that is safe.
+A release takes two transactions. The first checks the account, finds answers that are stored already, checks that the
+account takes the others and can pay for them, and charges them. Then noise is drawn. The second stores the answers, and
+only then are they shown. Whatever dies in between, the charge stands: it is never given back, but the same request is
+answered on it at no further cost; see `charging` for why that is safe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from confide.errors import ParameterError
-from confide.ledger.account import DEFAULT_DELTA_CAP, DEFAULT_EPSILON_CAP, Account, Caps, checked_name
-from confide.ledger.chain import Chain
+from confide.ledger.account import Account, AccountTerms, Caps, checked_name
+from confide.ledger.binding import check_elsewhere, unknown_account, unnamed_account
+from confide.ledger.budget import Budget
 from confide.ledger.charging import Charged, charge, concluded, opened, quoted, read_answer, written
 from confide.ledger.entries import Draft, Entry, Kind
 from confide.ledger.key import KeyFile, fresh_key
+from confide.ledger.padding import STEP_SECONDS, padded
 from confide.ledger.place import find_place
+from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import AccountCheck, Quote, Receipt, Verification
-from confide.ledger.requests import Request, common_digest, content_digest, data_account
+from confide.ledger.record import Record
+from confide.ledger.requests import Request, data_identity, source_digest
 from confide.ledger.spending import covering
 from confide.privacy.accounting import tight_epsilon
 from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon
@@ -36,6 +41,8 @@ from confide.releases.prepared import A, Prepared
 if TYPE_CHECKING:
     from confide.ledger.transaction import Transaction
 
+_UNKNOWN = "a file, whose identity needs the ledger's key"
+
 Number: TypeAlias = int | float | str | Fraction | Decimal
 
 
@@ -43,25 +50,25 @@ class Ledger:
     """A ledger at a place: a path, `sqlite:///path` or `postgresql://user@host/database`.
 
     Without a place it is the one that the environment's `CONFIDE_LEDGER` names, else the user's own.
-    It is made when something is first written. It may be used by many threads and processes at once.
+    It is made when the first account is opened. It may be used by many threads and processes at once. An answer takes
+    a whole number of steps of `padding` seconds, so that its duration tells nothing about the noise; give 0 only where
+    nobody can time it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.sqlite") as ledger:
     ...     account = ledger.open_account("heart attacks", epsilon=2, analyst_epsilon="1/2")
     ...     account.remaining("ana").in_words()
-    'epsilon 0.5, delta 1e-05'
+    'epsilon 0.5'
     """
 
-    def __init__(self, url: str | Path | None = None) -> None:
+    def __init__(self, url: str | Path | None = None, *, padding: float = STEP_SECONDS) -> None:
         from confide.ledger.store import open_store
 
         place = find_place(url)
         self.shown = place.shown
         self._store = open_store(place)
         self._key_file = KeyFile.of(place)
-        # A key is drawn before it is needed, so that a dry run can name accounts without writing it.
-        self._pending_key = fresh_key()
-        self._pending_names: dict[str, bytes] = {}
+        self._padding = padding
 
     def __repr__(self) -> str:
         return f"Ledger({self.shown!r})"
@@ -87,29 +94,48 @@ class Ledger:
         self,
         name: str,
         *,
-        epsilon: Number = DEFAULT_EPSILON_CAP,
-        delta: Number = DEFAULT_DELTA_CAP,
+        epsilon: Number,
+        delta: Number = 0,
         neighbours: str = Neighbours.REPLACE_ONE,
         unit: str = "row",
+        rows_per_person: int = 1,
+        data: str | Iterable[bytes] | None = None,
+        label: str | None = None,
+        positive: str | None = None,
         analyst_epsilon: Number | None = None,
         analysts: Mapping[str, Number] | None = None,
+        also_charge: bool = False,
     ) -> Account:
         """Open an account with caps: in all, for each analyst, and for named analysts.
 
-        Its relation and unit stay as they are; its caps can be changed with `change_caps`.
+        `data` is the declared name and version of the only data that the account is for, or the bytes of their file;
+        `label` and `positive` are the labels that it hides. Both are needed for label-only neighbours. Data that
+        another account has are refused unless `also_charge` says that the budgets are meant to add up. These terms stay
+        as they are; caps can be changed with `change_caps`.
         """
-        caps = Caps().changed(
-            epsilon=checked_epsilon(epsilon), delta=delta, analyst_epsilon=analyst_epsilon, analysts=analysts
+        total = Budget(epsilon=checked_epsilon(epsilon), delta=checked_delta(delta))
+        caps = Caps(total=total).changed(analyst_epsilon=analyst_epsilon, analysts=analysts)
+        checked_name(name, "account")
+        named, digest = (data, None) if data is None or isinstance(data, str) else (_UNKNOWN, source_digest(data))
+        terms = AccountTerms(
+            neighbours=Neighbours.parse(neighbours),
+            unit=unit,
+            rows_per_person=rows_per_person,
+            data=named,
+            label=label,
+            positive=positive,
         )
-        account = Account(name=name, neighbours=Neighbours.parse(neighbours), unit=unit, caps=caps)
         with self._writing() as transaction:
-            before = transaction.chain(name, lock=True)
-            if before.entries:
+            identity = named if digest is None else data_identity(transaction.key, digest)
+            account = Account(name=name, terms=replace(terms, data=identity), caps=caps)
+            if transaction.record(name, lock=True).state is not None:
                 raise ParameterError(
                     f"account {name!r} exists already; choose another name, or change its caps "
                     f"(confide ledger new {name} --change)"
                 )
-            transaction.write(opened(account, key=transaction.key, at=_now()), since=before)
+            if identity is not None:
+                check_elsewhere(account, transaction.holders([identity]), also_charge=also_charge)
+            transaction.write(opened(account, key=transaction.key, at=_now()))
         return account
 
     def change_caps(
@@ -127,130 +153,150 @@ class Ledger:
         """
         self._require_ledger(name)
         with self._writing() as transaction:
-            before = transaction.chain(name, lock=True)
-            account = _existing(before)
-            caps = account.caps.changed(
+            before = transaction.record(name, lock=True)
+            caps = _existing(transaction, before).caps.changed(
                 epsilon=epsilon, delta=delta, analyst_epsilon=analyst_epsilon, analysts=analysts
             )
             draft = Draft(kind=Kind.CAP, at=_now(), amount=caps.total, request=caps.to_json())
             after = before.extended([draft], transaction.key)
-            transaction.write(after, since=before)
-        return Account.fold(after.entries)
+            transaction.write(after)
+            return _existing(transaction, after)
 
     def quote(
         self,
         prepared: Prepared[A] | Sequence[Prepared[A]],
         *,
-        account: str | None = None,
+        account: str,
         analyst: str | None = None,
+        question: PublicQuestion | None = None,
+        also_charge: bool = False,
     ) -> Quote:
         """Say what a request would cost, and whether it fits. Nothing is charged or written."""
-        requests = _requests(prepared)
+        requests = _requests(prepared, question)
         analyst = _checked_analyst(analyst)
-        if self._store.exists():
-            with self._reading() as transaction:
-                key = transaction.key
-                name = self._account_name(account, requests, key)
-                chain = transaction.chain(name)
-        else:
-            key = self._key_file.load() or self._pending_key
-            chain = Chain(account=self._account_name(account, requests, key))
-        return quoted(chain, _by_identity(requests, key), analyst=analyst, key=key, at=_now())
+        self._require_ledger(account)
+        with self._reading() as transaction:
+            asked = _by_identity(requests, transaction.key)
+            record = self._record(transaction, account, asked, also_charge=also_charge)
+            return quoted(record, asked, analyst=analyst, key=transaction.key, at=_now())
 
     def release(
         self,
         prepared: Prepared[A] | Sequence[Prepared[A]],
         *,
-        account: str | None = None,
+        account: str,
         analyst: str | None = None,
+        question: PublicQuestion | None = None,
+        also_charge: bool = False,
     ) -> Receipt[A]:
         """Charge a request, draw its noise, store and return the answer.
 
-        Several prepared answers are charged together: all or none. A request that was answered before
-        gets the stored answer, at no cost, and one that a run paid for but did not live to answer is answered on
-        that charge. Without an account's name it is the account of these data:
-        other scores of the same people are then another account, so name it. An account that is new is
-        opened with the default caps. Answers that read one part of the rows alone are charged in full to that
-        part, and the account has spent what its dearest parts cost; see `ledger.spending`.
+        Several prepared answers are charged together: all or none. With a `question`, which describes in public facts
+        what is asked of which data, a request that was answered before gets the stored answer at no cost, and one that
+        a run paid for but did not live to answer is answered on that charge. Without one every call is a new question,
+        charged and drawn anew: the counts themselves are private and must not decide whether two questions are the same
+        (see `ledger.question`). Answers that read one part of the rows alone are charged in full to that part, and the
+        account has spent what its dearest parts cost; see `ledger.spending`. Data that another account of the
+        ledger has, and this one has not, are refused unless `also_charge` says that the budgets are meant to add up.
 
-        Raises BudgetError if the request does not fit, before anything is written.
+        Raises BudgetError if the request does not fit, ParameterError if there is no such account or it does not take
+        the request, before anything is written.
         """
-        requests = _requests(prepared)
+        requests = _requests(prepared, question)
         analyst = _checked_analyst(analyst)
-        if account is not None:
-            checked_name(account, "account")
-        with self._writing() as transaction:
-            key = transaction.key
-            name = self._account_name(account, requests, key)
-            asked = _by_identity(requests, key)
-            chain = transaction.chain(name, lock=True)
-            opened_now = not chain.entries
-            charged = charge(chain, asked, analyst=analyst, key=key, at=_now())
-            transaction.write(charged.chain, since=chain)
-        after = self._answered(charged, asked) if charged.owed else charged.chain
-        state = Account.fold(after.entries)
-        return Receipt(
-            account=name,
-            answers=tuple(read_answer(after, request.identity(key), request) for request in requests),
-            charged=charged.price,
-            full_price=charged.full_price,
-            spent=state.spent,
-            remaining=state.remaining(analyst),
-            reused=not charged.owed,
-            opened=opened_now,
-            analyst=analyst,
-        )
+        self._require_ledger(account)
+        with padded(self._padding):
+            with self._writing() as transaction:
+                key = transaction.key
+                asked = _by_identity(requests, key)
+                record = self._record(transaction, account, asked, also_charge=also_charge, lock=True)
+                charged = charge(record, asked, analyst=analyst, key=key, at=_now())
+                transaction.write(charged.record)
+            after = self._answered(charged, asked) if charged.owed else charged.record
+            answers = tuple(read_answer(after, request.identity(key), request) for request in requests)
+            return _receipt(after, charged, answers, analyst)
 
-    def _answered(self, charged: Charged, asked: Mapping[str, Request[A]]) -> Chain:
+    def _record(
+        self,
+        transaction: Transaction,
+        account: str,
+        asked: Mapping[str, Request[A]],
+        *,
+        also_charge: bool,
+        lock: bool = False,
+    ) -> Record:
+        """Read an account for some requests; refuses an unknown one, and data that another account has."""
+        record = transaction.record(account, asked, lock=lock)
+        state = _existing(transaction, record)
+        questions = {request.question.rows: request.question for request in asked.values() if request.question}
+        for question in questions.values():
+            holders = transaction.holders({question.data, question.rows})
+            check_elsewhere(state, holders, also_charge=also_charge)
+        return record
+
+    def _answered(self, charged: Charged, asked: Mapping[str, Request[A]]) -> Record:
         """Draw what is owed and record what came of it; what is raised or shown afterwards was recorded."""
         drawn: dict[str, str] = {}
         failed: dict[str, Exception] = {}
         for identity in charged.owed:
             try:
-                drawn[identity] = written(asked[identity].prepared.draw())
+                prepared = asked[identity].prepared
+                drawn[identity] = written(prepared.draw(), prepared.numbers)
             except Exception as error:
                 failed[identity] = error
         with self._writing() as transaction:
-            before = transaction.chain(charged.chain.account, lock=True)
+            before = transaction.record(charged.record.account, asked, lock=True, checked=True)
             after = concluded(before, drawn, failed, charged, key=transaction.key, at=_now())
-            transaction.write(after, since=before)
+            transaction.write(after)
         answers = after.answers()
         for identity, failure in failed.items():
             if identity not in answers:
                 raise failure
         return after
 
-    def account_for(self, chunks: Iterable[bytes]) -> str:
-        """Name the account of some data by a keyed hash of their content, for example of a file's bytes."""
-        digest = content_digest(chunks)
-        if self._store.exists():
-            with self._reading() as transaction:
-                return data_account(transaction.key, digest)
-        key = self._key_file.load()
-        if key is not None:
-            return data_account(key, digest)
-        name = data_account(self._pending_key, digest)
-        self._pending_names[name] = digest
-        return name
+    def identify(self, chunks: Iterable[bytes]) -> str:
+        """Return the identity of a source by a keyed hash of its content, for example of a file's bytes."""
+        self._require_ledger(None)
+        digest = source_digest(chunks)
+        with self._reading() as transaction:
+            return data_identity(transaction.key, digest)
+
+    def find_account(self, name: str | None, *, data: str | None = None) -> Account:
+        """Return the account of a name; without one, the only account that was opened or charged for some data.
+
+        Raises ParameterError where there is none, or more than one.
+        """
+        if name is not None:
+            return self.account(name)
+        self._require_ledger(None)
+        with self._reading() as transaction:
+            holders = sorted(() if data is None else transaction.holders([data]))
+            if len(holders) == 1:
+                return _existing(transaction, transaction.record(holders[0]))
+            known = transaction.accounts()
+        raise unnamed_account(holders, known)
 
     def accounts(self) -> tuple[Account, ...]:
         """The state of every account; none if there is no ledger yet."""
         if not self._store.exists():
             return ()
         with self._reading() as transaction:
-            return tuple(Account.fold(transaction.chain(name).entries) for name in transaction.accounts())
+            return tuple(_existing(transaction, transaction.record(name)) for name in transaction.accounts())
 
     def account(self, name: str) -> Account:
         """The state of an account."""
-        return Account.fold(self.history(name))
-
-    def history(self, name: str) -> tuple[Entry, ...]:
-        """The entries of an account, the oldest first."""
         self._require_ledger(name)
         with self._reading() as transaction:
-            chain = transaction.chain(name)
-        _existing(chain)
-        return chain.entries
+            return _existing(transaction, transaction.record(name))
+
+    def history(self, name: str) -> tuple[Entry, ...]:
+        """The entries of an account, the oldest first, all of them checked."""
+        self._require_ledger(name)
+        with self._reading() as transaction:
+            entries = transaction.chain(name).entries
+            if not entries:
+                raise unknown_account(name, transaction.accounts())
+        return entries
 
     def tight_epsilon(self, name: str, delta: Number) -> float:
         """What an account's charges add up to, at most, if a total delta is granted; see `accounting.tight_epsilon`.
@@ -299,28 +345,25 @@ class Ledger:
         from confide.ledger.transaction import Transaction
 
         if not self._store.exists():
-            self._store.create(lambda: self._key_file.settle(self._pending_key))
+            self._store.create(lambda: self._key_file.settle(fresh_key()))
         with self._store.transaction(writing=True) as connection:
             yield Transaction.on(connection, self._key_file)
 
-    def _require_ledger(self, name: str) -> None:
-        checked_name(name, "account")
+    def _require_ledger(self, name: str | None) -> None:
+        if name is not None:
+            checked_name(name, "account")
         if not self._store.exists():
-            raise _unknown(name)
-
-    def _account_name(self, account: str | None, requests: Sequence[Request[Any]], key: bytes) -> str:
-        if account is None:
-            return data_account(key, common_digest(requests))
-        if account in self._pending_names:  # named before the ledger was made, perhaps by another process's key
-            return data_account(key, self._pending_names[account])
-        return checked_name(account, "account")
+            raise ParameterError(
+                f"there is no ledger at {self.shown}, so no account either; check the place, or open an account with "
+                "its cap (confide ledger new NAME --epsilon E)"
+            )
 
 
-def _requests(prepared: Prepared[A] | Sequence[Prepared[A]]) -> tuple[Request[A], ...]:
+def _requests(prepared: Prepared[A] | Sequence[Prepared[A]], question: PublicQuestion | None) -> tuple[Request[A], ...]:
     several = (prepared,) if isinstance(prepared, Prepared) else tuple(prepared)
     if not several:
         raise ParameterError("a request needs at least one prepared release")
-    return tuple(Request.of(one) for one in several)
+    return tuple(Request.of(one, question) for one in several)
 
 
 def _by_identity(requests: Sequence[Request[A]], key: bytes) -> dict[str, Request[A]]:
@@ -328,17 +371,26 @@ def _by_identity(requests: Sequence[Request[A]], key: bytes) -> dict[str, Reques
     return {request.identity(key): request for request in requests}
 
 
-def _existing(chain: Chain) -> Account:
-    if not chain.entries:
-        raise _unknown(chain.account)
-    return Account.fold(chain.entries)
-
-
-def _unknown(name: str) -> ParameterError:
-    return ParameterError(
-        f"there is no account {name!r}; see `confide ledger show` for those that there are, or open it "
-        f"(confide ledger new {name})"
+def _receipt(after: Record, charged: Charged, answers: tuple[tuple[A, ...], ...], analyst: str | None) -> Receipt[A]:
+    state = after.state
+    if state is None:
+        raise AssertionError  # what was charged has a state
+    return Receipt(
+        account=after.account,
+        answers=answers,
+        charged=charged.price,
+        full_price=charged.full_price,
+        spent=state.spent,
+        remaining=state.remaining(analyst),
+        reused=not charged.owed,
+        analyst=analyst,
     )
+
+
+def _existing(transaction: Transaction, record: Record) -> Account:
+    if record.state is None:
+        raise unknown_account(record.account, transaction.accounts())
+    return record.state
 
 
 def _checked_analyst(analyst: str | None) -> str | None:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlalchemy import Connection, NullPool, create_engine, insert, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from confide.errors import LedgerError, ParameterError
 from confide.ledger.place import ServerPlace
 from confide.ledger.store import LOCK_SECONDS, Store
-from confide.ledger.tables import META, SCHEMA
+from confide.ledger.tables import ENTRIES, META, SCHEMA
 from confide.ledger.transaction import first_meta
 
 _CONNECT_SECONDS = 10
@@ -73,6 +73,8 @@ class PostgreSQLStore(Store):
             connection.execute(text("SELECT pg_advisory_xact_lock(:making)"), {"making": _MAKING})
             if not self._tables_are_there(connection):
                 SCHEMA.create_all(connection, checkfirst=False)
+                # Uncompressed, as the room that a padded answer takes would otherwise depend on what it says.
+                connection.execute(text(f"ALTER TABLE {ENTRIES.name} ALTER COLUMN answer SET STORAGE EXTERNAL"))
                 connection.execute(insert(META), first_meta(settle()))
 
     def _tables_are_there(self, connection: Connection) -> bool:
@@ -100,7 +102,7 @@ class PostgreSQLStore(Store):
                 f"ledger {self.shown}: the server runs with fsync off, so that a crash could lose charges; switch it on"
             )
 
-    def explain(self, error: SQLAlchemyError) -> str:
+    def explain(self, error: Exception) -> str:
         """Say what an error means."""
         state = getattr(error.orig, "sqlstate", None) or "" if isinstance(error, DBAPIError) else "?"
         fits = (meaning for known, meaning in _MEANING.items() if state == known or (known and state.startswith(known)))

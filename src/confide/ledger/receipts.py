@@ -13,12 +13,11 @@ from confide.releases.prepared import A
 class Quote:
     """What a request would cost now; nothing was charged or written.
 
-    An account without a name given gets its final name only when the ledger is made. `price` is what would
-    be added to what is spent; `full_price` is what the requests cost by themselves, which is more where one is
-    for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what is
-    left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not
-    fit, if it does not. `answered` says that all answers are stored already, `opens` that the account would
-    be new. What an earlier run paid for, and died before it was answered, costs nothing more.
+    `price` is what would be added to what is spent; `full_price` is what the requests cost by themselves, which is more
+    where one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what
+    is left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not fit, if
+    it does not. `answered` says that all answers are stored already. What an earlier run paid for, and died before it
+    was answered, costs nothing more.
     """
 
     account: str
@@ -29,7 +28,6 @@ class Quote:
     remaining_after: Budget
     answered: bool
     refusal: str | None = None
-    opens: bool = False
 
     @property
     def fits(self) -> bool:
@@ -60,7 +58,7 @@ class Receipt(Generic[A]):
     """What was released, and what it cost.
 
     `answers` holds the answers to each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged; `opened` that the account was new. Nothing is charged either for
+    been stored before, so that nothing was charged. Nothing is charged either for
     what an earlier run paid, and died before it was answered. `charged` is what
     was added to what is spent, `full_price` what the requests that were charged cost by themselves: more where one is
     for a part of the rows and other parts had cost as much. `spent` is the account's, `remaining` is what is
@@ -74,7 +72,6 @@ class Receipt(Generic[A]):
     spent: Budget
     remaining: Budget
     reused: bool
-    opened: bool = False
     analyst: str | None = None
 
     @property

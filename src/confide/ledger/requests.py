@@ -1,63 +1,95 @@
-"""When two requests are the same: same public parameters, same guarantee, same part, same data."""
+"""Requests as the ledger knows them: same public question, same parameters, same guarantee, same part."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Generic
 
-from confide.errors import ParameterError
 from confide.ledger.entries import canonical_json
+from confide.ledger.question import PublicQuestion
 from confide.ledger.seals import seal
 from confide.privacy.guarantee import Guarantee
-from confide.releases.prepared import A, Prepared
+from confide.releases.prepared import LONGEST, A, Part, Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(Generic[A]):
-    """What is prepared as the ledger sees it: `parameters` are public, the digest is not and is never stored."""
+    """A prepared release with the public question that it answers.
+
+    `parameters` is canonical JSON of everything that identifies the request, all of it public. Without a question
+    every request is a new one: `unique` then makes it so.
+    """
 
     prepared: Prepared[A]
+    question: PublicQuestion | None
     parameters: str
-    digest: bytes
+    unique: str | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, prepared: Prepared[A]) -> Request[A]:
-        """Write down what is asked."""
+    def of(cls, prepared: Prepared[A], question: PublicQuestion | None = None) -> Request[A]:
+        """Describe a prepared release."""
         plain = {"request": dict(prepared.request), "guarantee": _exact(prepared.guarantee)}
-        if prepared.part is not None:
-            plain["part"] = prepared.part.to_dict()
+        part = _part(prepared, question)
+        if part is not None:
+            plain["part"] = part.to_dict()
+        if question is not None:
+            plain["question"] = question.to_dict()
         return cls(
             prepared=prepared,
+            question=question,
             parameters=canonical_json(plain, "request"),
-            digest=content_digest(prepared.content()),
+            unique=secrets.token_hex(16) if question is None else None,
         )
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the release."""
+        return self.prepared.guarantee
+
+    @property
+    def part(self) -> Part | None:
+        """The part of the rows that is read, as the account knows it."""
+        return _part(self.prepared, self.question)
+
+    @property
+    def data(self) -> str | None:
+        """The identity of the rows that are read, where the question says it."""
+        return None if self.question is None else self.question.rows
+
     def identity(self, key: bytes) -> str:
-        """A keyed hash of parameters and data: equal requests have equal ones, and it tells nothing else."""
-        return seal(key, "request", self.parameters, self.digest)
+        """Return a keyed hash of what identifies the request."""
+        return seal(key, "request", self.parameters, self.unique)
 
 
-def content_digest(chunks: Iterable[bytes]) -> bytes:
-    """Hash data piece by piece. Without a key it could be guessed: it must not leave the process."""
+def source_digest(chunks: Iterable[bytes]) -> bytes:
+    """Hash a whole source piece by piece. Without a key it could be guessed: it must not leave the process."""
     digest = sha256()
     for chunk in chunks:
         digest.update(chunk)
     return digest.digest()
 
 
-def data_account(key: bytes, digest: bytes) -> str:
-    """The name of the account of some data, where the data holder gave none."""
-    return "data-" + seal(key, "data", digest)[:16]
+def data_identity(key: bytes, digest: bytes) -> str:
+    """Return the identity of a source: a keyed hash of its digest, which nobody without the key can test guesses on."""
+    return "data-" + seal(key, "data", digest)[:32]
 
 
-def common_digest(requests: Iterable[Request[Any]]) -> bytes:
-    """The digest of the data that all requests are about."""
-    digests = {request.digest for request in requests}
-    if len(digests) != 1:
-        raise ParameterError("releases of different data in one request need the name of their account")
-    return digests.pop()
+def _part(prepared: Prepared[Any], question: PublicQuestion | None) -> Part | None:
+    """The part, its rule bound to the rows that the question names.
+
+    The sides of a partition are known to be disjoint within one source. In another version of it, or the same in
+    another format, a row may lie on the other side: so parts of different sources add up.
+    """
+    part = prepared.part
+    if part is None or question is None:
+        return part
+    rule = f"{part.partition}, in {question.rows}"
+    if len(rule) > LONGEST:
+        rule = f"a rule with sha256 {sha256(rule.encode()).hexdigest()}"
+    return replace(part, partition=rule)
 
 
 def _exact(guarantee: Guarantee) -> dict[str, Any]:
@@ -66,6 +98,7 @@ def _exact(guarantee: Guarantee) -> dict[str, Any]:
         "delta": str(guarantee.delta),
         "neighbours": guarantee.neighbours.value,
         "unit": guarantee.unit,
+        "rows_per_person": guarantee.rows_per_person,
         "public": list(guarantee.public),
         "rho": None if guarantee.rho is None else str(guarantee.rho),
     }

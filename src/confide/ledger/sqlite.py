@@ -14,12 +14,12 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, insert
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 
 from confide.errors import LedgerError
 from confide.ledger.key import KeyFile, appear
@@ -37,6 +37,7 @@ _MEANING = {
     "SQLITE_FULL": "the disk is full; make room first",
     "SQLITE_IOERR": "the disk cannot be read or written; check it",
 }
+_MARK = "A confide ledger was made beside this file. If it is gone, put it back from a backup.\n"
 _DAMAGED = "the file is empty, damaged or no ledger; restore it from a backup, or name another"
 
 
@@ -51,19 +52,26 @@ class SQLiteStore(Store):
     def exists(self) -> bool:
         """Whether the file is there.
 
-        A key without its ledger is refused: who removed the ledger would have a full budget again.
+        A key or a marker without its ledger is refused: who removed the ledger would have a full budget again.
         """
-        path, key = self.place.path, KeyFile.of(self.place).path
+        path = self.place.path
+        left = [KeyFile.of(self.place).path, self._marker]
         with self._reachable():
-            if path.exists() or not key.exists():
+            if path.exists() or not any(one.exists() for one in left):
                 return path.exists()
             with _alone_in(path.parent):  # perhaps another process is just making both
                 if path.exists():
                     return True
+            names = " and ".join(f"'{one}'" for one in left if one.exists())
         raise LedgerError(
-            f"ledger {self.shown} is not there, but its key is. Put the ledger back; if you do want to begin "
-            f"with nothing spent, remove '{key}'"
+            f"ledger {self.shown} is not there, but {names} says that it was made. Put the ledger back; if you do "
+            f"want to begin with nothing spent, remove {names}"
         )
+
+    @property
+    def _marker(self) -> Path:
+        """The file beside a ledger that says that it was made, also where the key is kept elsewhere."""
+        return self.place.path.with_name(self.place.path.name + ".made")
 
     def create(self, settle: Callable[[], bytes]) -> None:
         """Make the file: it appears whole, with tables and key check, or not at all."""
@@ -77,6 +85,12 @@ class SQLiteStore(Store):
                 if not path.exists():
                     key = settle()
                     appear(path, lambda unfinished: self._build(unfinished, key))
+                self._mark()
+
+    def _mark(self) -> None:
+        if not self._marker.exists():
+            with suppress(FileExistsError):
+                appear(self._marker, lambda unfinished: unfinished.write_text(_MARK, encoding="utf-8"))
 
     def _build(self, unfinished: Path, key: bytes) -> None:
         with self.explained(), _engine(unfinished).connect() as connection:
@@ -97,9 +111,12 @@ class SQLiteStore(Store):
 
     def begin(self, connection: Connection, *, writing: bool) -> None:
         """Begin, with the write lock if something is to be written."""
+        if writing and self.place.path.exists():
+            with self._reachable():
+                self._mark()  # a crash, or a copy, may have left the ledger without it
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
-    def explain(self, error: SQLAlchemyError) -> str:
+    def explain(self, error: Exception) -> str:
         """Say what an error means."""
         name = getattr(error.orig, "sqlite_errorname", "") if isinstance(error, DBAPIError) else ""
         return next((meaning for known, meaning in _MEANING.items() if str(name).startswith(known)), _DAMAGED)

@@ -41,7 +41,7 @@ class Store(ABC):
         """Begin a transaction."""
 
     @abstractmethod
-    def explain(self, error: SQLAlchemyError) -> str:
+    def explain(self, error: Exception) -> str:
         """Say what a driver's error means and what to do, without its text, which may hold secrets."""
 
     @contextmanager
@@ -57,7 +57,7 @@ class Store(ABC):
         """Turn a driver's errors into ours."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, UnicodeDecodeError) as error:  # a damaged file may name what is wrong in damaged text
             raise LedgerError(f"ledger {self.shown}: {self.explain(error)}. Nothing is released") from None
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Integer, MetaData, Table, Text
+from sqlalchemy import Column, Index, Integer, MetaData, Table, Text
 
-VERSION = "1"
+VERSION = "2"
 
 SCHEMA = MetaData()
 
@@ -21,6 +21,7 @@ HEADS = Table(
     Column("account", Text, primary_key=True),
     Column("sequence", Integer, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("state", Text, nullable=False),
     Column("seal", Text, nullable=False),
 )
 
@@ -37,8 +38,13 @@ ENTRIES = Table(
     Column("delta", Text, nullable=False),
     Column("request", Text, nullable=False),
     Column("request_id", Text),
+    Column("data", Text),
     Column("answer", Text),
     Column("charge", Integer),
     Column("previous", Text, nullable=False),
     Column("hash", Text, nullable=False),
 )
+
+# A charge looks up the entries of its own request, and which accounts know its data.
+Index("confide_entries_request", ENTRIES.c.account, ENTRIES.c.request_id)
+Index("confide_entries_data", ENTRIES.c.data, ENTRIES.c.account)

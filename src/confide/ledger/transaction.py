@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from sqlalchemy import Connection, insert, select, true, update
+from sqlalchemy import Connection, CursorResult, func, insert, select, true, update
 
 from confide.errors import LedgerError
-from confide.ledger.chain import Break, Chain, Head, check_register, first_break, register_holds, register_seal
-from confide.ledger.entries import Entry
+from confide.ledger.account import AccountTerms
+from confide.ledger.chain import (
+    Break,
+    Chain,
+    Head,
+    broken_end,
+    broken_link,
+    check_register,
+    first_break,
+    refuse_broken,
+    register_holds,
+    register_seal,
+)
+from confide.ledger.checkpoint import read_state, state_text
+from confide.ledger.entries import START, Entry
 from confide.ledger.key import KeyFile, check_key, key_check
+from confide.ledger.record import Record
 from confide.ledger.tables import ENTRIES, HEADS, META, VERSION
+
+_NEWEST = 64  # entries that every charge checks one by one
+_AT_ONCE = 500  # requests that one statement names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +49,33 @@ class Transaction:
             )
         return cls(connection=connection, key=check_key(file.load(), meta, file))
 
-    def chain(self, account: str, *, lock: bool = False) -> Chain:
-        """Read the chain of an account and check it; an empty one if there is no such account.
+    def record(
+        self, account: str, identities: Iterable[str] = (), *, lock: bool = False, checked: bool = False
+    ) -> Record:
+        """Read an account and the entries of some requests, and check them; an empty record if there is no account.
 
-        With a lock, nobody else writes to the ledger until the transaction ends.
+        What is checked: the register, the account's head with its state, every entry of the requests and, unless they
+        were `checked` just before, that no entry is missing and the newest entries one by one. `confide ledger verify`
+        checks all entries. With a lock, nobody else writes to the ledger until the transaction ends.
         """
         if lock:
             self._lock()
-        register, heads = self._heads()
-        check_register(register, heads.values(), self.key)
+        head = self._checked_heads().get(account)
+        newest = self._newest(account, 1 if checked else _NEWEST)
+        if head is None and not newest:
+            return Record(account=account)
+        head = self._checked_end(account, newest, head, checked=checked)
+        return Record(
+            account=account,
+            state=read_state(account, head.state),
+            sequence=head.sequence,
+            hash=head.hash,
+            found=self._of_requests(account, tuple(identities)),
+        )
+
+    def chain(self, account: str) -> Chain:
+        """Read all entries of an account and check them; an empty chain if there is no such account."""
+        heads = self._checked_heads()
         entries = self._entries(account)
         if account not in heads and not entries:
             return Chain(account=account)
@@ -46,21 +83,25 @@ class Transaction:
 
     def accounts(self) -> tuple[str, ...]:
         """The names of all accounts."""
-        register, heads = self._heads()
-        check_register(register, heads.values(), self.key)
-        return tuple(sorted(heads))
+        return tuple(sorted(self._checked_heads()))
 
-    def write(self, chain: Chain, *, since: Chain) -> None:
-        """Write what a chain has more than it had, and where it ends now."""
-        new, last = chain.entries[len(since.entries) :], chain.last
-        if not new or last is None:
+    def holders(self, data: Iterable[str]) -> dict[str, AccountTerms]:
+        """Return the accounts that were opened for some data, or charged for them, with their terms."""
+        asked = select(ENTRIES.c.sequence).where(ENTRIES.c.account == HEADS.c.account, ENTRIES.c.data.in_(list(data)))
+        names = self.connection.execute(select(HEADS.c.account).where(asked.exists())).scalars().all()
+        heads = self._checked_heads() if names else {}
+        return {name: read_state(name, heads[name].state).terms for name in names if heads[name].holds(self.key)}
+
+    def write(self, record: Record) -> None:
+        """Write the new entries of a record, and where its chain ends now."""
+        if not record.new or record.state is None:
             return
-        self.connection.execute(insert(ENTRIES), [asdict(entry) for entry in new])
-        head = asdict(Head.of(last, self.key))
-        if since.entries:
-            self.connection.execute(update(HEADS).where(HEADS.c.account == chain.account).values(head))
+        self.connection.execute(insert(ENTRIES), [asdict(entry) for entry in record.new])
+        head = Head.of(record.account, record.sequence, record.hash, state_text(record.state), self.key)
+        if record.sequence > len(record.new):
+            self.connection.execute(update(HEADS).where(HEADS.c.account == record.account).values(asdict(head)))
         else:
-            self.connection.execute(insert(HEADS).values(head))
+            self.connection.execute(insert(HEADS).values(asdict(head)))
         register = register_seal(self._heads()[1].values(), self.key)
         self.connection.execute(update(META).where(META.c.name == "register").values(value=register))
 
@@ -74,6 +115,46 @@ class Transaction:
             found[str(account)] = len(entries), first_break(account, entries, heads.get(account), self.key)
         return found, register_holds(register, heads.values(), self.key)
 
+    def _checked_end(self, account: str, newest: Sequence[Entry], head: Head | None, *, checked: bool) -> Head:
+        """Return the head, or refuse an account whose newest entries are broken, or of which an entry is missing."""
+        broken: Break | None = Break(sequence=1, problem="is missing")
+        if newest:
+            first = newest[0]
+            whole = not checked and len(newest) < _NEWEST
+            before = (0, START) if whole or type(first.sequence) is not int else (first.sequence - 1, first.previous)
+            broken = broken_link(account, newest, *before, self.key) or broken_end(newest[-1], head, self.key)
+            if broken is None and not checked and self._count(account) != newest[-1].sequence:
+                broken = Break(sequence=first.sequence, problem="follows entries of which one is missing")
+        refuse_broken(account, broken)
+        if head is None:
+            raise AssertionError  # an end without a head is broken
+        return head
+
+    def _count(self, account: str) -> int:
+        counted = select(func.count()).select_from(ENTRIES).where(ENTRIES.c.account == account)
+        return int(self.connection.execute(counted).scalar_one())
+
+    def _newest(self, account: str, most: int) -> tuple[Entry, ...]:
+        newest = select(ENTRIES).where(ENTRIES.c.account == account).order_by(ENTRIES.c.sequence.desc()).limit(most)
+        return _read(self.connection.execute(newest))[::-1]
+
+    def _of_requests(self, account: str, identities: Sequence[str]) -> tuple[Entry, ...]:
+        """The entries of some requests, the oldest first, each as it was written."""
+        found: list[Entry] = []
+        for start in range(0, len(identities), _AT_ONCE):
+            some = identities[start : start + _AT_ONCE]
+            asked = select(ENTRIES).where(ENTRIES.c.account == account, ENTRIES.c.request_id.in_(some))
+            found += _read(self.connection.execute(asked))
+        for entry in found:
+            if not entry.sealed(account, self.key):
+                refuse_broken(account, Break(sequence=entry.sequence, problem="is out of place or changed"))
+        return tuple(sorted(found, key=lambda entry: entry.sequence))
+
+    def _checked_heads(self) -> dict[str, Head]:
+        register, heads = self._heads()
+        check_register(register, heads.values(), self.key)
+        return heads
+
     def _lock(self) -> None:
         """Lock the register, which every write seals anew; SQLite has locked everything already."""
         self.connection.execute(select(META.c.name).where(META.c.name == "register").with_for_update())
@@ -86,7 +167,7 @@ class Transaction:
         if not rows:
             raise LedgerError("the ledger has lost its register of accounts; restore it from a backup")
         heads = {
-            row.account: Head(account=row.account, sequence=row.sequence, hash=row.hash, seal=row.seal)
+            row.account: Head(account=row.account, sequence=row.sequence, hash=row.hash, state=row.state, seal=row.seal)
             for row in rows
             if row.account is not None
         }
@@ -94,7 +175,11 @@ class Transaction:
 
     def _entries(self, account: str) -> tuple[Entry, ...]:
         rows = self.connection.execute(select(ENTRIES).where(ENTRIES.c.account == account).order_by(ENTRIES.c.sequence))
-        return tuple(Entry(**row) for row in rows.mappings())
+        return _read(rows)
+
+
+def _read(rows: CursorResult[Any]) -> tuple[Entry, ...]:
+    return tuple(Entry(**row) for row in rows.mappings())
 
 
 def first_meta(key: bytes) -> list[dict[str, str]]:

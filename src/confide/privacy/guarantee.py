@@ -63,13 +63,23 @@ def checked_delta(value: object) -> Fraction:
     return delta
 
 
+def checked_rows_per_person(rows: object, unit: str) -> int:
+    """Return the most rows that a person has, refusing more than one where rows are the unit."""
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise ParameterError(f"rows_per_person must be a whole number of at least 1; got {rows!r}")
+    if rows > 1 and unit != "person":
+        raise ParameterError("rows per person are for protecting persons; give unit person with it (--unit person)")
+    return rows
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """`Pr[release of D in S] <= exp(epsilon) Pr[release of D' in S] + delta` for all neighbours D, D' and all S.
 
     Epsilon and delta are exact fractions, so that sums of them are exact. `public` names what is
     taken to be known anyway. `rho`, where present, is the stronger concentrated guarantee (zCDP)
-    from which epsilon and delta follow.
+    from which epsilon and delta follow. Where the unit is a person, nobody is taken to have more than
+    `rows_per_person` rows.
     """
 
     epsilon: Fraction
@@ -78,6 +88,7 @@ class Guarantee:
     unit: str = "row"
     public: tuple[str, ...] = ()
     rho: Fraction | None = None
+    rows_per_person: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
@@ -85,6 +96,7 @@ class Guarantee:
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
         if self.unit not in UNITS:
             raise ParameterError(f"unit must be one of {', '.join(UNITS)}; got {self.unit!r}")
+        checked_rows_per_person(self.rows_per_person, self.unit)
         if self.rho is not None:
             object.__setattr__(self, "rho", exact_fraction(self.rho, "rho"))
             if self.rho <= 0:
@@ -127,6 +139,8 @@ class Guarantee:
             "unit": self.unit,
             "public": list(self.public),
         }
+        if self.rows_per_person > 1:
+            plain["rows_per_person"] = self.rows_per_person
         if self.rho is not None:
             plain["rho"] = float(self.rho)
         return plain

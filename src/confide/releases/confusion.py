@@ -29,6 +29,7 @@ CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives
 CONFUSION_METRICS = (*CELLS, *MEASURES)
 """What one private confusion matrix answers."""
 
+_NUMBERS = 50  # each measure is stored with its intervals, guarantee and options: the room of so many numbers
 _SIGNED = ("matthews_correlation", "youden")
 _UNBOUNDED = (*CELLS, "positive_likelihood_ratio", "negative_likelihood_ratio")
 
@@ -137,7 +138,14 @@ def prepare_confusion(
         return tuple(drawn[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
 
     request = terms.request("confusion", chosen, threshold=cut)
-    return PreparedRelease(guarantee=guarantee, request=request, counts=counts, draw=draw, asked=tuple(measures))
+    return PreparedRelease(
+        guarantee=guarantee,
+        request=request,
+        counts=counts,
+        draw=draw,
+        asked=tuple(measures),
+        numbers=_NUMBERS * len(CONFUSION_METRICS),
+    )
 
 
 def confusion_releases(

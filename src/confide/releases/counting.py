@@ -32,6 +32,7 @@ from confide.releases.grids import (
     find_grid,
     grid_share,
     grid_source,
+    most_cells,
 )
 from confide.releases.shapes import AUTO, checked_shape
 from confide.releases.terms import Terms, known_mechanism
@@ -123,6 +124,11 @@ class Counting:
     def left(self) -> Fraction:
         """What is left of epsilon after the grid was found."""
         return self.epsilon * (1 - grid_share(self.grid, self.neighbours))
+
+    @property
+    def most_cells(self) -> int:
+        """A public upper bound on the number of cells."""
+        return most_cells(self.grid)
 
     def find_grid(self, counts: ScoreCounts, noise: Noise) -> Grid:
         """The grid, which costs its share."""

@@ -159,6 +159,7 @@ def prepare_curves(
         draw=draw,
         asked=tuple(CURVE_METRICS if metrics is None else metrics),
         derive=derive,
+        numbers=8 * (counting.most_cells + 2),  # edges, rows of cells, at most four integers a cell
     )
 
 

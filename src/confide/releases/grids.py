@@ -118,6 +118,15 @@ def grid_share(source: GridSource, neighbours: Neighbours) -> Fraction:
     return QUANTILES_SHARE
 
 
+def most_cells(source: GridSource) -> int:
+    """A public upper bound on the number of cells of a grid that is found."""
+    if isinstance(source, Grid):
+        return len(source)
+    if isinstance(source, Automatic):
+        return MOST
+    return source.cells if isinstance(source, PrivateQuantiles) else int(2**source.levels)
+
+
 def check_threshold(threshold: float, source: GridSource, neighbours: Neighbours) -> None:
     """Refuse a threshold that no edge can be put at; where scores are public the grid follows them."""
     if neighbours == Neighbours.LABEL_ONLY and not isinstance(source, Grid):

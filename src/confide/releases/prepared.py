@@ -5,14 +5,15 @@ Metrics, selections of features and trained models are all released in this form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from confide.errors import ParameterError
 from confide.privacy.guarantee import Guarantee
 
-_LONGEST = 400
+LONGEST = 400
+"""The most characters in the names of a part."""
 
 
 class Answer(Protocol):
@@ -54,9 +55,9 @@ class Part:
     def __post_init__(self) -> None:
         for parameter in ("partition", "name"):
             text = getattr(self, parameter)
-            if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
+            if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > LONGEST:
                 raise ParameterError(
-                    f"the {parameter} of a part must be text of 1 to {_LONGEST} printable characters; name a longer "
+                    f"the {parameter} of a part must be text of 1 to {LONGEST} printable characters; name a longer "
                     "rule by a hash of it"
                 )
 
@@ -69,19 +70,21 @@ class Part:
 class Prepared(Generic[A]):
     """A request whose parameters and data were checked, with its price; no noise has been drawn.
 
-    `request` holds every public parameter that the answers depend on, as plain data; `content` yields bytes that tell
-    the data from any other. Together with the guarantee and the part they say whether two requests are the same.
-    `draw` draws the noise: call it once, after the price was paid. It may return several answers that follow from the
-    same noise. `read` rebuilds one of them from its `to_dict` and the guarantee, whose exact fractions plain data do
-    not hold. `guarantee` is about all rows, also where only those of a `part` are read.
+    `request` holds every public parameter that the answers depend on, as plain data; nothing in it may depend on
+    private values. Together with the guarantee, the part and the public question that the ledger is given it says
+    whether two requests are the same. `draw` draws the noise: call it once, after the price was paid. It may return
+    several answers that follow from the same noise. `read` rebuilds one of them from its `to_dict` and the guarantee,
+    whose exact fractions plain data do not hold. `guarantee` is about all rows, also where only those of a `part` are
+    read. `numbers` is a public upper bound on how many numbers the answers hold besides some dozens; the ledger stores
+    answers in a room of that size, so that their length tells nothing.
     """
 
     guarantee: Guarantee
     request: Mapping[str, Any]
     draw: Callable[[], tuple[A, ...]] = field(repr=False)
-    content: Callable[[], Iterator[bytes]] = field(repr=False, compare=False)
     read: Callable[[Mapping[str, Any], Guarantee], A] = field(repr=False, compare=False)
     part: Part | None = None
+    numbers: int = 0
 
     def chosen(self, answers: Iterable[A]) -> tuple[A, ...]:
         """Those answers that were asked for: all of them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -186,19 +185,17 @@ def _interval(plain: Mapping[str, Any]) -> Interval:
 class PreparedRelease(Prepared[Release]):
     """A request for metrics: see `Prepared`.
 
-    Whether two requests are the same is told by the counts. Of the releases that follow from the noise those named in
-    `asked` are wanted, and come first. With `derive`, what is drawn is noisy counts, and whatever is wanted follows
-    from them: other wishes are then the same request.
+    Of the releases that follow from the noise those named in `asked` are returned, in that order. With `derive`, what
+    is drawn is noisy counts, and the releases follow from them: requests that differ only in this post-processing are
+    the same.
     """
 
     counts: ScoreCounts = field(repr=False)
-    content: Callable[[], Iterator[bytes]] = field(init=False, repr=False, compare=False)
     read: Callable[[Mapping[str, Any], Guarantee], Release] = field(init=False, repr=False, compare=False)
     asked: tuple[str, ...] = ()
     derive: Callable[[Release], tuple[Release, ...]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content", partial(content_of, self.counts))
         object.__setattr__(self, "read", Release.from_dict)
 
     def chosen(self, answers: Iterable[Release]) -> tuple[Release, ...]:

@@ -47,7 +47,14 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise) -> Prepar
         return (_roc(drawn),)
 
     request = {**area.request, "metric": "roc", "mechanism": SYMMETRIC, "area": area.request["mechanism"]}
-    return PreparedRelease(guarantee=area.guarantee, request=request, counts=counts, draw=draw, asked=("roc",))
+    return PreparedRelease(
+        guarantee=area.guarantee,
+        request=request,
+        counts=counts,
+        draw=draw,
+        asked=("roc",),
+        numbers=8 * POINTS,  # the curve's two coordinates, and two bands with three each
+    )
 
 
 def symmetric_recall(area: float, alarm: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError, did_you_mean
 from confide.intervals.interval import check_level
-from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon
+from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon, checked_rows_per_person
 from confide.privacy.mechanisms.class_sizes import counted_rows
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import upper_exponential
@@ -55,7 +55,7 @@ class Terms:
         for name in unknown:
             hint = did_you_mean(name, _TERMS)
             raise ParameterError(f"there is no term {name!r}. {hint}The terms are {', '.join(_TERMS)}")
-        steps = _checked_steps(rows_per_person, unit)
+        steps = checked_rows_per_person(rows_per_person, unit)
         whole, chance = checked_epsilon(epsilon), checked_delta(delta)
         guess = prevalence_guess
         if guess is not None and not (isinstance(guess, int | float) and 0.0 < guess < 1.0):
@@ -89,6 +89,7 @@ class Terms:
                 *self._about_persons(),
             ),
             rho=None if several else rho,
+            rows_per_person=self.rows_per_person,
         )
 
     def _about_persons(self) -> list[str]:
@@ -113,14 +114,6 @@ class Terms:
     def rows_are_public(self) -> bool:
         """Whether the number of rows may be shown."""
         return self.neighbours != Neighbours.ADD_REMOVE_ONE
-
-
-def _checked_steps(rows_per_person: object, unit: str) -> int:
-    if isinstance(rows_per_person, bool) or not isinstance(rows_per_person, int) or rows_per_person < 1:
-        raise ParameterError(f"rows_per_person must be a whole number of at least 1; got {rows_per_person!r}")
-    if rows_per_person > 1 and unit != "person":
-        raise ParameterError("rows per person are for protecting persons; give unit person with it (--unit person)")
-    return rows_per_person
 
 
 def checked_counts(counts: object) -> ScoreCounts:

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from confide.errors import LabelError, ParameterError
 from confide.ledger.ledger import Ledger
+from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Receipt
 from confide.releases.prepared import A, Prepared
 
@@ -35,16 +36,20 @@ def two_classes(labels: NDArray[Any], classes: Sequence[Any] | None) -> NDArray[
     return known
 
 
-def check_payer(ledger: str | Path | None, account: str | None) -> None:
-    """Refuse an account without the ledger that it is in, before anything is drawn."""
-    if account is not None and ledger is None:
-        raise ParameterError("an account is one of a ledger; give ledger, a path or URL, with account")
+def check_payer(ledger: str | Path | None, account: str | None, question: PublicQuestion | None) -> None:
+    """Refuse an account without the ledger that it is in, and the reverse, before anything is drawn."""
+    if (account is None) != (ledger is None):
+        raise ParameterError("a ledger is charged by the account; give ledger, a path or URL, and account together")
+    if question is not None and ledger is None:
+        raise ParameterError("a question is one to a ledger; give ledger and account with question")
 
 
-def drawn(prepared: Prepared[A], ledger: str | Path | None, account: str | None) -> tuple[A, Receipt[A] | None]:
+def drawn(
+    prepared: Prepared[A], ledger: str | Path | None, account: str | None, question: PublicQuestion | None
+) -> tuple[A, Receipt[A] | None]:
     """Draw the answer; with a ledger it is charged there first, and the receipt comes with it."""
-    if ledger is None:
+    if ledger is None or account is None:
         return prepared.draw()[0], None
     with Ledger(ledger) as book:
-        receipt = book.release(prepared, account=account)
+        receipt = book.release(prepared, account=account, question=question)
     return receipt.answers[0][0], receipt

@@ -83,7 +83,12 @@ def prepare_selection(
 
     request = terms.request("selection", rule.method, score=rule.score, width=rows.width, **rule.options)
     return Prepared(
-        guarantee=guarantee, request=request, draw=draw, content=rows.content, read=Selection.from_dict, part=part
+        guarantee=guarantee,
+        request=request,
+        draw=draw,
+        read=Selection.from_dict,
+        part=part,
+        numbers=2 * (rows.width if rule.k is None else rule.k),
     )
 
 

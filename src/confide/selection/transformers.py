@@ -1,9 +1,9 @@
 """Private selection of features as scikit-learn transformers.
 
 Each call of `fit` draws noise anew and spends epsilon: a grid search or a cross-validation spends it once for every
-fit. With a `ledger` each fit is charged there before noise is drawn, and the same fit of the same data gets the same
-answer at no further cost. Noise comes from the operating system, so there is no `random_state`, and no two fits need be
-alike.
+fit. With a `ledger` and its `account` each fit is charged there before noise is drawn; with a `question` too, which
+says in public facts what is fitted to which data, the same fit gets the same answer at no further cost. Noise comes
+from the operating system, so there is no `random_state`, and no two fits need be alike.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from confide.errors import ParameterError
 from confide.features import FeatureRows
+from confide.ledger.question import PublicQuestion
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.prepared import Prepared
 from confide.selection.fitting import check_payer, drawn, two_classes
@@ -52,8 +53,10 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     classes : (negative, positive) or None
         The two labels, as public facts. Only with them may `y` hold a single label.
     ledger, account : str or None
-        Where a fit is charged: a path or URL, and the account's name. Name the account: without a name it is that of
-        exactly these columns, and others of the same people are charged elsewhere.
+        Where a fit is charged: a path or URL, and the name of an account that was opened there.
+    question : PublicQuestion or None
+        What is fitted to which data, in public facts: the same fit then gets the same answer at no further cost.
+        Without it every fit is charged anew, as cross-validation needs: its folds are different data.
 
     Attributes
     ----------
@@ -85,6 +88,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         classes: Sequence[Any] | None = None,
         ledger: str | Path | None = None,
         account: str | None = None,
+        question: PublicQuestion | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.feature_score = feature_score
@@ -96,12 +100,13 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.classes = classes
         self.ledger = ledger
         self.account = account
+        self.question = question
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's names
         """Select features of the rows X with the labels y; spends epsilon."""
         read, labels = validate_data(self, X, y, accept_sparse="csr")
         prepared = self._prepared(self._rows(read, labels))
-        self.selection_, self.receipt_ = drawn(prepared, self.ledger, self.account)
+        self.selection_, self.receipt_ = drawn(prepared, self.ledger, self.account, self.question)
         self.guarantee_ = self.selection_.guarantee
         self.support_ = self.selection_.support
         return self
@@ -111,7 +116,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """The method and those of its parameters that only it has."""
 
     def _prepared(self, rows: FeatureRows) -> Prepared[Selection]:
-        check_payer(self.ledger, self.account)
+        check_payer(self.ledger, self.account, self.question)
         return prepare_selection(
             rows,
             epsilon=self.epsilon,
@@ -167,6 +172,7 @@ class ScorePerturbation(PrivateSelector):
         classes: Sequence[Any] | None = None,
         ledger: str | Path | None = None,
         account: str | None = None,
+        question: PublicQuestion | None = None,
     ) -> None:
         super().__init__(
             epsilon,
@@ -179,6 +185,7 @@ class ScorePerturbation(PrivateSelector):
             classes=classes,
             ledger=ledger,
             account=account,
+            question=question,
         )
         self.k = k
         self.threshold = threshold
@@ -205,6 +212,7 @@ class SparseVector(PrivateSelector):
         classes: Sequence[Any] | None = None,
         ledger: str | Path | None = None,
         account: str | None = None,
+        question: PublicQuestion | None = None,
     ) -> None:
         super().__init__(
             epsilon,
@@ -217,6 +225,7 @@ class SparseVector(PrivateSelector):
             classes=classes,
             ledger=ledger,
             account=account,
+            question=question,
         )
         self.k = k
         self.threshold = threshold
@@ -243,6 +252,7 @@ class TopFeatures(PrivateSelector):
         classes: Sequence[Any] | None = None,
         ledger: str | Path | None = None,
         account: str | None = None,
+        question: PublicQuestion | None = None,
     ) -> None:
         super().__init__(
             epsilon,
@@ -255,6 +265,7 @@ class TopFeatures(PrivateSelector):
             classes=classes,
             ledger=ledger,
             account=account,
+            question=question,
         )
         self.k = k
         self.how = how
@@ -283,6 +294,7 @@ class ScoreClusters(PrivateSelector):
         classes: Sequence[Any] | None = None,
         ledger: str | Path | None = None,
         account: str | None = None,
+        question: PublicQuestion | None = None,
     ) -> None:
         super().__init__(
             epsilon,
@@ -295,6 +307,7 @@ class ScoreClusters(PrivateSelector):
             classes=classes,
             ledger=ledger,
             account=account,
+            question=question,
         )
         self.threshold = threshold
         self.clusters = clusters

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from confide import Interval, ScoreCounts
+from confide.errors import ParameterError
+from confide.ledger.account import Account
+from confide.ledger.ledger import Ledger
+from confide.ledger.question import PublicQuestion
+from confide.ledger.receipts import Quote, Receipt
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.releases.prepared import Part, Prepared
@@ -72,7 +79,6 @@ def choose(
     epsilon: object = "1/10",
     *,
     neighbours: str = "add-remove-one",
-    data: bytes = b"rows",
     part: Part | None = None,
     **parameters: Any,
 ) -> Prepared[Choice]:
@@ -86,7 +92,44 @@ def choose(
         guarantee=guarantee,
         request={"metric": "choice", "mechanism": "noise", **parameters},
         draw=draw,
-        content=lambda: iter([data]),
         read=Choice.from_dict,
         part=part,
     )
+
+
+class Book(Ledger):
+    """A ledger as these tests use it: accounts open when first named, and every request has a public question.
+
+    Answers are not padded in time. What the ledger does by itself is tested with `Ledger`.
+    """
+
+    def __init__(self, url: str | Path | None = None) -> None:
+        super().__init__(url, padding=0.0)
+
+    def open_account(self, name: str, *, epsilon: Any = 10, delta: Any = "1/100000", **terms: Any) -> Account:
+        if terms.get("neighbours") == "label-only":
+            terms = {"data": f"data of {name}", "label": "y", **terms}
+        return super().open_account(name, epsilon=epsilon, delta=delta, **terms)
+
+    def release(self, prepared: Any, *, account: str = "a", **asked: Any) -> Receipt[Any]:
+        self._open(prepared, account)
+        return super().release(prepared, account=account, **{"question": about(account), **asked})
+
+    def quote(self, prepared: Any, *, account: str = "a", **asked: Any) -> Quote:
+        self._open(prepared, account)
+        return super().quote(prepared, account=account, **{"question": about(account), **asked})
+
+    def _open(self, prepared: Any, account: str) -> None:
+        if not prepared:
+            return
+        first = prepared if isinstance(prepared, Prepared) else prepared[0]
+        try:
+            self.account(account)
+        except ParameterError:
+            with suppress(ParameterError):  # another process was faster, or it is no name
+                self.open_account(account, neighbours=first.guarantee.neighbours, unit=first.guarantee.unit)
+
+
+def about(account: str = "a") -> PublicQuestion:
+    """The public question that the tests ask of an account."""
+    return PublicQuestion(data=f"data of {account}", label="y")

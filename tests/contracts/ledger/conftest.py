@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from confide.ledger.ledger import Ledger
+from tests.contracts.ledger.asking import Book
 from tests.contracts.ledger.places import Place
 from tests.contracts.servers import running_server
 
@@ -55,6 +55,6 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 
 @pytest.fixture
-def ledger(place: Place) -> Iterator[Ledger]:
-    with Ledger(place.url) as opened:
+def ledger(place: Place) -> Iterator[Book]:
+    with Book(place.url) as opened:
         yield opened

@@ -24,10 +24,9 @@ from sqlalchemy import NullPool, create_engine, text
 
 from confide.errors import BudgetError, LedgerError
 from confide.ledger import postgresql, sqlite
-from confide.ledger.ledger import Ledger
 from confide.releases.prepared import Part
 from confide.releases.release import Release
-from tests.contracts.ledger.asking import ask, choose, noise
+from tests.contracts.ledger.asking import Book, ask, choose, noise
 
 WARM = (postgresql, sqlite, psycopg)  # imported here, so that no child has to
 REPOSITORY = Path(__file__).parents[3]
@@ -79,12 +78,12 @@ def together(processes: int, work: Callable[[int], int]) -> list[int]:
 
 def race(url: str, account: str) -> list[int]:
     """Eight processes with four requests each of a tenth, for a budget of one that is opened before."""
-    with Ledger(url) as ledger:
+    with Book(url) as ledger:
         ledger.open_account(account, epsilon=1)
 
     def work(number: int) -> int:
         granted = 0
-        with Ledger(url) as ledger:
+        with Book(url) as ledger:
             for attempt in range(4):
                 try:
                     ledger.release(ask("1/10", number=number, attempt=attempt), account=account)
@@ -98,13 +97,13 @@ def race(url: str, account: str) -> list[int]:
 
 def parts_race(url: str, account: str) -> list[list[int]]:
     """The same where each request reads one of two parts; returns what was granted for either by each process."""
-    with Ledger(url) as ledger:
+    with Book(url) as ledger:
         ledger.open_account(account, epsilon=1, neighbours="add-remove-one")
 
     def work(number: int) -> int:
         granted = 0
         part = Part("two halves", str(number % 2))
-        with Ledger(url) as ledger:
+        with Book(url) as ledger:
             for attempt in range(4):
                 try:
                     ledger.release(choose("1/10", part=part, number=number, attempt=attempt), account=account)
@@ -141,10 +140,9 @@ def first_use(url: str) -> list[int]:
     """Eight processes that all find no ledger, no key and no account, with requests of one account."""
 
     def work(number: int) -> int:
-        with Ledger(url) as ledger:
-            name = ledger.account_for([b"the same data"])
-            ledger.quote(ask(number=number), account=name)
-            receipt = ledger.release(ask(number=number), account=name)
+        with Book(url) as ledger:
+            ledger.quote(ask(number=number), account="a")
+            receipt = ledger.release(ask(number=number), account="a")
             return 0 if receipt.charged.epsilon and ledger.verify().whole else 1
 
     return together(8, work)
@@ -155,7 +153,7 @@ def same_request(url: str) -> list[float]:
     reading, writing = os.pipe()
 
     def work(number: int) -> int:
-        with Ledger(url) as ledger:
+        with Book(url) as ledger:
             value = ledger.release(ask(), account="a").releases[0].value
         os.write(writing, f"{value!r}\n".encode())
         return 0
@@ -188,7 +186,7 @@ def kills(url: str, times: int) -> dict[str, Any]:
     answer after `release` returned. An account serves twenty children, so that chains stay short.
     """
     toll = Toll()
-    with Ledger(url) as ledger:
+    with Book(url) as ledger:
         for number in range(times):
             account = f"account {number // 20}"
             if number % 20 == 0:
@@ -208,7 +206,7 @@ def _duration(work: Callable[[], object]) -> float:
 
 
 def _spend(url: str, account: str, number: int, say: Callable[[str], object], *, steps: int = 1_000) -> None:
-    with Ledger(url) as ledger:
+    with Book(url) as ledger:
         for step in range(steps):
 
             def draw(step: int = step) -> tuple[Release, ...]:
@@ -241,7 +239,7 @@ def _killed(work: Callable[[Callable[[str], object]], None], usual: float) -> li
         return [line.split() for line in file]
 
 
-def _look(ledger: Ledger, account: str, number: int, acknowledged: list[list[str]], toll: Toll) -> None:
+def _look(ledger: Book, account: str, number: int, acknowledged: list[list[str]], toll: Toll) -> None:
     entries = ledger.history(account)
     charges = {
         entry.asked["request"]["step"]: entry.sequence
@@ -295,7 +293,7 @@ def dies_in_draw(url: str) -> list[int]:
         return ()
 
     def work() -> int:
-        with Ledger(url) as ledger:
+        with Book(url) as ledger:
             ledger.release(ask(draw=draw), account="a")
         return 0
 
@@ -316,7 +314,7 @@ def killed_over_one_request(url: str, times: int) -> dict[str, Any]:
             time.sleep(chance.uniform(0.0, usual))
             return (noise(ask().guarantee),)
 
-        with Ledger(url) as ledger:
+        with Book(url) as ledger:
             value = ledger.release(ask(draw=draw), account="a").releases[0].value
         os.write(writing, f"{value!r}\n".encode())
         return 0
@@ -341,7 +339,7 @@ def killed_over_one_request(url: str, times: int) -> dict[str, Any]:
 
 def read_only(url: str) -> str:
     """Ask as a user who may read the ledger's file, but not write to it."""
-    with Ledger(url) as ledger:
+    with Book(url) as ledger:
         assert ledger.verify().whole
     reading, writing = os.pipe()
 
@@ -350,7 +348,7 @@ def read_only(url: str) -> str:
             os.setgid(65534)
             os.setuid(65534)
         try:
-            with Ledger(url) as ledger:
+            with Book(url) as ledger:
                 assert ledger.account("a").spent.epsilon == 0
                 ledger.release(ask(), account="a")
         except LedgerError as error:

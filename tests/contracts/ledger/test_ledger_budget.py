@@ -7,14 +7,13 @@ from fractions import Fraction
 import pytest
 
 from confide.errors import BudgetError, ParameterError
-from confide.ledger.account import DEFAULT_CAP
 from confide.ledger.ledger import Ledger
 from confide.releases.release import PreparedRelease, Release
-from tests.contracts.ledger.asking import COUNTS, OTHER_COUNTS, ask, noise
+from tests.contracts.ledger.asking import Book, ask, noise
 from tests.contracts.ledger.places import Place
 
 
-def test_caps_hold_exactly(ledger: Ledger) -> None:
+def test_caps_hold_exactly(ledger: Book) -> None:
     """Ten tenths are one, which they are not in floating point, and an eleventh does not fit."""
     ledger.open_account("a", epsilon=1)
     for number in range(10):
@@ -27,7 +26,7 @@ def test_caps_hold_exactly(ledger: Ledger) -> None:
     assert (error.requested, error.remaining, error.missing) == (Fraction(1, 10), Fraction(0), Fraction(1, 10))
 
 
-def test_the_same_request_gets_the_same_answer_for_free(ledger: Ledger, place: Place) -> None:
+def test_the_same_request_gets_the_same_answer_for_free(ledger: Book, place: Place) -> None:
     first = ledger.release(ask(), analyst="ana")
     written = place.dump()
     for analyst in ("ana", "bob", None):
@@ -39,7 +38,7 @@ def test_the_same_request_gets_the_same_answer_for_free(ledger: Ledger, place: P
     assert place.dump() == written
 
 
-def test_an_answer_comes_back_as_it_was_drawn(ledger: Ledger) -> None:
+def test_an_answer_comes_back_as_it_was_drawn(ledger: Book) -> None:
     drawn: list[Release] = []
     prepared = ask()
 
@@ -59,42 +58,16 @@ def test_an_answer_comes_back_as_it_was_drawn(ledger: Ledger) -> None:
         ask(delta="1/1000000"),
         ask(neighbours="add-remove-one"),
         ask(bins=10),
-        ask(counts=OTHER_COUNTS),
     ],
 )
-def test_other_parameters_and_other_data_are_other_requests(ledger: Ledger, other: PreparedRelease) -> None:
+def test_other_parameters_are_other_requests(ledger: Book, other: PreparedRelease) -> None:
     ledger.release(ask(), account="a")
     receipt = ledger.release(other, account="a")
     assert not receipt.reused
     assert receipt.charged.epsilon > 0
 
 
-def test_data_have_accounts_of_their_own(ledger: Ledger) -> None:
-    one, other = ledger.release(ask()), ledger.release(ask(counts=OTHER_COUNTS))
-    assert one.account != other.account
-    assert one.account.startswith("data-")
-    assert len(one.account) == len("data-") + 16
-    assert ledger.release(ask(bins=3)).account == one.account
-    with pytest.raises(ParameterError, match="different data"):
-        ledger.release([ask(), ask(counts=OTHER_COUNTS)])
-    assert not ledger.release([ask(), ask(counts=OTHER_COUNTS)], account="both").reused
-
-
-def test_minus_zero_is_zero(ledger: Ledger) -> None:
-    from confide import ScoreCounts
-
-    plus, minus = (ScoreCounts.from_arrays([0, 1], [zero, 1.0]) for zero in (0.0, -0.0))
-    assert ledger.release(ask(counts=minus)).account == ledger.release(ask(counts=plus)).account
-
-
-def test_a_new_account_has_the_default_caps_and_the_first_relation(ledger: Ledger) -> None:
-    ledger.release(ask(neighbours="add-remove-one", unit="person"), account="a")
-    account = ledger.account("a")
-    assert account.caps.total == DEFAULT_CAP
-    assert (account.neighbours, account.unit) == ("add-remove-one", "person")
-
-
-def test_releases_for_other_neighbours_are_converted(ledger: Ledger) -> None:
+def test_releases_for_other_neighbours_are_converted(ledger: Book) -> None:
     ledger.open_account("a", neighbours="replace-one")
     assert ledger.release(ask("1/10", neighbours="add-remove-one"), account="a").charged.epsilon == Fraction(1, 5)
     with pytest.raises(ParameterError, match=r"label-only neighbours promises nothing.*replace-one or add-remove-one"):
@@ -103,7 +76,7 @@ def test_releases_for_other_neighbours_are_converted(ledger: Ledger) -> None:
     assert ledger.release(ask("1/10"), account="labels").charged.epsilon == Fraction(1, 10)
 
 
-def test_what_would_fit_is_said_in_the_request_s_own_terms(ledger: Ledger) -> None:
+def test_what_would_fit_is_said_in_the_request_s_own_terms(ledger: Book) -> None:
     ledger.open_account("a", epsilon="1/2")
     with pytest.raises(
         BudgetError,
@@ -113,13 +86,13 @@ def test_what_would_fit_is_said_in_the_request_s_own_terms(ledger: Ledger) -> No
     assert ledger.release(ask("1/4", neighbours="add-remove-one"), account="a").remaining.epsilon == 0
 
 
-def test_units_do_not_mix(ledger: Ledger) -> None:
+def test_units_do_not_mix(ledger: Book) -> None:
     ledger.open_account("a", unit="person")
     with pytest.raises(ParameterError, match="protects each person, but the release protects each row"):
         ledger.release(ask(), account="a")
 
 
-def test_delta_has_a_cap_too(ledger: Ledger) -> None:
+def test_delta_has_a_cap_too(ledger: Book) -> None:
     ledger.open_account("a", delta="1/1000000")
     ledger.release(ask(delta="1/1000000"), account="a")
     with pytest.raises(BudgetError, match=r"delta 0 left, but 1e-06 was requested.*delta 0 would fit") as caught:
@@ -128,7 +101,7 @@ def test_delta_has_a_cap_too(ledger: Ledger) -> None:
     assert not ledger.release(ask(bins=2), account="a").reused
 
 
-def test_a_cap_on_delta_does_not_hold_back_who_asks_for_none(ledger: Ledger) -> None:
+def test_a_cap_on_delta_does_not_hold_back_who_asks_for_none(ledger: Book) -> None:
     ledger.open_account("a", delta="1/1000000")
     ledger.release(ask(delta="1/1000000"), account="a")
     ledger.change_caps("a", delta=0)
@@ -137,7 +110,7 @@ def test_a_cap_on_delta_does_not_hold_back_who_asks_for_none(ledger: Ledger) -> 
         ledger.release(ask(delta="1/1000000", bins=2), account="a")
 
 
-def test_analysts_have_caps(ledger: Ledger) -> None:
+def test_analysts_have_caps(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1, analyst_epsilon="1/5", analysts={"eve": 0, "ana": "1/2"})
     ledger.release(ask("1/2", n=1), account="a", analyst="ana")
     receipt = ledger.release(ask("1/5", n=2), account="a", analyst="bob")
@@ -154,7 +127,7 @@ def test_analysts_have_caps(ledger: Ledger) -> None:
     assert ledger.account("a").spent_by["bob"].epsilon == Fraction(1, 5)
 
 
-def test_caps_change_and_may_lie_below_what_is_spent(ledger: Ledger) -> None:
+def test_caps_change_and_may_lie_below_what_is_spent(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1, neighbours="add-remove-one")
     ledger.release(ask("1/2", neighbours="add-remove-one"), account="a")
     changed = ledger.change_caps("a", epsilon="1/5", analysts={"ana": 3})
@@ -170,12 +143,11 @@ def test_caps_change_and_may_lie_below_what_is_spent(ledger: Ledger) -> None:
         ledger.change_caps("b", epsilon=1)
 
 
-def test_refusals_write_nothing(ledger: Ledger, place: Place) -> None:
+def test_refusals_write_nothing(ledger: Book, place: Place) -> None:
     ledger.open_account("a", epsilon=1)
     written = place.dump()
     for refused, account in [
         (ask(2), "a"),
-        (ask(11), "new"),
         (ask(neighbours="label-only"), "a"),
         (ask(unit="person"), "a"),
         (ask(bins=float("nan")), "a"),
@@ -192,7 +164,7 @@ def test_refusals_write_nothing(ledger: Ledger, place: Place) -> None:
     assert place.dump() == written
 
 
-def test_several_are_charged_all_or_none(ledger: Ledger, place: Place) -> None:
+def test_several_are_charged_all_or_none(ledger: Book, place: Place) -> None:
     ledger.open_account("a", epsilon=1)
     written = place.dump()
     with pytest.raises(BudgetError, match=r"1.1 was requested: 0.1 is missing"):
@@ -207,7 +179,7 @@ def test_several_are_charged_all_or_none(ledger: Ledger, place: Place) -> None:
     assert both.releases == (receipt.releases[1], receipt.releases[0])
 
 
-def test_only_what_is_new_is_charged(ledger: Ledger) -> None:
+def test_only_what_is_new_is_charged(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1)
     first = ledger.release(ask("1/2"), account="a")
     both = ledger.release([ask("1/2"), ask("1/2", n=2)], account="a")
@@ -216,7 +188,7 @@ def test_only_what_is_new_is_charged(ledger: Ledger) -> None:
     assert both.releases[0] == first.releases[0]
 
 
-def test_quotes_say_what_will_happen(ledger: Ledger) -> None:
+def test_quotes_say_what_will_happen(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1)
     quote = ledger.quote(ask("2/5"), account="a")
     assert (quote.price.epsilon, quote.spent.epsilon, quote.remaining.epsilon) == (
@@ -240,39 +212,28 @@ def test_quotes_say_what_will_happen(ledger: Ledger) -> None:
     assert "0.4 is missing" in str(dear.refusal)
 
 
-def test_a_quote_makes_nothing(ledger: Ledger, place: Place, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_quote_writes_nothing(ledger: Book, place: Place) -> None:
     def files() -> list[str]:
         return sorted(str(path) for path in place.key.parent.rglob("*")) if place.key.parent.exists() else []
 
     before = files()
-    name = ledger.account_for([b"some ", b"data"])
-    quote = ledger.quote(ask(), account=name)
-    assert (quote.remaining, quote.fits) == (DEFAULT_CAP, True)
-    assert ledger.quote(ask()).price.epsilon == Fraction(1, 10)
-    assert not ledger.quote(ask(11)).fits
+    with pytest.raises(ParameterError, match=r"there is no ledger at .*confide ledger new"):
+        Ledger.quote(ledger, ask(), account="a")
     assert ledger.accounts() == ()
     assert ledger.verify().whole
     assert files() == before
     if place.kind == "postgresql":
         assert place.execute("SELECT to_regclass('confide_entries')") == [(None,)]
-    ledger.release(ask(), account=name)
+    ledger.release(ask(), account="a")
     written, before = place.dump(), files()
-    ledger.quote(ask(bins=3), account="another")
-    ledger.quote(ask(bins=3), account=name)
+    assert ledger.quote(ask(bins=3), account="a").fits
+    assert not ledger.quote(ask(11), account="a").fits
+    with pytest.raises(ParameterError, match="there is no account 'another'"):
+        Ledger.quote(ledger, ask(bins=3), account="another")
     assert (place.dump(), files()) == (written, before)
 
 
-def test_the_account_of_a_file_does_not_depend_on_pieces_or_moment(place: Place) -> None:
-    with Ledger(place.url) as one, Ledger(place.url) as other:
-        early = one.account_for([b"some data"])
-        late = other.account_for([b"some ", b"data"])  # before the ledger is made: each by a key of its own
-        first = one.release(ask(), account=early)
-        second = other.release(ask(), account=late)
-        assert second.reused
-        assert second.account == first.account == one.account_for([b"some data"]) == other.account_for([b"some data"])
-
-
-def test_history_says_what_happened(ledger: Ledger) -> None:
+def test_history_says_what_happened(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1)
     release = ledger.release(ask(bins=3), account="a", analyst="ana").releases[0]
     ledger.change_caps("a", epsilon=2)
@@ -287,7 +248,3 @@ def test_history_says_what_happened(ledger: Ledger) -> None:
     assert charge.at.endswith("+00:00")
     with pytest.raises(ParameterError, match="there is no account 'b'"):
         ledger.history("b")
-
-
-def test_counts_are_equal_by_content() -> None:
-    assert COUNTS != OTHER_COUNTS  # or the tests above would show nothing

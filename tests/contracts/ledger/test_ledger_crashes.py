@@ -10,16 +10,15 @@ from fractions import Fraction
 import pytest
 
 from confide.errors import LedgerError
-from confide.ledger.ledger import Ledger
 from confide.releases.release import Release
 from tests.contracts.ledger import processes
-from tests.contracts.ledger.asking import OTHER_COUNTS, ask, noise
+from tests.contracts.ledger.asking import Book, about, ask, noise
 from tests.contracts.ledger.places import Place
 
 NOTHING, TENTH = Fraction(0), Fraction(1, 10)
 
 
-def kinds(ledger: Ledger, account: str = "a") -> list[str]:
+def kinds(ledger: Book, account: str = "a") -> list[str]:
     return [entry.kind for entry in ledger.history(account)]
 
 
@@ -31,7 +30,7 @@ def failing(failure: BaseException) -> Callable[[], tuple[Release, ...]]:
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), SystemExit()])
-def test_a_charge_stands_when_a_run_is_stopped_and_serves_the_next(ledger: Ledger, failure: BaseException) -> None:
+def test_a_charge_stands_when_a_run_is_stopped_and_serves_the_next(ledger: Book, failure: BaseException) -> None:
     def draw() -> tuple[Release, ...]:
         assert ledger.account("a").spent.epsilon == TENTH  # it is charged by now
         raise failure
@@ -45,7 +44,7 @@ def test_a_charge_stands_when_a_run_is_stopped_and_serves_the_next(ledger: Ledge
     assert kinds(ledger) == ["open", "charge", "answer"]
 
 
-def test_a_charge_is_used_up_when_drawing_fails(ledger: Ledger) -> None:
+def test_a_charge_is_used_up_when_drawing_fails(ledger: Book) -> None:
     """Whether it fails may depend on the noise: it is seen, so it was the charge's one outcome."""
     for times in (1, 2):
         with pytest.raises(RuntimeError, match="no noise"):
@@ -58,14 +57,14 @@ def test_a_charge_is_used_up_when_drawing_fails(ledger: Ledger) -> None:
     assert ledger.verify().whole
 
 
-def test_what_cannot_be_stored_is_a_failure_too(ledger: Ledger) -> None:
+def test_what_cannot_be_stored_is_a_failure_too(ledger: Book) -> None:
     unwritable = replace(noise(ask().guarantee), parts={"positives": object()})
     with pytest.raises(TypeError):
         ledger.release(ask(draw=lambda: (unwritable,)), account="a")
     assert kinds(ledger) == ["open", "charge", "failure"]
 
 
-def test_a_charge_stands_when_the_process_dies_before_the_answer(place: Place, ledger: Ledger) -> None:
+def test_a_charge_stands_when_the_process_dies_before_the_answer(place: Place, ledger: Book) -> None:
     """Two processes are killed while they draw noise for the same request: one charge, which serves a third."""
     assert processes.run("dies_in_draw", place.url) == [-9, -9]
     assert ledger.account("a").spent.epsilon == TENTH
@@ -80,16 +79,18 @@ def test_a_charge_stands_when_the_process_dies_before_the_answer(place: Place, l
     assert ledger.verify().whole
 
 
-def test_other_requests_are_not_served_by_a_waiting_charge(place: Place, ledger: Ledger) -> None:
+def test_other_requests_are_not_served_by_a_waiting_charge(place: Place, ledger: Book) -> None:
     processes.run("dies_in_draw", place.url)
-    others = (ask("1/5"), ask(bins=2), ask(counts=OTHER_COUNTS))
-    for spent, other in enumerate(others, start=1):
-        assert ledger.release(other, account="a").charged.epsilon > 0, spent
+    for other in (ask("1/5"), ask(bins=2)):
+        assert ledger.release(other, account="a").charged.epsilon > 0
+    elsewhere = replace(about("a"), details={"score": "another"})
+    assert ledger.release(ask(), account="a", question=elsewhere).charged.epsilon > 0
+    assert ledger.release(ask(), account="a", question=None).charged.epsilon > 0
     assert ledger.release(ask(), account="a").charged.epsilon == 0
     assert ledger.release(ask(), account="elsewhere").charged.epsilon == TENTH
 
 
-def test_what_was_paid_is_answered_though_nothing_is_left(place: Place, ledger: Ledger) -> None:
+def test_what_was_paid_is_answered_though_nothing_is_left(place: Place, ledger: Book) -> None:
     """Whoever asks: stored answers are everybody's, and so is one that was paid for."""
     ledger.open_account("a", epsilon=TENTH, analyst_epsilon=TENTH)
     with pytest.raises(KeyboardInterrupt):
@@ -100,7 +101,7 @@ def test_what_was_paid_is_answered_though_nothing_is_left(place: Place, ledger: 
     assert "bob" not in ledger.account("a").spent_by
 
 
-def test_only_what_is_new_is_charged(ledger: Ledger) -> None:
+def test_only_what_is_new_is_charged(ledger: Book) -> None:
     with pytest.raises(KeyboardInterrupt):
         ledger.release(ask(number=1, draw=failing(KeyboardInterrupt())), account="a")
     both = ledger.release([ask(number=1), ask(number=2)], account="a")
@@ -108,7 +109,7 @@ def test_only_what_is_new_is_charged(ledger: Ledger) -> None:
     assert kinds(ledger) == ["open", "charge", "charge", "answer", "answer"]
 
 
-def test_of_several_that_are_drawn_those_that_fail_are_used_up(ledger: Ledger) -> None:
+def test_of_several_that_are_drawn_those_that_fail_are_used_up(ledger: Book) -> None:
     with pytest.raises(RuntimeError):
         ledger.release([ask(number=1), ask(number=2, draw=failing(RuntimeError()))], account="a")
     assert kinds(ledger) == ["open", "charge", "charge", "answer", "failure"]
@@ -116,12 +117,12 @@ def test_of_several_that_are_drawn_those_that_fail_are_used_up(ledger: Ledger) -
     assert ledger.release(ask(number=2), account="a").charged.epsilon == TENTH
 
 
-def test_the_first_answer_is_everybody_s(place: Place, ledger: Ledger) -> None:
+def test_the_first_answer_is_everybody_s(place: Place, ledger: Book) -> None:
     """While one draws, another asks the same and is answered on the same charge: both see one answer."""
     shown = []
 
     def draw() -> tuple[Release, ...]:
-        with Ledger(place.url) as other:
+        with Book(place.url) as other:
             shown.append(other.release(ask(), account="a").releases)
         return (noise(ask().guarantee),)
 
@@ -131,11 +132,11 @@ def test_the_first_answer_is_everybody_s(place: Place, ledger: Ledger) -> None:
     assert kinds(ledger) == ["open", "charge", "answer"]
 
 
-def test_a_failure_after_somebody_s_answer_is_not_seen(place: Place, ledger: Ledger) -> None:
+def test_a_failure_after_somebody_s_answer_is_not_seen(place: Place, ledger: Book) -> None:
     shown = []
 
     def draw() -> tuple[Release, ...]:
-        with Ledger(place.url) as other:
+        with Book(place.url) as other:
             shown.append(other.release(ask(), account="a").releases)
         raise RuntimeError("no noise")
 
@@ -145,12 +146,12 @@ def test_a_failure_after_somebody_s_answer_is_not_seen(place: Place, ledger: Led
 
 @pytest.mark.parametrize("fails_too", [False, True])
 def test_after_somebody_s_failure_nothing_else_is_seen_of_the_charge(
-    place: Place, ledger: Ledger, fails_too: bool
+    place: Place, ledger: Book, fails_too: bool
 ) -> None:
     """Whether the late one drew an answer or failed as well, it says the same."""
 
     def draw() -> tuple[Release, ...]:
-        with Ledger(place.url) as other, pytest.raises(RuntimeError):
+        with Book(place.url) as other, pytest.raises(RuntimeError):
             other.release(ask(draw=failing(RuntimeError())), account="a")
         if fails_too:
             raise ValueError("secret noise")
@@ -162,7 +163,7 @@ def test_after_somebody_s_failure_nothing_else_is_seen_of_the_charge(
     assert ledger.release(ask(), account="a").spent.epsilon == 2 * TENTH
 
 
-def test_processes_killed_over_one_request_see_one_answer_for_one_charge(place: Place, ledger: Ledger) -> None:
+def test_processes_killed_over_one_request_see_one_answer_for_one_charge(place: Place, ledger: Book) -> None:
     """Forty processes, three at a time, ask the same and are killed at random; those that live see one value."""
     seen = processes.run("killed_over_one_request", place.url, 40)
     assert len(set(seen["values"])) == 1
@@ -175,7 +176,7 @@ def test_processes_killed_over_one_request_see_one_answer_for_one_charge(place: 
 def test_no_answer_without_its_charge(sqlite_place: Place) -> None:
     """Somebody puts an older ledger, whole in itself, in its place while noise is drawn."""
     older = sqlite_place.file.with_name("older")
-    with Ledger(sqlite_place.url) as ledger:
+    with Book(sqlite_place.url) as ledger:
         ledger.open_account("a")
         shutil.copy(sqlite_place.file, older)
 

@@ -10,8 +10,7 @@ import pytest
 
 from confide.errors import LedgerError, ParameterError
 from confide.ledger.key import ENVIRONMENT
-from confide.ledger.ledger import Ledger
-from tests.contracts.ledger.asking import ask
+from tests.contracts.ledger.asking import Book, ask
 from tests.contracts.ledger.places import Place
 
 KEY = "0123456789abcdef" * 4
@@ -19,12 +18,12 @@ KEY = "0123456789abcdef" * 4
 
 def refused(place: Place, match: str) -> None:
     before = place.dump()
-    with Ledger(place.url) as ledger:
+    with Book(place.url) as ledger:
         for attempt in (
             lambda: ledger.release(ask()),
             lambda: ledger.release(ask(n=2)),
             lambda: ledger.quote(ask()),
-            lambda: ledger.account_for([b"data"]),
+            lambda: ledger.identify([b"data"]),
             ledger.accounts,
             ledger.verify,
         ):
@@ -35,7 +34,7 @@ def refused(place: Place, match: str) -> None:
 
 @pytest.fixture
 def used(place: Place) -> Place:
-    with Ledger(place.url) as ledger:
+    with Book(place.url) as ledger:
         ledger.release(ask())
     return place
 
@@ -49,12 +48,12 @@ def test_a_key_is_made_for_its_owner(used: Place) -> None:
 
 def test_a_key_in_the_environment_needs_no_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENVIRONMENT, KEY)
-    with Ledger(place.url) as ledger:
+    with Book(place.url) as ledger:
         first = ledger.release(ask())
     assert not place.key.exists()
-    with Ledger(place.url) as ledger:
+    with Book(place.url) as ledger:
         assert ledger.release(ask()).releases == first.releases
-        assert ledger.account_for([b"data"]) == Ledger(place.url).account_for([b"data"])
+        assert ledger.identify([b"data"]) == Book(place.url).identify([b"data"])
 
 
 def test_a_missing_key_is_missed(used: Place) -> None:
@@ -68,7 +67,7 @@ def test_a_wrong_key_is_refused(used: Place, monkeypatch: pytest.MonkeyPatch) ->
     used.key.write_text(KEY)
     refused(used, "the key does not belong to this ledger")
     monkeypatch.setenv(ENVIRONMENT, right)
-    with Ledger(used.url) as ledger:
+    with Book(used.url) as ledger:
         assert ledger.release(ask()).reused
     used.key.write_text(right)
     monkeypatch.setenv(ENVIRONMENT, KEY)
@@ -90,17 +89,17 @@ def test_a_key_that_others_can_use_is_refused(used: Place, mode: int) -> None:
     used.key.chmod(mode)
     refused(used, re.escape(f"chmod 600 '{used.key}'"))
     os.chmod(used.key, 0o600)
-    with Ledger(used.url) as ledger:
+    with Book(used.url) as ledger:
         assert ledger.release(ask()).reused
 
 
 def test_a_postgresql_key_serves_several_ledgers(postgresql_place: Place, sqlite_place: Place) -> None:
-    with Ledger(postgresql_place.url) as ledger:
+    with Book(postgresql_place.url) as ledger:
         ledger.release(ask())
     for table in ("confide_meta", "confide_heads", "confide_entries"):
         postgresql_place.execute(f"DROP TABLE {table}")
-    with Ledger(postgresql_place.url) as ledger:
+    with Book(postgresql_place.url) as ledger:
         assert not ledger.release(ask()).reused
-    with Ledger(sqlite_place.url) as ledger:
+    with Book(sqlite_place.url) as ledger:
         ledger.release(ask())
     assert sqlite_place.key.read_text() != postgresql_place.key.read_text()

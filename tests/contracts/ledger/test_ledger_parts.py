@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from confide.errors import BudgetError, LedgerError, ParameterError
-from confide.ledger.ledger import Ledger
-from confide.ledger.requests import Request
 from confide.releases.prepared import Part, Prepared
-from tests.contracts.ledger.asking import Choice, ask, choose
+from tests.contracts.ledger.asking import Book, Choice, ask, choose
 from tests.contracts.ledger.places import Place
 
 HALVES = "a hash of the features, two halves"
 ONE, OTHER = Part(HALVES, "one"), Part(HALVES, "other")
+IN_A = {part: replace(part, partition=f"{HALVES}, in data of a") for part in (ONE, OTHER)}
 HALF = Fraction(1, 2)
 ZERO = Fraction(0)
 
 
-def test_an_answer_that_is_no_metric_is_charged_stored_and_read_again(ledger: Ledger) -> None:
+def test_an_answer_that_is_no_metric_is_charged_stored_and_read_again(ledger: Book) -> None:
     receipt = ledger.release(choose("1/2"), account="a")
     ((choice,),) = receipt.answers
     assert isinstance(choice, Choice)
@@ -31,10 +31,9 @@ def test_an_answer_that_is_no_metric_is_charged_stored_and_read_again(ledger: Le
     assert again.answers == receipt.answers
     assert again.full_price.epsilon == 0
     assert ledger.history("a")[-1].answered[0]["features"] == list(choice.features)
-    assert not ledger.release(choose("1/2", data=b"other rows"), account="a").reused
 
 
-def test_metrics_and_other_answers_share_a_budget(ledger: Ledger) -> None:
+def test_metrics_and_other_answers_share_a_budget(ledger: Book) -> None:
     both: list[Prepared[Any]] = [choose("1/2"), ask("1/2", neighbours="add-remove-one")]
     ledger.open_account("a", epsilon=1, neighbours="add-remove-one")
     chosen, released = ledger.release(both, account="a").answers
@@ -44,25 +43,8 @@ def test_metrics_and_other_answers_share_a_budget(ledger: Ledger) -> None:
         ledger.release(choose(number=2), account="a")
 
 
-def test_without_an_account_it_is_that_of_the_data(ledger: Ledger) -> None:
-    one = ledger.release(choose())
-    assert ledger.release(choose(bins=2)).account == one.account
-    assert ledger.release(choose(data=b"other rows")).account != one.account
-
-
-def test_requests_without_a_part_are_known_as_before_there_were_parts() -> None:
-    """Or the stored answers of older ledgers would not be found, and be paid again."""
-    request = Request.of(ask(bins=3, delta="1/1000000"))
-    assert request.parameters == (
-        '{"guarantee":{"delta":"1/1000000","epsilon":"1/10","neighbours":"replace-one","public":[],"rho":null,'
-        '"unit":"row"},"request":{"bins":3,"mechanism":"noise","metric":"auc"}}'
-    )
-    assert request.digest.hex() == "97d427106796f2b1c1b3de8bdcacff1826a771a4ffa3b1f2a87cc16abd37175a"
-    assert request.identity(b"k" * 32) == "e36ffd449f281f83a9f4e6a2dc40e8d7deae7a881905ea208989ee0dbe2dc913"
-
-
 @pytest.mark.parametrize("neighbours", ["add-remove-one", "label-only"])
-def test_parts_compose_in_parallel(ledger: Ledger, neighbours: str) -> None:
+def test_parts_compose_in_parallel(ledger: Book, neighbours: str) -> None:
     ledger.open_account("a", epsilon=1, neighbours=neighbours)
 
     def pay(epsilon: str, part: Part | None) -> tuple[Fraction, Fraction, Fraction]:
@@ -74,15 +56,15 @@ def test_parts_compose_in_parallel(ledger: Ledger, neighbours: str) -> None:
     assert pay("3/8", OTHER) == (HALF / 4, 3 * HALF / 4, 5 * HALF / 4)
     assert pay("1/4", None) == (HALF / 2, HALF / 2, 7 * HALF / 4)
     account = ledger.account("a")
-    assert account.spending.parts[ONE].epsilon == HALF
-    assert account.spending.parts[OTHER].epsilon == 5 * HALF / 4
-    assert account.to_dict()["parts"][0] == {**ONE.to_dict(), "spent": {"epsilon": 0.5, "delta": 0.0}}
+    assert account.spending.parts[IN_A[ONE]].epsilon == HALF
+    assert account.spending.parts[IN_A[OTHER]].epsilon == 5 * HALF / 4
+    assert account.to_dict()["parts"][0] == {**IN_A[ONE].to_dict(), "spent": {"epsilon": 0.5, "delta": 0.0}}
     charges = [entry for entry in ledger.history("a") if entry.kind == "charge"]
-    assert [entry.part for entry in charges] == [ONE, OTHER, OTHER, None]
+    assert [entry.part for entry in charges] == [IN_A[ONE], IN_A[OTHER], IN_A[OTHER], None]
     assert [entry.amount.epsilon for entry in charges] == [HALF, HALF / 2, 3 * HALF / 4, HALF / 2]
 
 
-def test_different_partitions_add_up(ledger: Ledger) -> None:
+def test_different_partitions_add_up(ledger: Book) -> None:
     ledger.release(choose("1/2", part=ONE), account="a")
     receipt = ledger.release(choose("1/4", part=Part(f"{HALVES} of another key", "one")), account="a")
     assert receipt.spent.epsilon == 3 * HALF / 2
@@ -96,7 +78,7 @@ def test_different_partitions_add_up(ledger: Ledger) -> None:
     ],
 )
 def test_parts_add_up_where_replacement_is_what_was_promised_about(
-    ledger: Ledger, account: str, released: str, price: str
+    ledger: Book, account: str, released: str, price: str
 ) -> None:
     """A replaced row may leave one part and enter another."""
     ledger.open_account("a", neighbours=account)
@@ -105,11 +87,11 @@ def test_parts_add_up_where_replacement_is_what_was_promised_about(
         assert receipt.charged == receipt.full_price
     assert receipt.spent.epsilon == 2 * Fraction(price)
     assert ledger.account("a").spending.parts == {}
-    assert ledger.history("a")[1].part == ONE
+    assert ledger.history("a")[1].part == IN_A[ONE]
 
 
 @pytest.mark.parametrize("account", ["label-only", "replace-one"])
-def test_add_remove_one_parts_keep_their_double_price_elsewhere(ledger: Ledger, account: str) -> None:
+def test_add_remove_one_parts_keep_their_double_price_elsewhere(ledger: Book, account: str) -> None:
     """A row that moves costs half of the double price on either side: together no more than the dearer side."""
     ledger.open_account("a", neighbours=account)
     for part in (ONE, OTHER):
@@ -117,7 +99,7 @@ def test_add_remove_one_parts_keep_their_double_price_elsewhere(ledger: Ledger, 
     assert (receipt.full_price.epsilon, receipt.charged.epsilon, receipt.spent.epsilon) == (HALF, ZERO, HALF)
 
 
-def test_a_part_makes_another_request(ledger: Ledger) -> None:
+def test_a_part_makes_another_request(ledger: Book) -> None:
     whole, one = ledger.release(choose(), account="a"), ledger.release(choose(part=ONE), account="a")
     assert not one.reused
     assert one.answers != whole.answers
@@ -126,7 +108,7 @@ def test_a_part_makes_another_request(ledger: Ledger) -> None:
     assert (again.reused, again.answers) == (True, one.answers)
 
 
-def test_quotes_for_parts_say_what_is_then_charged(ledger: Ledger) -> None:
+def test_quotes_for_parts_say_what_is_then_charged(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1, neighbours="add-remove-one")
     for asked in (
         [choose("1/2", part=ONE)],
@@ -147,7 +129,7 @@ def test_quotes_for_parts_say_what_is_then_charged(ledger: Ledger) -> None:
     assert (more.to_dict()["price"]["epsilon"], more.to_dict()["full_price"]["epsilon"]) == (0.0, 0.125)
 
 
-def test_refusals_say_what_would_fit_in_a_part(ledger: Ledger, place: Place) -> None:
+def test_refusals_say_what_would_fit_in_a_part(ledger: Book, place: Place) -> None:
     """Nothing is left for all rows, but a part that cost less than another has room up to it."""
     ledger.open_account("a", epsilon=1, neighbours="add-remove-one")
     ledger.release([choose(1, part=ONE), choose("1/4", part=OTHER)], account="a")
@@ -162,7 +144,7 @@ def test_refusals_say_what_would_fit_in_a_part(ledger: Ledger, place: Place) -> 
     assert ledger.release(choose("3/4", part=OTHER), account="a").remaining.epsilon == 0
 
 
-def test_a_cap_below_what_is_spent_leaves_nothing_to_any_part(ledger: Ledger) -> None:
+def test_a_cap_below_what_is_spent_leaves_nothing_to_any_part(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1, neighbours="add-remove-one")
     ledger.release(choose(1, part=ONE), account="a")
     ledger.change_caps("a", epsilon=HALF)
@@ -170,7 +152,7 @@ def test_a_cap_below_what_is_spent_leaves_nothing_to_any_part(ledger: Ledger) ->
         ledger.release(choose("1/100", part=OTHER), account="a")
 
 
-def test_analysts_spend_parts_in_parallel_too(ledger: Ledger) -> None:
+def test_analysts_spend_parts_in_parallel_too(ledger: Book) -> None:
     ledger.open_account("a", epsilon=2, neighbours="add-remove-one", analyst_epsilon="1/2")
     for part in (ONE, OTHER):
         receipt = ledger.release(choose("1/2", part=part), account="a", analyst="ana")
@@ -182,7 +164,7 @@ def test_analysts_spend_parts_in_parallel_too(ledger: Ledger) -> None:
     assert (bob.spent.epsilon, bob.remaining.epsilon) == (3 * HALF / 2, HALF / 2)
 
 
-def test_what_an_analyst_may_spend_counts_where_the_account_spends_nothing_more(ledger: Ledger) -> None:
+def test_what_an_analyst_may_spend_counts_where_the_account_spends_nothing_more(ledger: Book) -> None:
     """Bob's half of part one costs the account nothing, as ana's half of the other did; bob it costs a half."""
     ledger.open_account("a", epsilon=2, neighbours="add-remove-one", analyst_epsilon="1/2")
     ledger.release(choose("1/2", part=OTHER), account="a", analyst="ana")
@@ -192,7 +174,7 @@ def test_what_an_analyst_may_spend_counts_where_the_account_spends_nothing_more(
         ledger.release(choose("1/100", part=ONE, n=1), account="a", analyst="bob")
 
 
-def test_a_charge_of_a_part_stands_when_drawing_fails(ledger: Ledger) -> None:
+def test_a_charge_of_a_part_stands_when_drawing_fails(ledger: Book) -> None:
     def draw() -> tuple[Any, ...]:
         raise RuntimeError("no noise")
 
@@ -202,11 +184,11 @@ def test_a_charge_of_a_part_stands_when_drawing_fails(ledger: Ledger) -> None:
     for _ in range(2):
         with pytest.raises(RuntimeError):
             ledger.release(failing(), account="a")
-    assert ledger.account("a").spending.parts[ONE].epsilon == HALF
+    assert ledger.account("a").spending.parts[IN_A[ONE]].epsilon == HALF
     assert ledger.release(choose("1/2", part=OTHER), account="a").charged.epsilon == 0
 
 
-def test_a_charge_moved_to_another_part_shows(ledger: Ledger, place: Place) -> None:
+def test_a_charge_moved_to_another_part_shows(ledger: Book, place: Place) -> None:
     for part in (ONE, OTHER):
         ledger.release(choose("1/2", part=part), account="a")
     place.execute("UPDATE confide_entries SET request = replace(request, 'other', 'third') WHERE kind = 'charge'")
@@ -218,7 +200,7 @@ def test_a_charge_moved_to_another_part_shows(ledger: Ledger, place: Place) -> N
 def test_tight_composition_is_that_of_one_row(sqlite_place: Place) -> None:
     pytest.importorskip("dp_accounting", reason="tight composition needs confide[pld]")
     places = {"parts": (None, ONE, OTHER), "whole": (None, None), "thrice": (None, None, None)}
-    with Ledger(sqlite_place.url) as ledger:
+    with Book(sqlite_place.url) as ledger:
         for name, parts in places.items():
             asked = [choose("1/20", part=part, n=n, k=k) for n in range(30) for k, part in enumerate(parts)]
             ledger.release(asked, account=name)
@@ -231,7 +213,7 @@ def test_tight_composition_never_exceeds_what_is_spent(sqlite_place: Place) -> N
     """One by one, the dearest of either part make up 11/8, but no row costs more than 5/4."""
     pytest.importorskip("dp_accounting", reason="tight composition needs confide[pld]")
     paid = (("1", ONE), ("1/4", ONE), ("1/2", OTHER), ("3/8", OTHER))
-    with Ledger(sqlite_place.url) as ledger:
+    with Book(sqlite_place.url) as ledger:
         ledger.release([choose(epsilon, part=part) for epsilon, part in paid], account="a")
         assert ledger.tight_epsilon("a", 1e-6) == 1.25
 

@@ -14,24 +14,23 @@ import pytest
 import confide.ledger.sqlite
 from confide.errors import LedgerError, ParameterError
 from confide.ledger.key import ENVIRONMENT
-from confide.ledger.ledger import Ledger
 from confide.ledger.place import find_place
 from tests.contracts.ledger import processes
-from tests.contracts.ledger.asking import ask
+from tests.contracts.ledger.asking import Book, ask
 from tests.contracts.ledger.places import Place
 from tests.contracts.servers import running_server
 
 
 @pytest.fixture
 def used(sqlite_place: Place) -> Place:
-    with Ledger(sqlite_place.url) as ledger:
+    with Book(sqlite_place.url) as ledger:
         for number in range(5):
             ledger.release(ask(number=number), account="a")
     return sqlite_place
 
 
 def refused(place: Place) -> str:
-    with Ledger(place.url) as ledger, pytest.raises(LedgerError) as caught:
+    with Book(place.url) as ledger, pytest.raises(LedgerError) as caught:
         ledger.release(ask(number=99), account="a")
     return str(caught.value)
 
@@ -40,7 +39,7 @@ def refused(place: Place) -> str:
 def test_what_is_no_ledger_is_refused(used: Place, content: bytes) -> None:
     used.file.write_bytes(content)
     assert "empty, damaged or no ledger" in refused(used)
-    with Ledger(used.url) as ledger, pytest.raises(LedgerError):
+    with Book(used.url) as ledger, pytest.raises(LedgerError):
         ledger.verify()
     assert used.file.read_bytes() == content
 
@@ -57,7 +56,7 @@ def test_a_truncated_file_is_refused(used: Place) -> None:
         used.file.write_bytes(whole[:size])
         refused(used)
     used.file.write_bytes(whole)
-    with Ledger(used.url) as ledger:
+    with Book(used.url) as ledger:
         assert not ledger.release(ask(number=99), account="a").reused
 
 
@@ -70,7 +69,7 @@ def test_flipped_bits_never_refund(used: Place) -> None:
         damaged = bytearray(whole)
         damaged[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
         used.file.write_bytes(damaged)
-        with Ledger(used.url) as ledger:
+        with Book(used.url) as ledger:
             try:
                 assert ledger.release(ask(number=99), account="a").spent.epsilon * 10 == 6
             except LedgerError:
@@ -83,11 +82,12 @@ def test_a_removed_ledger_is_missed(used: Place) -> None:
     """Or who removes it has a full budget again."""
     used.file.unlink()
     message = refused(used)
-    assert "is not there, but its key is" in message
-    assert f"remove '{used.key}'" in message
+    assert f"remove '{used.key}' and '{used.file}.made'" in message
     assert not used.file.exists()
     used.key.unlink()
-    with Ledger(used.url) as ledger:
+    assert f"remove '{used.file}.made'" in refused(used)
+    Path(f"{used.file}.made").unlink()
+    with Book(used.url) as ledger:
         assert not ledger.release(ask(), account="a").reused
 
 
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(ENVIRONMENT, "ab" * 32)
     with tempfile.TemporaryDirectory() as name:  # not in pytest's folder, which other users cannot enter
         folder = Path(name)
-        with Ledger(folder / "ledger.sqlite") as ledger:
+        with Book(folder / "ledger.sqlite") as ledger:
             ledger.open_account("a")
         (folder / "ledger.sqlite").chmod(0o444)
         folder.chmod(0o555)
@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_folders_are_not_ledgers(tmp_path: Path) -> None:
     for path, match in [(tmp_path, "cannot be opened"), (tmp_path / "none" / "ledger.sqlite", "create it first")]:
-        with Ledger(path) as ledger, pytest.raises(LedgerError, match=match):
+        with Book(path) as ledger, pytest.raises(LedgerError, match=match):
             ledger.release(ask())
 
 
@@ -117,11 +117,11 @@ def test_what_fails_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", no_links)
-    with Ledger(tmp_path / "ledger.sqlite") as ledger, pytest.raises(LedgerError, match=f"or put 64.*{ENVIRONMENT}"):
+    with Book(tmp_path / "ledger.sqlite") as ledger, pytest.raises(LedgerError, match=f"or put 64.*{ENVIRONMENT}"):
         ledger.release(ask())
     assert os.listdir(tmp_path) == []
     monkeypatch.setenv(ENVIRONMENT, "ab" * 32)
-    with Ledger(tmp_path / "ledger.sqlite") as ledger, pytest.raises(LedgerError, match="Operation not permitted"):
+    with Book(tmp_path / "ledger.sqlite") as ledger, pytest.raises(LedgerError, match="Operation not permitted"):
         ledger.release(ask())
     assert os.listdir(tmp_path) == []
 
@@ -134,11 +134,11 @@ def test_waiting_for_a_lock_ends(used: Place, monkeypatch: pytest.MonkeyPatch) -
     try:
         other.execute("BEGIN IMMEDIATE")
         assert "another process has held its lock" in refused(used)
-        with Ledger(used.url) as ledger:
+        with Book(used.url) as ledger:
             assert ledger.quote(ask(number=99), account="a").fits  # reading goes on
     finally:
         other.close()
-    with Ledger(used.url) as ledger:
+    with Book(used.url) as ledger:
         assert ledger.verify().whole
 
 
@@ -146,27 +146,28 @@ def test_a_link_leads_to_the_ledger_and_its_key(used: Place, tmp_path: Path) -> 
     link = tmp_path / "elsewhere" / "link"
     link.parent.mkdir()
     link.symlink_to(used.file)
-    with Ledger(link) as ledger:
+    with Book(link) as ledger:
         assert ledger.release(ask(number=0), account="a").reused
     assert os.listdir(link.parent) == ["link"]
 
 
 def test_names_with_special_characters(tmp_path: Path) -> None:
     path = tmp_path / "a ledger?mode=ro&x=%41#1.sqlite"
-    with Ledger(path) as ledger:
+    with Book(path) as ledger:
         ledger.release(ask(), account="Herzinfarkt – été 'x' \"y\" %s :n {}")
         assert ledger.verify().whole
     assert path.exists()
 
 
 def test_the_default_is_the_user_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Ledger() as ledger:
-        assert not ledger.quote(ask()).answered
+    with Book() as ledger:
+        assert ledger.accounts() == ()
         assert not (tmp_path / "data").exists()
         ledger.release(ask())
-    assert {path.name for path in (tmp_path / "data" / "confide").iterdir()} == {"ledger.sqlite", "ledger.sqlite.key"}
+    made = {"ledger.sqlite", "ledger.sqlite.key", "ledger.sqlite.made"}
+    assert {path.name for path in (tmp_path / "data" / "confide").iterdir()} == made
     monkeypatch.setenv("CONFIDE_LEDGER", str(tmp_path / "named.sqlite"))
-    with Ledger() as ledger:
+    with Book() as ledger:
         ledger.release(ask())
     assert (tmp_path / "named.sqlite").exists()
     monkeypatch.delenv("CONFIDE_LEDGER")
@@ -187,13 +188,13 @@ def test_the_default_is_the_user_s_own(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_urls_that_are_no_places(url: str, match: str) -> None:
     with pytest.raises(ParameterError, match=match) as caught:
-        Ledger(url)
+        Book(url)
     assert "hunter2" not in str(caught.value)
 
 
 def test_passwords_are_not_shown() -> None:
     url = "postgresql://ana:hunter2@127.0.0.1:1/ledgers?connect_timeout=1&password=hunter3&sslpassword=hunter4"
-    with Ledger(url) as ledger:
+    with Book(url) as ledger:
         with pytest.raises(LedgerError, match="the server cannot be reached") as caught:
             ledger.release(ask())
         shown = f"{ledger!r} {caught.value} {caught.value.__cause__} {find_place(url)!r}"
@@ -205,29 +206,29 @@ def test_passwords_are_not_shown() -> None:
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(LedgerError, match=r"pip install 'confide\[postgres\]'"):
-        Ledger("postgresql://ana@127.0.0.1/ledgers")
+        Book("postgresql://ana@127.0.0.1/ledgers")
 
 
 def test_a_database_that_is_not_there(server: Any) -> None:
     url = str(server.get_uri()).replace("/postgres?", "/nowhere?")
-    with Ledger(url) as ledger, pytest.raises(LedgerError, match=r"cannot be reached|no such database"):
+    with Book(url) as ledger, pytest.raises(LedgerError, match=r"cannot be reached|no such database"):
         ledger.release(ask())
 
 
 def test_a_user_without_rights_is_refused(postgresql_place: Place) -> None:
-    with Ledger(postgresql_place.url) as ledger:
+    with Book(postgresql_place.url) as ledger:
         ledger.release(ask())
     postgresql_place.execute("DROP ROLE IF EXISTS guest")
     postgresql_place.execute("CREATE ROLE guest LOGIN")
     schema = postgresql_place.url.rsplit("%3D")[-1]
     postgresql_place.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
     url = postgresql_place.url.replace("postgres:@", "guest:@")
-    with Ledger(url) as ledger, pytest.raises(LedgerError, match="may not use the tables"):
+    with Book(url) as ledger, pytest.raises(LedgerError, match="may not use the tables"):
         ledger.release(ask())
 
 
 def test_commits_wait_for_the_disk(postgresql_place: Place) -> None:
-    with Ledger(f"{postgresql_place.url}%20-csynchronous_commit%3Doff") as ledger:
+    with Book(f"{postgresql_place.url}%20-csynchronous_commit%3Doff") as ledger:
         ledger.release(ask())
         with ledger._store.transaction(writing=True) as connection:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
@@ -243,11 +244,11 @@ def test_a_server_that_does_not_write_through_is_refused() -> None:
             connection.execute("SELECT pg_reload_conf()")
             connection.execute("SELECT pg_sleep(0.2)")
             assert connection.execute("SHOW fsync").fetchone() == ("off",)
-        with Ledger(server.get_uri()) as ledger, pytest.raises(LedgerError, match="fsync off"):
+        with Book(server.get_uri()) as ledger, pytest.raises(LedgerError, match="fsync off"):
             ledger.release(ask())
 
 
 def test_sqlite_brings_commits_to_the_disk(used: Place) -> None:
-    with Ledger(used.url) as ledger, ledger._store.transaction(writing=True) as connection:
+    with Book(used.url) as ledger, ledger._store.transaction(writing=True) as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3  # EXTRA
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"

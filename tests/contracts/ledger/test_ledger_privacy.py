@@ -10,9 +10,8 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import BudgetError
-from confide.ledger.ledger import Ledger
-from confide.ledger.requests import Request
-from tests.contracts.ledger.asking import ask
+from confide.ledger.question import PublicQuestion
+from tests.contracts.ledger.asking import Book, ask
 from tests.contracts.ledger.places import Place
 
 SCORES = (0.123456789, 0.31415926, 0.9182736455)
@@ -29,7 +28,8 @@ def traces() -> list[bytes]:
     packed = [
         struct.pack(order + kind, value) for value in values for order in "<>" for kind in "dq" if _fits(kind, value)
     ]
-    digests = [Request.of(ask(counts=COUNTS)).digest, sha256(DATA).digest()]
+    counted = b"".join(array.tobytes() for array in (COUNTS.scores, COUNTS.positives, COUNTS.negatives))
+    digests = [sha256(counted).digest(), sha256(DATA).digest()]
     return [*text, *packed, *digests, *(one.hex()[:16].encode() for one in digests), b"Quixote"]
 
 
@@ -44,12 +44,14 @@ def stored(place: Place) -> bytes:
 
 
 def test_nothing_private_is_stored(place: Place) -> None:
-    with Ledger(place.url) as ledger:
-        name = ledger.account_for([DATA])
-        release = ledger.release(ask(counts=COUNTS, bins=424242), account=name, analyst="ana").releases[0]
-        ledger.release(ask(counts=COUNTS))
+    with Book(place.url) as ledger:
+        ledger.open_account("a", data=[DATA])
+        name = ledger.identify([DATA])
+        about = PublicQuestion(data=name, label="died")
+        release = ledger.release(ask(counts=COUNTS, bins=424242), analyst="ana", question=about).releases[0]
+        ledger.release(ask(counts=COUNTS), question=about)
         with pytest.raises(BudgetError) as caught:
-            ledger.release(ask(1000, counts=COUNTS), account=name)
+            ledger.release(ask(1000, counts=COUNTS), question=about)
     everything = stored(place) + str(caught.value).encode()
     assert [trace for trace in traces() if trace in everything] == []
     # What is public is there, so that the search can find something.
@@ -58,17 +60,17 @@ def test_nothing_private_is_stored(place: Place) -> None:
 
 
 def test_the_search_finds_what_leaks(place: Place) -> None:
-    with Ledger(place.url) as ledger:
+    with Book(place.url) as ledger:
         ledger.release(ask(counts=COUNTS, threshold=SCORES[0]))
     assert any(trace in stored(place) for trace in traces())
 
 
 def test_ledgers_with_other_keys_name_data_otherwise(place: Place, sqlite_place: Place) -> None:
     """Or who has some data could see in a ledger whether they are the same."""
-    with Ledger(place.url) as one, Ledger(f"{sqlite_place.url}2") as other:
-        assert one.release(ask()).account != other.release(ask()).account
-        (mine,), (theirs,) = one.accounts(), other.accounts()
-        ids = [
-            [e.request_id for e in ledger.history(name)] for ledger, name in ((one, mine.name), (other, theirs.name))
-        ]
-        assert not {i for i in ids[0] if i} & {i for i in ids[1] if i}
+    with Book(place.url) as one, Book(f"{sqlite_place.url}2") as other:
+        for ledger in (one, other):
+            ledger.release(ask())
+        assert one.identify([DATA]) != other.identify([DATA])
+        ids = [{entry.request_id for entry in ledger.history("a")} - {None} for ledger in (one, other)]
+        assert ids[0]
+        assert not ids[0] & ids[1]

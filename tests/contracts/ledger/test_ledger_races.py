@@ -6,14 +6,14 @@ import os
 
 import pytest
 
-from confide.ledger.ledger import Ledger
 from tests.contracts.ledger import processes
+from tests.contracts.ledger.asking import Book
 from tests.contracts.ledger.places import Place
 
 ROUNDS = 4
 
 
-def test_processes_cannot_overspend(place: Place, ledger: Ledger) -> None:
+def test_processes_cannot_overspend(place: Place, ledger: Book) -> None:
     """Eight processes ask 32 times for a tenth of 1: ten are granted, every time."""
     accounts = [f"account {number}" for number in range(ROUNDS)]
     for account, granted in zip(accounts, processes.run("race", place.url, *accounts), strict=True):
@@ -22,7 +22,7 @@ def test_processes_cannot_overspend(place: Place, ledger: Ledger) -> None:
     assert ledger.verify().whole
 
 
-def test_processes_cannot_overspend_a_part(place: Place, ledger: Ledger) -> None:
+def test_processes_cannot_overspend_a_part(place: Place, ledger: Book) -> None:
     """Of a budget of 1 either of two parts may cost all of it: ten tenths for each are granted, and no eleventh."""
     either = processes.run("parts_race", place.url, "a")
     assert [sum(granted) for granted in either] == [10, 10]
@@ -38,7 +38,7 @@ def test_the_race_does_show_overspending(place: Place) -> None:
     assert max(map(sum, granted)) > 10
 
 
-def test_eight_processes_may_be_the_first(place: Place, ledger: Ledger) -> None:
+def test_eight_processes_may_be_the_first(place: Place, ledger: Book) -> None:
     """One ledger, one key, one account come of it."""
     assert processes.run("first_use", place.url) == [0] * 8
     (account,) = ledger.accounts()
@@ -48,7 +48,7 @@ def test_eight_processes_may_be_the_first(place: Place, ledger: Ledger) -> None:
     assert not [name for name in os.listdir(place.key.parent) if name.startswith(".")]
 
 
-def test_the_same_request_at_one_moment_has_one_answer(place: Place, ledger: Ledger) -> None:
+def test_the_same_request_at_one_moment_has_one_answer(place: Place, ledger: Book) -> None:
     values = processes.run("same_request", place.url)
     assert len(values) == 8
     assert len(set(values)) == 1
@@ -56,7 +56,7 @@ def test_the_same_request_at_one_moment_has_one_answer(place: Place, ledger: Led
 
 
 @pytest.mark.parametrize("threads", [8])
-def test_threads_share_a_ledger(ledger: Ledger, threads: int) -> None:
+def test_threads_share_a_ledger(ledger: Book, threads: int) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     from confide.errors import BudgetError

@@ -9,27 +9,26 @@ from typing import Any
 import pytest
 
 from confide.errors import LedgerError
-from confide.ledger.ledger import Ledger
 from confide.ledger.seals import seal
-from tests.contracts.ledger.asking import ask
+from tests.contracts.ledger.asking import Book, ask
 from tests.contracts.ledger.places import TABLES, Place
 
 ROWS = {
     "confide_meta": ("name", "value"),
-    "confide_heads": ("account", "sequence", "hash", "seal"),
+    "confide_heads": ("account", "sequence", "hash", "state", "seal"),
     "confide_entries": (
         *("account", "sequence", "kind", "at", "analyst", "epsilon", "delta"),
-        *("request", "request_id", "answer", "charge", "previous", "hash"),
+        *("request", "request_id", "data", "answer", "charge", "previous", "hash"),
     ),
 }
 KEYS = {"confide_meta": ("name",), "confide_heads": ("account",), "confide_entries": ("account", "sequence")}
-NULLABLE = {"analyst", "request_id", "answer", "charge"}
+NULLABLE = {"analyst", "request_id", "data", "answer", "charge"}
 
 
 @pytest.fixture
 def used(place: Place) -> Place:
     """A ledger with two accounts and every kind of entry."""
-    with Ledger(place.url) as ledger:
+    with Book(place.url) as ledger:
         for account in ("a", "b"):
             ledger.open_account(account, epsilon=2, analysts={"ana": 1})
             ledger.release(ask(n=1), account=account, analyst="ana")
@@ -38,7 +37,7 @@ def used(place: Place) -> Place:
     return place
 
 
-def found(ledger: Ledger) -> bool:
+def found(ledger: Book) -> bool:
     """Whether `verify` sees that something is wrong."""
     try:
         return not ledger.verify().whole
@@ -54,12 +53,12 @@ def refused(attempt: Callable[[], object]) -> bool:
     return False
 
 
-def blocked(ledger: Ledger, account: str) -> bool:
+def blocked(ledger: Book, account: str) -> bool:
     """Whether an account gives neither a new answer nor a stored one."""
     return all(refused(lambda n=n: ledger.release(ask(n=n), account=account, analyst="ana")) for n in (3, 1))  # type: ignore[misc]
 
 
-def closed(ledger: Ledger, account: str) -> bool:
+def closed(ledger: Book, account: str) -> bool:
     """Whether an account gives nothing at all any more, and cannot be opened anew."""
     return (
         blocked(ledger, account)
@@ -101,7 +100,7 @@ def test_the_columns_are_all_there(used: Place) -> None:
     assert set(ROWS) == set(TABLES)
 
 
-def test_every_changed_cell_is_found_and_blocks(used: Place, ledger: Ledger) -> None:
+def test_every_changed_cell_is_found_and_blocks(used: Place, ledger: Book) -> None:
     assert not found(ledger)
     written, tried = used.dump(), 0
     for table, column, row in list(cells(used)):
@@ -169,13 +168,13 @@ STATEMENTS = {
         "UPDATE confide_entries SET account = 'a' WHERE account = 'b'",
         "UPDATE confide_entries SET account = 'b' WHERE account = 'c'",
     ],
-    "add an account": ["INSERT INTO confide_heads VALUES ('c', 1, 'x', 'x')"],
+    "add an account": ["INSERT INTO confide_heads VALUES ('c', 1, 'x', 'x', 'x')"],
     "add an entry": [
-        "INSERT INTO confide_entries SELECT account, 7, kind, at, analyst, epsilon, delta, request, request_id, "
+        "INSERT INTO confide_entries SELECT account, 7, kind, at, analyst, epsilon, delta, request, request_id, data, "
         "answer, charge, previous, hash FROM confide_entries WHERE account = 'a' AND sequence = 6"
     ],
     "move an answer to the other account": [
-        "INSERT INTO confide_entries SELECT 'a', 7, kind, at, analyst, epsilon, delta, request, request_id, "
+        "INSERT INTO confide_entries SELECT 'a', 7, kind, at, analyst, epsilon, delta, request, request_id, data, "
         "answer, charge, previous, hash FROM confide_entries WHERE account = 'b' AND sequence = 3"
     ],
     "forget the register": ["DELETE FROM confide_meta WHERE name = 'register'"],
@@ -187,31 +186,33 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("what", STATEMENTS)
-def test_entries_cannot_be_moved_added_or_removed(used: Place, ledger: Ledger, what: str) -> None:
+def test_entries_cannot_be_moved_added_or_removed(used: Place, ledger: Book, what: str) -> None:
     for statement in STATEMENTS[what]:
         used.execute(statement)
     assert found(ledger)
     assert closed(ledger, "a")
 
 
-def test_an_older_state_of_one_account_cannot_be_put_back(place: Place, ledger: Ledger) -> None:
+def test_an_older_state_of_one_account_cannot_be_put_back(place: Place, ledger: Book) -> None:
     """Its own head was sealed once; the other accounts tell that time went on."""
     ledger.open_account("a", epsilon=2)
     ledger.open_account("b", epsilon=2)
-    sequence, digest, head = place.execute("SELECT sequence, hash, seal FROM confide_heads WHERE account = 'a'")[0]
+    columns = "sequence, hash, state, seal"
+    before = place.execute(f"SELECT {columns} FROM confide_heads WHERE account = 'a'")[0]
     ledger.release(ask("1"), account="a")
     assert ledger.verify().whole
     place.execute(
-        f"UPDATE confide_heads SET sequence = {sequence}, hash = '{digest}', seal = '{head}' WHERE account = 'a'"
+        "UPDATE confide_heads SET sequence = :sequence, hash = :hash, state = :state, seal = :seal WHERE account = 'a'",
+        **dict(zip(columns.split(", "), before, strict=True)),
     )
-    place.execute(f"DELETE FROM confide_entries WHERE account = 'a' AND sequence > {sequence}")
+    place.execute(f"DELETE FROM confide_entries WHERE account = 'a' AND sequence > {before[0]}")
     assert found(ledger)
     assert closed(ledger, "a")
 
 
 def test_verify_names_the_account_and_the_first_broken_entry(used: Place) -> None:
     used.execute("UPDATE confide_entries SET epsilon = '1/1000' WHERE account = 'a' AND sequence IN (2, 5)")
-    with Ledger(used.url) as ledger:
+    with Book(used.url) as ledger:
         a, b = ledger.verify().accounts
         assert (a.account, a.broken, a.whole, a.entries) == ("a", 2, False, LAST)
         assert (b.account, b.broken, b.whole) == ("b", None, True)
@@ -223,17 +224,17 @@ def test_verify_names_the_account_and_the_first_broken_entry(used: Place) -> Non
 
 def test_what_is_no_text_is_found(sqlite_place: Place) -> None:
     """SQLite keeps anything in any column."""
-    with Ledger(sqlite_place.url) as ledger:
+    with Book(sqlite_place.url) as ledger:
         ledger.release(ask(), account="a")
     whole = sqlite_place.file.read_bytes()
     for column in ROWS["confide_entries"]:
         for value in ("x'00ff'", "1.5", "CAST(x'ff' AS TEXT)"):
             sqlite_place.execute(f"UPDATE confide_entries SET {column} = {value} WHERE sequence = 2")
-            with Ledger(sqlite_place.url) as ledger:
+            with Book(sqlite_place.url) as ledger:
                 assert found(ledger), (column, value)
                 assert blocked(ledger, "a"), (column, value)
             sqlite_place.file.write_bytes(whole)
-    with Ledger(sqlite_place.url) as ledger:
+    with Book(sqlite_place.url) as ledger:
         assert not found(ledger)
 
 

@@ -1,0 +1,63 @@
+"""The state of an account as its head stores it, sealed: a charge reads this instead of all earlier entries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from confide.errors import LedgerError
+from confide.ledger.account import Account, AccountTerms, Caps
+from confide.ledger.budget import Budget
+from confide.ledger.entries import canonical_json
+from confide.ledger.spending import Spending
+from confide.releases.prepared import Part
+
+
+def state_text(account: Account) -> str:
+    """Write the state of an account, in one way only."""
+    plain = {
+        "terms": account.terms.to_dict(),
+        "total": _budget(account.caps.total),
+        "caps": account.caps.to_dict(),
+        "spending": _spending(account.spending),
+        "spending_by": {name: _spending(spending) for name, spending in account.spending_by.items()},
+    }
+    return canonical_json(plain, "state")
+
+
+def read_state(name: str, text: str) -> Account:
+    """Rebuild the state of an account from its text, whose seal was checked."""
+    try:
+        plain = json.loads(text)
+        return Account(
+            name=name,
+            terms=AccountTerms.from_dict(plain["terms"]),
+            caps=Caps.from_dict(plain["caps"], _read_budget(plain["total"])),
+            spending=_read_spending(plain["spending"]),
+            spending_by={one: _read_spending(spent) for one, spent in plain["spending_by"].items()},
+        )
+    except (ValueError, LookupError, TypeError):
+        raise LedgerError(
+            f"the state of account {name!r} was written by another version of confide; use that version"
+        ) from None
+
+
+def _budget(budget: Budget) -> list[str]:
+    return [str(budget.epsilon), str(budget.delta)]
+
+
+def _read_budget(plain: list[str]) -> Budget:
+    epsilon, delta = plain
+    return Budget(epsilon=Fraction(epsilon), delta=Fraction(delta))
+
+
+def _spending(spending: Spending) -> dict[str, Any]:
+    parts = [[part.partition, part.name, *_budget(spent)] for part, spent in spending.parts.items()]
+    return {"common": _budget(spending.common), "parts": parts}
+
+
+def _read_spending(plain: Mapping[str, Any]) -> Spending:
+    parts = {Part(partition, name): _read_budget(spent) for partition, name, *spent in plain["parts"]}
+    return Spending(common=_read_budget(plain["common"]), parts=parts)

@@ -1,0 +1,115 @@
+"""The public description of a question, by which a ledger knows it again.
+
+A ledger answers the same question twice with the same noise, at no further cost. Whether two questions are the same
+shows: in the price, in the answer, in the exit code. So it must not depend on private values. Were a question known by
+its counts, two questions that differ in public, such as two submissions to a contest, would share one answer exactly
+when their counts coincide, and that would tell a label without noise and without a price.
+
+So a question is known by public facts: which data (a name and version that the data holder declares, or a keyed digest
+of the whole source as it lies there), which column holds the labels, which value is positive, where the scores come
+from, and every parameter. Nothing that is derived from private values enters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide.errors import ParameterError
+
+_LONGEST = 200
+_DIGEST = re.compile("data-[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicQuestion:
+    """What is asked of which data, in public facts.
+
+    Parameters
+    ----------
+    data
+        The identity of the data: a name and version that the data holder declares, such as "heart attacks, version 2",
+        or what `Ledger.identify` returns for a file. Declare a new version whenever the rows change.
+    label, positive
+        The name of the labels, such as their column, and the positive value where it was named.
+    source
+        The identity of the file that was read, where `data` is a declared name. Parts of the rows are disjoint
+        within one source only.
+    details
+        Everything else that decides the answer, as plain data: the score's column, the digest of a model, under
+        label-only neighbours the digest of the submitted scores (`score_digest`).
+
+    >>> PublicQuestion(data="heart attacks, version 2", label="died", details={"score": "logistic"}).label
+    'died'
+    """
+
+    data: str
+    label: str | None = None
+    positive: str | None = None
+    source: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        checked_text(self.data, "data")
+        for name in ("label", "positive", "source"):
+            text = getattr(self, name)
+            if text is not None and not isinstance(text, str):
+                raise ParameterError(f"the {name} of a question must be text; got {type(text).__name__}")
+        if not isinstance(self.details, Mapping):
+            raise ParameterError("the details of a question must be a mapping of public facts")
+        object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
+
+    def __reduce__(self) -> tuple[Callable[..., PublicQuestion], tuple[Any, ...]]:
+        return _rebuilt, (self.data, self.label, self.positive, self.source, dict(self.details))
+
+    @property
+    def rows(self) -> str:
+        """The identity of the very rows: those of the source, where there is one."""
+        return self.source or self.data
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        plain = {"data": self.data, "label": self.label, "positive": self.positive, "source": self.source}
+        return {**{name: value for name, value in plain.items() if value is not None}, "details": dict(self.details)}
+
+
+def _rebuilt(
+    data: str, label: str | None, positive: str | None, source: str | None, details: Mapping[str, Any]
+) -> PublicQuestion:
+    return PublicQuestion(data=data, label=label, positive=positive, source=source, details=details)
+
+
+def score_digest(scores: ArrayLike) -> str:
+    """Hash scores row by row, for the details of a question under label-only neighbours.
+
+    The scores are public there; labels must never be hashed.
+
+    >>> score_digest([0.1, 0.2]) == score_digest([0.2, 0.1])
+    False
+    """
+    rows = np.asarray(scores, dtype="<f8")
+    if rows.ndim != 1:
+        raise ParameterError("scores must be a list of numbers, one for each row")
+    return sha256((rows + 0.0).tobytes()).hexdigest()  # adding zero makes minus zero zero
+
+
+def is_digest(data: str) -> bool:
+    """Whether an identity is what `Ledger.identify` returns, and no declared name."""
+    return _DIGEST.fullmatch(data) is not None
+
+
+def checked_text(text: object, parameter: str) -> str:
+    """Return an identity of data that can be shown in one line."""
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
+        raise ParameterError(
+            f"{parameter} must be a name and version of 1 to {_LONGEST} printable characters, for example "
+            "'heart attacks, version 2'"
+        )
+    return text

@@ -1,0 +1,70 @@
+"""An account as one transaction sees it: its state, where its chain ends, and the entries of the requests at hand.
+
+Earlier entries are not read: what they add up to is in the state, which is sealed with the end of the chain. So a
+charge costs the same after a hundred thousand others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from confide.ledger.account import Account
+from confide.ledger.entries import START, Draft, Entry, Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The state of an account, the number and hash of its last entry, and entries that were read or added.
+
+    `found` holds every entry of the requests at hand, the oldest first; `new` those that are not stored yet. An account
+    that does not exist has no state.
+    """
+
+    account: str
+    state: Account | None = None
+    sequence: int = 0
+    hash: str = START
+    found: tuple[Entry, ...] = ()
+    new: tuple[Entry, ...] = ()
+
+    def extended(self, drafts: Iterable[Draft], key: bytes) -> Record:
+        """Return the record with more entries."""
+        state, sequence, last = self.state, self.sequence, self.hash
+        added = []
+        for draft in drafts:
+            entry = Entry.following(sequence, last, draft, account=self.account, key=key)
+            state = Account.opened(entry) if state is None else state.after(entry)
+            sequence, last = entry.sequence, entry.hash
+            added.append(entry)
+        return Record(
+            account=self.account,
+            state=state,
+            sequence=sequence,
+            hash=last,
+            found=(*self.found, *added),
+            new=(*self.new, *added),
+        )
+
+    def answers(self) -> dict[str, Entry]:
+        """The answer to each request that has one: the first that was stored."""
+        found: dict[str, Entry] = {}
+        for entry in self.found:
+            if entry.kind == Kind.ANSWER and entry.request_id is not None:
+                found.setdefault(entry.request_id, entry)
+        return found
+
+    def failures(self) -> frozenset[int]:
+        """The numbers of the charges for which drawing failed."""
+        return frozenset(
+            entry.charge for entry in self.found if entry.kind == Kind.FAILURE and entry.charge is not None
+        )
+
+    def waiting(self) -> dict[str, Entry]:
+        """For each request without an answer the first charge that may still get it: nothing came of it so far."""
+        answers, failures = self.answers(), self.failures()
+        found: dict[str, Entry] = {}
+        for entry in self.found:
+            if entry.kind == Kind.CHARGE and entry.request_id is not None and entry.sequence not in failures:
+                found.setdefault(entry.request_id, entry)
+        return {identity: entry for identity, entry in found.items() if identity not in answers}
