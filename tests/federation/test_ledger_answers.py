@@ -31,11 +31,13 @@ from confide.federation.ledger_answers import (
 from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
 from confide.federation.sealing import Seal
+from confide.federation.site_rows import SiteRows
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
 from confide.releases.curve_set import curves_of
 from confide.releases.release import Release
+from tests.federation.held_rows import held
 from tests.noises import FORBIDDEN, SILENT, Deaf
 
 REPOSITORY = Path(__file__).parents[2]
@@ -44,6 +46,7 @@ SCORES = RNG.random(300)
 LABELS = RNG.random(300) < SCORES
 COUNTS = ScoreCounts.from_arrays(LABELS, SCORES)
 NEIGHBOUR = ScoreCounts.from_arrays(LABELS[1:], SCORES[1:])
+ROWS, OTHER_ROWS = held(COUNTS), held(NEIGHBOUR)
 SEAL = Seal.of(bytes(range(32)))
 OTHER_SEAL = Seal.of(bytes(32))
 HALF = Fraction(1, 2)
@@ -74,8 +77,8 @@ def ledger(tmp_path: Path) -> Ledger:
     return book
 
 
-def pay(ledger: Ledger, question: Question, counts: ScoreCounts = COUNTS, **given: Any) -> Any:
-    return charge(ledger, ACCOUNT, question, counts, SEAL, **given)
+def pay(ledger: Ledger, question: Question, rows: SiteRows = ROWS, **given: Any) -> Any:
+    return charge(ledger, ACCOUNT, question, rows, SEAL, **given)
 
 
 class TestPrepared:
@@ -142,13 +145,13 @@ class TestPrepared:
     def test_weights_are_refused_before_anything_is_charged(self, ledger: Ledger) -> None:
         weighted = ScoreCounts.from_arrays([0, 1], [0.1, 0.2], [0.5, 1.5])
         with pytest.raises(ConfideError):
-            pay(ledger, ask(), weighted)
+            pay(ledger, ask(), held(weighted))
         assert ledger.account(ACCOUNT).spent.epsilon == 0
 
 
 class TestCharges:
     def test_both_answers_are_charged_to_the_study(self, ledger: Ledger) -> None:
-        assert quote(ledger, ACCOUNT, ask(), COUNTS, SEAL).price.epsilon == 1
+        assert quote(ledger, ACCOUNT, ask(), ROWS, SEAL).price.epsilon == 1
         paid = pay(ledger, ask())
         assert paid.receipt == {"charged": 1.0, "remaining": 1.0, "reused": False}
         account = ledger.account(ACCOUNT)
@@ -158,7 +161,7 @@ class TestCharges:
 
     def test_the_same_question_gets_the_stored_answer(self, ledger: Ledger) -> None:
         first = pay(ledger, ask())
-        assert quote(ledger, ACCOUNT, ask(), COUNTS, SEAL).answered
+        assert quote(ledger, ACCOUNT, ask(), ROWS, SEAL).answered
         for same in (ask(), ask(study="another"), ask(unit="person"), ask(bins=4)):
             again = pay(ledger, same, noise=FORBIDDEN)
             assert (again.integers == first.integers).all()
@@ -187,14 +190,14 @@ class TestCharges:
 
     def test_other_data_are_charged_again(self, ledger: Ledger) -> None:
         pay(ledger, ask())
-        assert pay(ledger, ask(), NEIGHBOUR).receipt["charged"] == 1
+        assert pay(ledger, ask(), OTHER_ROWS).receipt["charged"] == 1
 
     def test_a_study_spends_no_more_than_its_part(self, ledger: Ledger) -> None:
         pay(ledger, ask(epsilon="3/2"))
         with pytest.raises(RefusedError, match=r"cannot pay for this: analyst 'trial' .* has epsilon 0\.5 left"):
             pay(ledger, ask(epsilon=1))
         with pytest.raises(RefusedError, match="cannot pay"):
-            quote(ledger, ACCOUNT, ask(epsilon=1), COUNTS, SEAL)
+            quote(ledger, ACCOUNT, ask(epsilon=1), ROWS, SEAL)
         assert ledger.account(ACCOUNT).spent.epsilon == Fraction(3, 2)  # not even the half that would have fitted
         pay(ledger, ask(epsilon=1, study="another"))
 
@@ -226,7 +229,7 @@ class TestCharges:
         for number, part in enumerate(parts):
             book = Ledger(tmp_path / f"{number}.sqlite")
             open_site_account(book, epsilon=1, epsilon_per_study=1)
-            total += pay(book, ask(), part, noise=SILENT).integers
+            total += pay(book, ask(), held(part), noise=SILENT).integers
         assert (total == cells_on(COUNTS, ask().public_grid).ravel()).all()
 
 
@@ -258,10 +261,10 @@ class TestStored:
             "from confide.federation import ledger_answers as module\n"
             "from confide.federation.folder import SiteFolder\n"
             "from pathlib import Path\n"
-            "from tests.federation.test_ledger_answers import COUNTS, ask\n"
+            "from tests.federation.test_ledger_answers import ROWS, ask\n"
             "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
             "module.charge.__defaults__ = (Noise(laplace_share=die),)\n"
-            "module.charged_answer(SiteFolder(Path(sys.argv[1])), ask(), COUNTS)\n"
+            "module.charged_answer(SiteFolder(Path(sys.argv[1])), ask(), ROWS)\n"
         )
         ended = subprocess.run(
             [sys.executable, "-c", program, str(folder.path)], cwd=REPOSITORY, capture_output=True, check=False
@@ -269,32 +272,32 @@ class TestStored:
         assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
         with Ledger(folder.ledger) as book:
             assert book.account(ACCOUNT).spent.epsilon == 1
-            check_payable(folder, ask(), COUNTS)
-            paid = charged_answer(folder, ask(), COUNTS)
+            check_payable(folder, ask(), ROWS)
+            paid = charged_answer(folder, ask(), ROWS)
             assert paid.receipt == {"charged": 0.0, "remaining": 0.0, "reused": False}
             assert book.account(ACCOUNT).spent.epsilon == 1
-            assert (charged_answer(folder, ask(), COUNTS).integers == paid.integers).all()
+            assert (charged_answer(folder, ask(), ROWS).integers == paid.integers).all()
             kinds = [entry.kind for entry in book.history(ACCOUNT)]
             assert kinds == ["open", "charge", "charge", "answer", "answer"]
 
 
 class TestSites:
     def test_a_site_s_folder_is_all_it_needs(self, folder: SiteFolder) -> None:
-        check_payable(folder, ask(), COUNTS)
+        check_payable(folder, ask(), ROWS)
         with Ledger(folder.ledger) as book:
             assert book.account(ACCOUNT).spent.epsilon == 0
-        first = charged_answer(folder, ask(), COUNTS)
-        again = charged_answer(folder, ask(study="another"), COUNTS)
+        first = charged_answer(folder, ask(), ROWS)
+        again = charged_answer(folder, ask(study="another"), ROWS)
         assert (first.integers == again.integers).all()
         assert first.integers.dtype == np.int64
         assert folder.secret.stat().st_mode & 0o777 == 0o600
 
     def test_caps_follow_the_policy(self, folder: SiteFolder) -> None:
-        charged_answer(folder, ask(), COUNTS)
+        charged_answer(folder, ask(), ROWS)
         with pytest.raises(RefusedError, match="cannot pay"):
-            check_payable(folder, ask(grid="uniform:8"), COUNTS)
+            check_payable(folder, ask(grid="uniform:8"), ROWS)
         folder.policy.write_text("epsilon_per_study = 2\nepsilon_in_all = 2")
-        assert charged_answer(folder, ask(grid="uniform:8"), COUNTS).receipt["remaining"] == 0
+        assert charged_answer(folder, ask(grid="uniform:8"), ROWS).receipt["remaining"] == 0
         with Ledger(folder.ledger) as book:
             caps = book.account(ACCOUNT).caps
             assert caps.total.epsilon == caps.each_analyst == 2
@@ -304,28 +307,28 @@ class TestSites:
 
     def test_changed_data_get_no_second_share_for_the_same_sum(self, folder: SiteFolder) -> None:
         folder.policy.write_text("epsilon_per_study = 3")
-        charged_answer(folder, ask(), COUNTS)
+        charged_answer(folder, ask(), ROWS)
         for refused in (check_payable, charged_answer):
             with pytest.raises(RefusedError, match="changed since it answered the same question"):
-                refused(folder, ask(), NEIGHBOUR)
+                refused(folder, ask(), OTHER_ROWS)
         with Ledger(folder.ledger) as book:
             assert book.account(ACCOUNT).spent.epsilon == 1
-        assert charged_answer(folder, ask(colluders=0), NEIGHBOUR).receipt["charged"] == 1
+        assert charged_answer(folder, ask(colluders=0), OTHER_ROWS).receipt["charged"] == 1
 
     def test_what_cannot_be_paid_is_not_remembered(self, folder: SiteFolder) -> None:
         with pytest.raises(RefusedError, match="cannot pay"):
-            charged_answer(folder, ask(epsilon=2), COUNTS)
+            charged_answer(folder, ask(epsilon=2), ROWS)
         folder.policy.write_text("epsilon_per_study = 2")
-        assert charged_answer(folder, ask(epsilon=2), NEIGHBOUR).receipt["charged"] == 2
+        assert charged_answer(folder, ask(epsilon=2), OTHER_ROWS).receipt["charged"] == 2
 
     def test_a_ledger_of_another_relation_is_refused(self, folder: SiteFolder) -> None:
         with Ledger(folder.ledger) as book:
             book.open_account(ACCOUNT, epsilon=1, neighbours="replace-one")
         with pytest.raises(FederationError, match="opened for other neighbours or another unit"):
-            check_payable(folder, ask(), COUNTS)
+            check_payable(folder, ask(), ROWS)
 
     def test_refusals_hold_nothing_of_the_data(self, folder: SiteFolder) -> None:
         many = ScoreCounts.from_arrays(np.tile([0, 1], 31771), np.linspace(0.2, 0.7, 63542))
         with pytest.raises(RefusedError) as caught:
-            check_payable(folder, ask(epsilon=2), many)
+            check_payable(folder, ask(epsilon=2), held(many))
         assert not any(text in str(caught.value) for text in ("31771", "63542"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ from confide import ScoreCounts
 from confide.errors import FederationError, RefusedError
 from confide.federation.question import Question
 from confide.federation.register import Register
-from confide.releases.release import content_of
+from confide.federation.site_rows import SiteRows
+from tests.federation.held_rows import held
 
-COUNTS = ScoreCounts.from_arrays([0, 1, 1, 0, 1], [0.1, 0.8, 0.4, 0.4, 0.9])
-CHANGED = ScoreCounts.from_arrays([0, 1, 1, 0, 1, 1], [0.1, 0.8, 0.4, 0.4, 0.9, 0.8])
+ROWS = held(ScoreCounts.from_arrays([0, 1, 1, 0, 1], [0.1, 0.8, 0.4, 0.4, 0.9]))
+CHANGED = held(ScoreCounts.from_arrays([0, 1, 1, 0, 1, 1], [0.1, 0.8, 0.4, 0.4, 0.9, 0.8]))
 NOISY: dict[str, Any] = {"delta": "1e-5", "sensitivity": "0.1", "epsilon": 1}
 REPOSITORY = Path(__file__).parents[2]
 
@@ -38,8 +39,8 @@ def register(tmp_path: Path) -> Register:
 @pytest.mark.parametrize("mode", ["secure-sum", "disclosure-control", "noisy-scores", "private"])
 def test_the_same_question_may_be_asked_again(register: Register, mode: str) -> None:
     for study in ("one", "one", "other"):
-        register.check(ask(mode, study=study), COUNTS)
-        register.fix(ask(mode, study=study), COUNTS)
+        register.check(ask(mode, study=study), ROWS)
+        register.fix(ask(mode, study=study), ROWS)
     assert len(register.fixed()) == 1
     register.fix(ask(mode, model="another"), CHANGED)
     assert sorted(fixed.model for fixed in register.fixed()) == ["another", "m"]
@@ -61,67 +62,67 @@ def test_the_same_question_may_be_asked_again(register: Register, mode: str) -> 
 def test_another_question_about_the_model_is_refused(
     register: Register, first: Question, second: Question, words: str
 ) -> None:
-    register.fix(first, COUNTS)
+    register.fix(first, ROWS)
     for attempt in (register.check, register.fix):
         with pytest.raises(RefusedError, match=words) as caught:
-            attempt(second, COUNTS)
+            attempt(second, ROWS)
         assert "`confide site forget FOLDER m`" in str(caught.value)
-    register.fix(first, COUNTS)
+    register.fix(first, ROWS)
     assert register.forget("m")
-    register.fix(second, COUNTS)
+    register.fix(second, ROWS)
     assert not register.forget("n")
 
 
 def test_a_grid_is_its_edges_however_it_is_written(register: Register) -> None:
-    register.fix(ask(grid="uniform:4"), COUNTS)
-    register.fix(ask(grid="edges:0,0.25,0.5,0.75,1"), COUNTS)
+    register.fix(ask(grid="uniform:4"), ROWS)
+    register.fix(ask(grid="edges:0,0.25,0.5,0.75,1"), ROWS)
 
 
 def test_where_sites_answer_for_themselves_it_does_not_matter_who_else_does(register: Register) -> None:
-    register.fix(ask("disclosure-control"), COUNTS)
-    register.fix(ask("disclosure-control", sites=["a", "z"]), COUNTS)
+    register.fix(ask("disclosure-control"), ROWS)
+    register.fix(ask("disclosure-control", sites=["a", "z"]), ROWS)
 
 
 def test_changed_data_are_not_told_apart_by_subtraction(register: Register) -> None:
-    register.fix(ask(), COUNTS)
+    register.fix(ask(), ROWS)
     with pytest.raises(RefusedError, match=r"data for model 'm' changed .* forget FOLDER m"):
         register.fix(ask(), CHANGED)
 
 
 def test_nothing_is_compared_over_models(register: Register) -> None:
     """Whether two models score all rows alike would tell of single rows."""
-    register.fix(ask(), COUNTS)
-    for counts in (COUNTS, CHANGED):
-        register.check(ask(model="other", grid="uniform:7"), counts)
+    register.fix(ask(), ROWS)
+    for rows in (ROWS, CHANGED):
+        register.check(ask(model="other", grid="uniform:7"), rows)
 
 
 class TestSources:
     """A model is its file and its column of scores, under whatever name it is asked for."""
 
     def test_another_name_of_a_source_has_its_entry(self, register: Register) -> None:
-        register.fix(ask(), COUNTS, source="rows risk")
+        register.fix(ask(), ROWS, source="rows risk")
         for attempt in (register.check, register.fix):
             with pytest.raises(RefusedError, match=r"about model 'n' .*with other sites.*forget FOLDER n"):
-                attempt(ask(model="n", sites=["a", "b", "c"]), COUNTS, source="rows risk")
+                attempt(ask(model="n", sites=["a", "b", "c"]), ROWS, source="rows risk")
             with pytest.raises(RefusedError, match="another grid"):
                 attempt(ask(model="n", grid="uniform:7"), CHANGED, source="rows risk")
             with pytest.raises(RefusedError, match="data for model 'n' changed"):
                 attempt(ask(model="n"), CHANGED, source="rows risk")
-            attempt(ask(model="n"), COUNTS, source="rows risk")
-            attempt(ask(model="other", grid="uniform:7"), COUNTS, source="rows other")
+            attempt(ask(model="n"), ROWS, source="rows risk")
+            attempt(ask(model="other", grid="uniform:7"), ROWS, source="rows other")
 
     def test_a_file_that_was_moved_takes_its_entry_along(self, register: Register) -> None:
-        register.fix(ask(), COUNTS, source="rows risk")
-        register.fix(ask(), COUNTS, source="moved risk")
+        register.fix(ask(), ROWS, source="rows risk")
+        register.fix(ask(), ROWS, source="moved risk")
         assert len(register.fixed()) == 1
         with pytest.raises(RefusedError, match="other sites"):
-            register.check(ask(model="n", sites=["a", "b", "c"]), COUNTS, source="moved risk")
+            register.check(ask(model="n", sites=["a", "b", "c"]), ROWS, source="moved risk")
 
     def test_forgetting_one_name_forgets_all_names_of_the_source(self, register: Register) -> None:
         for name in ("m", "n"):
-            register.fix(ask(model=name), COUNTS, source="rows risk")
+            register.fix(ask(model=name), ROWS, source="rows risk")
             register.list_sites(ask(model=name, fewest=3), ("a", "b", "c"))
-        register.fix(ask(model="other"), COUNTS, source="rows other")
+        register.fix(ask(model="other"), ROWS, source="rows other")
         assert register.answered_exactly("new", source="rows risk")
         assert register.forget("n", source="rows risk")
         assert [fixed.model for fixed in register.fixed()] == ["other"]
@@ -130,26 +131,26 @@ class TestSources:
         register.fix(ask(sites=["a", "b", "c"]), CHANGED, source="rows risk")
 
     def test_private_questions_know_names_alone(self, register: Register) -> None:
-        register.fix(ask("private"), COUNTS, source="rows risk")
+        register.fix(ask("private"), ROWS, source="rows risk")
         register.fix(ask("private", model="n"), CHANGED, source="rows risk")
         assert not register.answered_exactly("m", source="rows risk")
 
     def test_an_administrator_hears_under_which_names_rows_were_asked_about(self, register: Register) -> None:
-        assert register.names_of(COUNTS) == ()
-        register.fix(ask("private", model="p"), COUNTS)
-        register.fix(ask(), COUNTS, source="rows risk")
-        assert register.names_of(COUNTS) == ("m",)
-        assert register.names_of(CHANGED) == ()
+        assert register.names_of(ROWS.counts) == ()
+        register.fix(ask("private", model="p"), ROWS)
+        register.fix(ask(), ROWS, source="rows risk")
+        assert register.names_of(ROWS.counts) == ("m",)
+        assert register.names_of(CHANGED.counts) == ()
 
 
 def test_noisy_scores_are_sent_once(register: Register) -> None:
     """Drawn twice, their noise could be averaged away, so even the same question is refused."""
     question = ask("noisy-scores")
-    register.fix(question, COUNTS, source="rows risk", first=True)
+    register.fix(question, ROWS, source="rows risk", first=True)
     for again in (question, ask("noisy-scores", model="n")):
         with pytest.raises(RefusedError, match="has sent noisy scores of model"):
-            register.fix(again, COUNTS, source="rows risk", first=True)
-    register.fix(question, COUNTS, source="rows risk")  # the second round of the first
+            register.fix(again, ROWS, source="rows risk", first=True)
+    register.fix(question, ROWS, source="rows risk")  # the second round of the first
 
 
 class TestLists:
@@ -173,7 +174,7 @@ class TestLists:
 
     def test_lists_of_private_questions_are_not_forgotten(self, register: Register) -> None:
         register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
-        register.fix(ask(), COUNTS)
+        register.fix(ask(), ROWS)
         assert register.forget("m")
         assert register.listed(ask("private", fewest=3)) == ("a", "b", "c")
 
@@ -189,7 +190,7 @@ def test_other_sites_shares_do_not_protect_a_change(register: Register) -> None:
     rng = np.random.default_rng(5)
     before, after, others = (rng.integers(0, 50, 24) for _ in range(3))  # shares included
     assert ((after + others) - (before + others) == after - before).all()
-    register.fix(ask("private"), COUNTS)
+    register.fix(ask("private"), ROWS)
     with pytest.raises(RefusedError, match="changed since it answered the same question") as caught:
         register.fix(ask("private"), CHANGED)
     assert "new edition" in str(caught.value)
@@ -200,7 +201,7 @@ def test_other_sites_shares_do_not_protect_a_change(register: Register) -> None:
     [{"epsilon": 2}, {"grid": "arcsine:12"}, {"colluders": 2}, {"sites": ["a", "b", "c"]}, {"site_share": 0}],
 )
 def test_a_private_question_that_differs_is_another_one(register: Register, other: dict[str, Any]) -> None:
-    register.fix(ask("private"), COUNTS)
+    register.fix(ask("private"), ROWS)
     register.fix(ask("private", **other), CHANGED)
 
 
@@ -208,27 +209,27 @@ def test_a_private_question_that_differs_is_another_one(register: Register, othe
     "same", [{"study": "x"}, {"fewest": 3}, {"unit": "person"}, {"bins": 5}, {"epsilon": 2, "site_share": "3/4"}]
 )
 def test_what_the_sum_does_not_depend_on_makes_no_difference(register: Register, same: dict[str, Any]) -> None:
-    register.fix(ask("private"), COUNTS)
-    register.fix(ask("private", **same), COUNTS)
+    register.fix(ask("private"), ROWS)
+    register.fix(ask("private", **same), ROWS)
     with pytest.raises(RefusedError):
         register.fix(ask("private", **same), CHANGED)
 
 
 def test_forgetting_is_for_answers_without_noise_alone(register: Register) -> None:
-    register.fix(ask("private"), COUNTS)
+    register.fix(ask("private"), ROWS)
     assert not register.forget("m")
     with pytest.raises(RefusedError):
         register.check(ask("private"), CHANGED)
 
 
 def test_exact_and_private_questions_do_not_stand_in_each_other_s_way(register: Register) -> None:
-    register.fix(ask("private"), COUNTS)
-    register.fix(ask("disclosure-control"), COUNTS)
-    register.fix(ask("private", grid="uniform:9"), COUNTS)
+    register.fix(ask("private"), ROWS)
+    register.fix(ask("disclosure-control"), ROWS)
+    register.fix(ask("private", grid="uniform:9"), ROWS)
 
 
 def test_looking_writes_nothing(register: Register) -> None:
-    register.check(ask(), COUNTS)
+    register.check(ask(), ROWS)
     assert register.fixed() == ()
     assert not register.forget("m")
     assert not list(register.path.parent.iterdir())
@@ -239,11 +240,11 @@ def test_data_are_known_by_a_keyed_hash_only(tmp_path: Path) -> None:
     for place in (tmp_path / "one", tmp_path / "two"):
         place.mkdir()
         register = Register(place)
-        register.fix(ask(), COUNTS)
+        register.fix(ask(), ROWS)
         assert register.key_path.stat().st_mode & 0o777 == 0o600
         assert register.path.stat().st_mode & 0o777 == 0o600
         stored.append(register.path.read_bytes())
-        plain = hashlib.sha256(b"".join(content_of(COUNTS))).hexdigest().encode()
+        plain = ROWS.identity.hex().encode()
         assert plain not in stored[-1]
         assert bytes.fromhex(plain.decode()) not in stored[-1]
     first, second = (json.dumps(_rows(tmp_path / place)) for place in ("one", "two"))
@@ -259,69 +260,75 @@ def _rows(folder: Path) -> list[Any]:
     return rows
 
 
+def test_equal_counts_of_other_files_are_other_data(register: Register) -> None:
+    """Whether counts changed would tell of single rows: a file that was changed is other data whatever it holds."""
+    register.fix(ask(), ROWS)
+    with pytest.raises(RefusedError, match="changed since"):
+        register.check(ask(), replace(ROWS, identity=CHANGED.identity))
+    register.check(ask(), replace(CHANGED, identity=ROWS.identity))
+
+
 def test_messages_hold_nothing_of_the_data(register: Register) -> None:
-    secret = ScoreCounts.from_arrays([0, 1] * 31771, np.linspace(0.123456, 0.654321, 63542))
+    secret = held(ScoreCounts.from_arrays([0, 1] * 31771, np.linspace(0.123456, 0.654321, 63542)))
     register.fix(ask(), secret)
-    for question, counts in ((ask(), COUNTS), (ask(grid="uniform:5"), secret)):
+    for question, rows in ((ask(), ROWS), (ask(grid="uniform:5"), secret)):
         with pytest.raises(RefusedError) as caught:
-            register.check(question, counts)
+            register.check(question, rows)
         assert not any(number in str(caught.value) for number in ("31771", "63542", "0.12", "0.65"))
 
 
 class TestDamage:
     def test_a_register_that_is_gone_is_missed(self, register: Register) -> None:
-        register.fix(ask(), COUNTS)
+        register.fix(ask(), ROWS)
         register.path.unlink()
         for attempt in (register.check, register.fix):
             with pytest.raises(FederationError, match=r"is not there, but its key is\. Put it back"):
-                attempt(ask(grid="uniform:5"), COUNTS)
+                attempt(ask(grid="uniform:5"), ROWS)
 
     def test_a_key_that_is_gone_open_or_broken_is_refused(self, register: Register) -> None:
-        register.fix(ask(), COUNTS)
+        register.fix(ask(), ROWS)
         register.key_path.chmod(0o644)
         with pytest.raises(FederationError, match="chmod 600"):
-            register.fix(ask(), COUNTS)
+            register.fix(ask(), ROWS)
         register.key_path.chmod(0o600)
         register.key_path.write_text("abc")
         with pytest.raises(FederationError, match="64 hexadecimal digits"):
-            register.check(ask(), COUNTS)
+            register.check(ask(), ROWS)
         register.key_path.unlink()
         with pytest.raises(FederationError, match=r"key .* cannot be read .*backup"):
-            register.fix(ask(), COUNTS)
+            register.fix(ask(), ROWS)
         assert not register.key_path.exists()
 
     def test_a_file_that_is_no_register_is_refused(self, register: Register) -> None:
         register.path.write_bytes(b"nonsense " * 200)
         with pytest.raises(FederationError, match=r"cannot be used .* Nothing is answered"):
-            register.fix(ask(), COUNTS)
+            register.fix(ask(), ROWS)
 
     def test_a_folder_that_is_not_there_is_said(self, tmp_path: Path) -> None:
         with pytest.raises(FederationError, match="cannot be made"):
-            Register(tmp_path / "absent").fix(ask(), COUNTS)
+            Register(tmp_path / "absent").fix(ask(), ROWS)
 
 
 RACE = """
 import sys
 from confide.errors import RefusedError
 from confide.federation.register import Register
-from confide.releases.release import content_of
-from confide.releases.release import content_of
-from tests.federation.test_register import ask, counts_of
+from tests.federation.test_register import ask, rows_of
 
 print("ready", flush=True)
 sys.stdin.readline()
 register = Register(sys.argv[1])
 for number in range(8):
     try:
-        register.fix(ask(model=f"m{number}", grid=sys.argv[2]), counts_of(number))
+        register.fix(ask(model=f"m{number}", grid=sys.argv[2]), rows_of(number))
         print(number)
     except RefusedError:
         pass
 """
 
 
-def counts_of(number: int) -> ScoreCounts:
-    return ScoreCounts.from_arrays([0, 1], [0.2, 0.3 + number / 100])
+def rows_of(number: int) -> SiteRows:
+    return held(ScoreCounts.from_arrays([0, 1], [0.2, 0.3 + number / 100]))
 
 
 def test_of_processes_that_ask_differently_at_once_one_wins(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from confide.federation.fixed_terms import pooled_terms
 from confide.federation.policy import Policy
 from confide.federation.question import PRIVATE, Question
 from confide.federation.register import Register
+from confide.federation.site_rows import SiteRows
 from confide.ledger.entries import canonical_json
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
@@ -36,7 +37,7 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.curves import prepare_curves
 from confide.releases.prepared import Prepared
-from confide.releases.release import PreparedRelease, content_of
+from confide.releases.release import PreparedRelease
 from confide.releases.shared_counts import SHARED
 from confide.releases.terms import Terms, checked_counts
 
@@ -122,8 +123,7 @@ def opened_share(share: Share, question: Question, seal: Seal) -> NDArray[np.int
 def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_NOISE) -> PreparedRelease | None:
     """Check a question for a site's own noisy counts and say their price; None where only the sum is asked for.
 
-    What comes of it is the raw release "counts", from which `curves_of` gives everything else. Counts of another
-    model are another request even if they are equal: a price that told so would tell of single rows.
+    What comes of it is the raw release "counts", from which `curves_of` gives everything else.
     """
     _require_private(question)
     if not question.own_epsilon:
@@ -141,15 +141,21 @@ def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_N
 
 
 def open_site_account(
-    ledger: Ledger, account: str = ACCOUNT, *, epsilon: Fraction | int | str, epsilon_per_study: Fraction | int | str
+    ledger: Ledger,
+    account: str = ACCOUNT,
+    *,
+    epsilon: Fraction | int | str,
+    epsilon_per_study: Fraction | int | str,
+    rows_per_person: int = 1,
 ) -> Account:
-    """Open the account of a site's data: what may be spent in all, and by each study."""
+    """Open the account of a site's data: what may be spent in all and by each study, on persons with so many rows."""
     return ledger.open_account(
         account,
         epsilon=epsilon,
         analyst_epsilon=epsilon_per_study,
         neighbours=Neighbours.ADD_REMOVE_ONE,
         unit=UNIT,
+        rows_per_person=rows_per_person,
     )
 
 
@@ -159,7 +165,11 @@ def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) ->
     if found is None:
         try:
             return open_site_account(
-                ledger, account, epsilon=policy.epsilon_in_all, epsilon_per_study=policy.epsilon_per_study
+                ledger,
+                account,
+                epsilon=policy.epsilon_in_all,
+                epsilon_per_study=policy.epsilon_per_study,
+                rows_per_person=policy.rows_per_person,
             )
         except ParameterError:  # another process opened it just now
             found = ledger.account(account)
@@ -168,15 +178,22 @@ def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) ->
             f"account {account!r} of the site's ledger was opened for other neighbours or another unit; give the site "
             "a ledger of its own"
         )
+    if found.terms.rows_per_person < policy.rows_per_person:
+        raise FederationError(
+            f"account {account!r} of the site's ledger was opened for persons with at most "
+            f"{found.terms.rows_per_person} rows, and rows_per_person in the policy is larger now: what was answered "
+            "protected them less. Set it back, or give the site a folder of its own for these rows"
+        )
     if (found.caps.total.epsilon, found.caps.each_analyst) != (policy.epsilon_in_all, policy.epsilon_per_study):
         return ledger.change_caps(account, epsilon=policy.epsilon_in_all, analyst_epsilon=policy.epsilon_per_study)
     return found
 
 
-def quote(ledger: Ledger, account: str, question: Question, counts: ScoreCounts, seal: Seal) -> Quote:
+def quote(ledger: Ledger, account: str, question: Question, rows: SiteRows, seal: Seal) -> Quote:
     """What a question would cost now; refuses one that the account cannot pay. Nothing is charged."""
-    about = _public_question(ledger, question, counts)
-    asked = ledger.quote(_prepared(counts, question, seal), account=account, analyst=question.study, question=about)
+    about = _public_question(ledger, question, rows)
+    prepared = _prepared(rows.counts, question, seal)
+    asked = ledger.quote(prepared, account=account, analyst=question.study, question=about)
     if asked.refusal is not None:
         raise _unpayable(asked.refusal)
     return asked
@@ -186,16 +203,16 @@ def charge(
     ledger: Ledger,
     account: str,
     question: Question,
-    counts: ScoreCounts,
+    rows: SiteRows,
     seal: Seal,
     noise: Noise = SYSTEM_NOISE,
     *,
     keys: str = "",
 ) -> Paid:
     """Charge a question to its study, both answers or none, then draw or look up what is sent."""
-    prepared = _prepared(counts, question, seal, noise, keys=keys)
+    prepared = _prepared(rows.counts, question, seal, noise, keys=keys)
     try:
-        about = _public_question(ledger, question, counts)
+        about = _public_question(ledger, question, rows)
         receipt = ledger.release(prepared, account=account, analyst=question.study, question=about)
     except BudgetError as error:
         raise _unpayable(str(error)) from None
@@ -212,14 +229,14 @@ def charge(
     )
 
 
-def check_payable(folder: SiteFolder, question: Question, counts: ScoreCounts) -> None:
+def check_payable(folder: SiteFolder, question: Question, rows: SiteRows) -> None:
     """See that a site could answer a private question and pay for it; nothing is charged."""
     with Ledger(folder.ledger) as ledger:
         account_by_policy(ledger, Policy.load(folder.policy))
-        _check_stored(folder, ledger, question, counts, _seal(folder))
+        _check_stored(folder, ledger, question, rows, _seal(folder))
 
 
-def charged_answer(folder: SiteFolder, question: Question, counts: ScoreCounts, *, keys: str = "") -> Paid:
+def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, keys: str = "") -> Paid:
     """Answer a private question: charge it, remember it, and return what is sent.
 
     What the register remembers was stored before: if the ledger then has no answer, it is not the ledger that was
@@ -228,9 +245,9 @@ def charged_answer(folder: SiteFolder, question: Question, counts: ScoreCounts, 
     seal = _seal(folder)
     with Ledger(folder.ledger) as ledger:
         account_by_policy(ledger, Policy.load(folder.policy))
-        _check_stored(folder, ledger, question, counts, seal)
-        paid = charge(ledger, ACCOUNT, question, counts, seal, keys=keys)
-    Register(folder.path).fix(question, counts)
+        _check_stored(folder, ledger, question, rows, seal)
+        paid = charge(ledger, ACCOUNT, question, rows, seal, keys=keys)
+    Register(folder.path).fix(question, rows)
     return paid
 
 
@@ -243,10 +260,10 @@ def check_same_sites(share: Share, keys: str) -> None:
         )
 
 
-def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, counts: ScoreCounts, seal: Seal) -> None:
+def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> None:
     register = Register(folder.path)
-    register.check(question, counts)
-    asked = quote(ledger, ACCOUNT, question, counts, seal)
+    register.check(question, rows)
+    asked = quote(ledger, ACCOUNT, question, rows, seal)
     if register.holds(question) and not asked.answered:
         raise RefusedError(
             "this site has answered this question, but its ledger no longer has the answer: restore the ledger from a "
@@ -261,8 +278,9 @@ def _prepared(
     return [share] if own is None else [share, own]
 
 
-def _public_question(ledger: Ledger, question: Question, counts: ScoreCounts) -> PublicQuestion:
-    return PublicQuestion(data=ledger.identify(content_of(counts)), details={"model": question.model})
+def _public_question(ledger: Ledger, question: Question, rows: SiteRows) -> PublicQuestion:
+    """Describe a question to the ledger: the site's files as they lie there, and the model's name."""
+    return PublicQuestion(data=ledger.identify([rows.identity]), details={"model": question.model})
 
 
 def _terms(epsilon: Fraction, question: Question) -> Terms:

@@ -19,9 +19,10 @@ question that differs in anything that the sum depends on is answered by all sit
 of them do is the server's choice, once: a site remembers, before it pays or sends anything, with which sites it answers
 the question, and never answers it with others.
 
-Data are known again by a keyed hash: without the key, which is in a file of its owner's beside the register, nobody
-can try guesses against it. The register is one SQLite file; what is fixed is on the disk before anything is sent, and
-of two processes that fix different questions at once one wins.
+Data are known again by a keyed hash of their files as they lie there, never by what was counted in them: a refusal that
+depended on counts would tell of single rows. Without the key, which is in a file of its owner's beside the register,
+nobody can try guesses against the hash. The register is one SQLite file; what is fixed is on the disk before anything
+is sent, and of two processes that fix different questions at once one wins.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ from confide.federation.fixed_terms import (
     other_sites,
 )
 from confide.federation.question import Question
+from confide.federation.site_rows import SiteRows
 from confide.ledger.key import appear
 from confide.ledger.seals import same_seal, seal
-from confide.releases.release import content_of
 
 FILE, KEY_FILE = "register.db", "register.key"
 
@@ -64,7 +65,7 @@ _TABLES = (
     """
 CREATE TABLE fixed (
     kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, model TEXT NOT NULL, terms TEXT NOT NULL,
-    data TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (kind, name, source)
+    data TEXT NOT NULL, counts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (kind, name, source)
 )
 """,
     """
@@ -97,7 +98,7 @@ class Register:
         self.path = Path(folder) / FILE
         self.key_path = Path(folder) / KEY_FILE
 
-    def check(self, question: Question, counts: ScoreCounts, *, source: str = "") -> None:
+    def check(self, question: Question, rows: SiteRows, *, source: str = "") -> None:
         """Refuse a question that must not be answered after what was; nothing is written.
 
         `source` says from which file and column the model's scores come (`SiteConfig.source`).
@@ -105,7 +106,7 @@ class Register:
         if self._exists():
             with self._transaction(writing=False) as connection:
                 if _used(connection):
-                    _check(connection, question, _digest(_read_key(self.key_path), counts), source)
+                    _check(connection, question, _sealed(_read_key(self.key_path), rows), source)
 
     def holds(self, question: Question) -> bool:
         """Whether this very question was answered."""
@@ -118,7 +119,7 @@ class Register:
             )
             return found.fetchone() is not None
 
-    def fix(self, question: Question, counts: ScoreCounts, *, source: str = "", first: bool = False) -> None:
+    def fix(self, question: Question, rows: SiteRows, *, source: str = "", first: bool = False) -> None:
         """Refuse, or remember, a question that is about to be answered; it is on the disk when this returns.
 
         With `first`, a question that was answered before is refused, too.
@@ -126,14 +127,19 @@ class Register:
         if not self._exists():
             self._create()
         with self._transaction(writing=True) as connection:
-            data = _digest(self._key(connection), counts)
+            key = self._key(connection)
+            data = _sealed(key, rows)
             _check(connection, question, data, source)
             kind, name, terms = entry(question)
             if first and _exact_names(connection, question.model, source):
                 raise drawn_before(question)
             connection.execute(
-                "INSERT OR IGNORE INTO fixed (kind, name, source, model, terms, data, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (kind, name, source if kind == WITHOUT_NOISE else "", question.model, terms, data, _now()),
+                "INSERT OR IGNORE INTO fixed (kind, name, source, model, terms, data, counts, at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(kind, name, source if kind == WITHOUT_NOISE else "", question.model, terms),
+                    *(data, _digest(key, rows.counts), _now()),
+                ),
             )
 
     def list_sites(self, signed: Question, sites: tuple[str, ...]) -> None:
@@ -178,7 +184,7 @@ class Register:
             if not _used(connection):
                 return ()
             data = _digest(_read_key(self.key_path), counts)
-            rows = connection.execute("SELECT DISTINCT model, data FROM fixed WHERE kind = 'exact'").fetchall()
+            rows = connection.execute("SELECT DISTINCT model, counts FROM fixed WHERE kind = 'exact'").fetchall()
         return tuple(sorted({model for model, fixed in rows if same_seal(fixed, data)}))
 
     def forget(self, model: str, *, source: str = "") -> bool:
@@ -319,12 +325,19 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _sealed(key: bytes, rows: SiteRows) -> str:
+    """Return a keyed hash of the identity of rows."""
+    return seal(key, "register", rows.identity)
+
+
 def _digest(key: bytes, counts: ScoreCounts) -> str:
-    """A keyed hash of the counts."""
+    """Return a keyed hash of counts, for the administrator's own eyes: no reply depends on it."""
     plain = sha256()
-    for chunk in content_of(counts):
-        plain.update(chunk)
-    return seal(key, "register", plain.digest())
+    for array in (counts.scores, counts.positives, counts.negatives):
+        kind = array.dtype.kind
+        plain.update(f"{kind}{array.size}:".encode())
+        plain.update((array + 0).astype(f"<{kind}8").tobytes())  # adding nothing makes minus zero zero
+    return seal(key, "counts", plain.digest())
 
 
 def _read_key(path: Path) -> bytes:

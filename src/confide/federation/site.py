@@ -46,6 +46,7 @@ from confide.federation.question import (
 from confide.federation.register import Register
 from confide.federation.secure_sum import Masks
 from confide.federation.site_data import SiteConfig
+from confide.federation.site_rows import SiteRows, read_rows
 from confide.federation.tables import WIDE_BITS, SiteTable
 from confide.ledger.padding import padded
 
@@ -67,7 +68,7 @@ class Pending:
     """What a site keeps between the rounds of a session."""
 
     question: Question
-    counts: ScoreCounts = field(repr=False)
+    rows: SiteRows = field(repr=False)
     source: str
     keys: KeyPair = field(repr=False)
     offer: Offer
@@ -132,33 +133,33 @@ class Site:
         self.config.check_grid(question)
         earlier = Register(self.folder.path).listed(question)
         again = question if earlier is None else question.of(earlier)
-        counts, source = self._counts(question)
-        self._check_data(again, counts, source)
+        rows, source = self._rows(question)
+        self._check_data(again, rows, source)
         keys = KeyPair.fresh()
         offer = Offer.signed(self.identity, keys, session=session, question=question.digest())
         self.asked = {session: question}
-        pending = Pending(question=question, counts=counts, source=source, keys=keys, offer=offer)
+        pending = Pending(question=question, rows=rows, source=source, keys=keys, offer=offer)
         first = self._first_part(pending)
         self.pending = {session: pending}
         self._log(OFFER, request, ANSWERED, "takes part")
         return {"offer": offer.to_dict(), **({} if earlier is None else {"answered_with": list(earlier)}), **first}
 
-    def _counts(self, question: Question) -> tuple[ScoreCounts, str]:
+    def _rows(self, question: Question) -> tuple[SiteRows, str]:
         """Count the model's rows, and say where its scores come from.
 
         What is wrong with them is for the site's administrator, and stays in the log.
         """
         try:
-            return self.config.counts(question.model), self.config.source(question.model)
+            return read_rows(self.config, question.model), self.config.source(question.model)
         except (UsageError, DataError) as error:
             raise _UnreadableError(str(error)) from None
 
-    def _check_data(self, question: Question, counts: ScoreCounts, source: str) -> None:
+    def _check_data(self, question: Question, rows: SiteRows, source: str) -> None:
         """See that an answer is possible before anybody is charged."""
         if question.mode in EXACT:
-            Register(self.folder.path).check(question, counts, source=source)
+            Register(self.folder.path).check(question, rows, source=source)
             # Against the policy's numbers alone: whoever asks must not choose what rows are compared with.
-            if min(counts.total_positives, counts.total_negatives) < self.policy.least_class(question.mode):
+            if min(rows.counts.total_positives, rows.counts.total_negatives) < self.policy.least_class(question.mode):
                 raise RefusedError(
                     "this site has too few rows of a class to take part without noise (smallest_class in its policy); "
                     "leave it out, or ask in mode private"
@@ -166,7 +167,7 @@ class Site:
         else:
             from confide.federation.ledger_answers import check_payable
 
-            check_payable(self.folder, question, counts)
+            check_payable(self.folder, question, rows)
 
     def _first_part(self, pending: Pending) -> dict[str, Any]:
         question = pending.question
@@ -174,8 +175,8 @@ class Site:
             return {}
         from confide.federation.noisy_scores import site_noisy_scores
 
-        noisy = site_noisy_scores(pending.counts, question)
-        Register(self.folder.path).fix(question, pending.counts, source=pending.source, first=True)
+        noisy = site_noisy_scores(pending.rows.counts, question)
+        Register(self.folder.path).fix(question, pending.rows, source=pending.source, first=True)
         return {"noisy": noisy}
 
     def _answer(self, request: Message) -> dict[str, Any]:
@@ -214,23 +215,23 @@ class Site:
         self, question: Question, pending: Pending, offers: tuple[Offer, ...], request: Message
     ) -> dict[str, Any]:
         """Make the answer, remember what must be remembered, and only then let the answer go."""
-        counts, register = pending.counts, Register(self.folder.path)
+        rows, register = pending.rows, Register(self.folder.path)
         masks = self._masks(pending, offers) if question.mode in MASKED else None
         if question.mode == PRIVATE and masks is not None:
             from confide.federation.ledger_answers import charged_answer
 
             register.list_sites(pending.question, question.sites)
             with padded():
-                paid = charged_answer(self.folder, question, counts, keys=_own_keys(offers))
+                paid = charged_answer(self.folder, question, rows, keys=_own_keys(offers))
             return {
                 "masked": masks.mask(paid.integers).to_dict(),
                 "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
                 "receipt": paid.receipt,
             }
-        answer = self._exact_answer(question, counts, masks, request)
+        answer = self._exact_answer(question, rows.counts, masks, request)
         if question.mode in MASKED:
             register.list_sites(pending.question, question.sites)
-        register.fix(question, counts, source=pending.source)
+        register.fix(question, rows, source=pending.source)
         return answer
 
     def _exact_answer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -207,12 +207,3 @@ class PreparedRelease(Prepared[Release]):
             return every
         found = {release.metric: release for release in every}
         return tuple(found[metric] for metric in self.asked)
-
-
-def content_of(counts: ScoreCounts) -> Iterator[bytes]:
-    """The bytes that tell one dataset from another."""
-    for array in (counts.scores, counts.positives, counts.negatives):
-        kind = array.dtype.kind
-        yield f"{kind}{array.size}:".encode()
-        # Adding nothing makes minus zero zero, which it equals.
-        yield (array + 0).astype(f"<{kind}8").tobytes()
