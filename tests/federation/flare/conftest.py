@@ -46,6 +46,11 @@ class Network:
         return running
 
 
+def python_path(first: Path) -> str:
+    """List the folders in which engines look for modules: the first, the tests, and those of this process."""
+    return os.pathsep.join([str(first), str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not condition():
@@ -86,7 +91,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     )
     started: list[Running] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "at-start"), str(_ROOT)]))
+        patch.setenv("PYTHONPATH", python_path(folder / "at-start"))
         try:
             started.append(start_server(federation, seconds=PATIENCE))
             started += [start_site(folders[name]) for name in SITES]

@@ -81,7 +81,7 @@ def _site_resources() -> dict[str, Any]:
         "components": [
             _part("resource_manager", "resource_managers.gpu_resource_manager.GPUResourceManager", gpus),
             _part("resource_consumer", "resource_consumers.gpu_resource_consumer.GPUResourceConsumer"),
-            _part("process_launcher", "job_launcher.client_process_launcher.ClientProcessJobLauncher"),
+            {"id": "process_launcher", "path": f"{_LAUNCHERS}.SiteRunLauncher", "args": {}},
         ],
     }
 
@@ -116,12 +116,13 @@ def _server_resources(kit: Path) -> dict[str, Any]:
                 "args": {"uri_root": str(kit / "jobs"), "job_store_id": "job_store"},
             },
             _part("job_store", storage),
-            _part("process_launcher", "job_launcher.server_process_launcher.ServerProcessJobLauncher"),
+            {"id": "process_launcher", "path": f"{_LAUNCHERS}.ServerRunLauncher", "args": {}},
         ],
     }
 
 
 _COMMON = "nvflare.app_common"
+_LAUNCHERS = "confide.federation.flare.launchers"
 
 
 def _part(name: str, path: str, args: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from confide.federation.flare.federation import ANEW, LOOPBACK, Federation, orga
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import HEARTBEAT_SECONDS, harden_server, harden_site
 from confide.federation.flare.kits import site_identity
+from confide.federation.flare.known_flare import require_version
 from confide.federation.flare.old_runs import delete_runs
 from confide.federation.folder import SiteFolder
 
@@ -34,7 +35,10 @@ START_SECONDS = 60.0
 """How long a server may take until it can be reached."""
 
 _STOP_SECONDS = 8.0
-_ENGINE = "nvflare.private.fed.app"
+_SITE, _SERVER = "confide.federation.flare.site_engine", "confide.federation.flare.server_engine"
+_ENGINES = ("confide.federation.flare.", "nvflare.private.fed.app.")
+"""Modules whose processes are engines; those of FLARE itself were started by earlier versions."""
+
 _NOTE = "engine.json"
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """Engines that this process started, kept so that they are reaped when they end."""
@@ -96,10 +100,11 @@ def start_server(federation: Federation, *, seconds: float = START_SECONDS) -> R
             f"there is no server's kit in {federation.folder}; make it with `confide federation init`"
         )
     federation.check_kit(kit / "startup" / "fed_server.json")
+    require_version()
     with _starting(federation.folder) as run:
         _require_free(federation)
         harden_server(kit)
-        running = _start("server", kit, run, ["org=coordinator"])
+        running = _start(_SERVER, kit, run, ["-s", "fed_server.json"], ["org=coordinator"])
     _await_port(federation, running, seconds)
     return running
 
@@ -109,10 +114,11 @@ def start_site(folder: SiteFolder) -> Running:
     if not (folder.kit / "startup" / "client.key").is_file():
         raise FederationError(f"there is no kit in {folder.path}; take one in with `confide site init`")
     name = site_identity(folder).name
+    require_version()
     with _starting(folder.path) as run:
         harden_site(folder.kit)
         settings = [f"uid={name}", f"org={organisation(name)}", f"heart_beat_interval={HEARTBEAT_SECONDS}"]
-        return _start("client", folder.kit, run, settings)
+        return _start(_SITE, folder.kit, run, ["-s", "fed_client.json"], settings)
 
 
 def find_running(folder: Path | SiteFolder | Federation) -> Running | None:
@@ -151,7 +157,7 @@ def _starting(folder: Path) -> Iterator[Path]:
         yield run
 
 
-def _start(kind: str, kit: Path, run: Path, settings: Sequence[str]) -> Running:
+def _start(module: str, kit: Path, run: Path, options: Sequence[str], settings: Sequence[str]) -> Running:
     kit, log = kit.absolute(), run / "engine.txt"
     for process in _working_in(kit):
         with suppress(psutil.NoSuchProcess):
@@ -159,7 +165,7 @@ def _start(kind: str, kit: Path, run: Path, settings: Sequence[str]) -> Running:
     delete_runs(kit)
     scratch = run / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)
-    command = [sys.executable, "-u", "-m", f"{_ENGINE}.{kind}.{kind}_train", "-m", str(kit), "-s", f"fed_{kind}.json"]
+    command = [sys.executable, "-u", "-m", module, "-m", str(kit), *options]
     command += ["--set", "secure_train=true", "config_folder=config", *settings]
     safe = {
         "TMPDIR": str(make_owned(scratch)),
@@ -205,7 +211,7 @@ def _working_in(kit: Path) -> list[psutil.Process]:
     for process in psutil.process_iter(["cmdline", "uids"]):
         words = process.info["cmdline"] or []
         uids = process.info["uids"]
-        engine = str(kit) in words and any(word.startswith(_ENGINE) for word in words)
+        engine = str(kit) in words and any(word.startswith(_ENGINES) for word in words)
         if engine and uids is not None and uids.real == os.getuid():
             found.append(process)
     return found

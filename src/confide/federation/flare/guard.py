@@ -1,0 +1,130 @@
+"""Installs a gate in FLARE, below everything that reads messages, and refuses to start where FLARE is not as expected.
+
+FLARE gives every message that arrives in a process to a receiver, which it registers once. The guard wraps each
+receiver as it is registered: a message that the gate refuses is dropped before its payload is decoded, and gets no
+answer. On the channel from the server to a site the topic lies inside the payload, so the guard checks that again where
+FLARE looks the topic up.
+
+The guard depends on FLARE's internals; `known_flare` checks that these are the expected ones, or nothing starts.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from confide.errors import FederationError
+from confide.federation.flare.flows import ADMIN, SITE_TOPICS, Envelope, Gate, Hop, Member, Party, is_run
+from confide.federation.flare.known_flare import require_known
+
+_MOST_LOGGED = 1000
+_LONGEST = 60
+_logger = logging.getLogger(__name__)
+
+
+def install(gate: Gate) -> None:
+    """Guard every message that arrives in this process from now on; call it before FLARE starts."""
+    require_known(gate.me.party)
+    from nvflare.fuel.f3.sfm.conn_manager import ConnManager
+
+    register = ConnManager.register_message_receiver
+
+    def register_guarded(self: Any, app_id: int, receiver: Any) -> None:
+        path = receiver.get_fqcn()
+        if Member.parse(path) != gate.me:
+            raise FederationError(f"FLARE opens a cell {path!r} that this process should not have")
+        register(self, app_id, GuardedReceiver(gate, receiver))
+
+    ConnManager.register_message_receiver = register_guarded
+    if gate.me.party is Party.SITE:
+        _guard_topics()
+
+
+class GuardedReceiver:
+    """A receiver of messages that sees only those that a gate lets through."""
+
+    def __init__(self, gate: Gate, receiver: Any) -> None:
+        self._gate, self._receiver = gate, receiver
+        self._refusals = Refusals()
+
+    def process_message(self, endpoint: Any, connection: Any, app_id: int, message: Any) -> None:
+        """Hand a message on, or drop it."""
+        envelope = Envelope.of(message.headers)
+        hop = _hop(endpoint, connection)
+        reason = self._gate.refusal(hop, envelope)
+        if reason is None:
+            self._receiver.process_message(endpoint, connection, app_id, message)
+        else:
+            self._refusals.log(reason, hop.endpoint, envelope)
+
+
+def _hop(endpoint: Any, connection: Any) -> Hop:
+    """Describe the connection that a message came by."""
+    from nvflare.fuel.f3.drivers.connector_info import Mode
+
+    return Hop(
+        endpoint=str(endpoint.name),
+        common_name=connection.get_conn_properties().get("peer_cn"),
+        accepted=connection.connector.mode == Mode.PASSIVE,
+    )
+
+
+class Refusals:
+    """Logs refused messages, each kind once, so that nobody can fill the log."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, ...]] = set()
+        self._lock = threading.Lock()
+
+    def log(self, reason: str, endpoint: str, envelope: Envelope) -> None:
+        """Note a refusal; what the sender wrote is shortened and quoted."""
+        said = (endpoint, envelope.origin, envelope.destination, envelope.channel, envelope.topic)
+        streamed = (envelope.stream_channel, envelope.stream_topic)
+        line = tuple(repr(text[:_LONGEST]) for text in (envelope.kind, *said, *streamed))
+        with self._lock:
+            if line in self._seen or len(self._seen) >= _MOST_LOGGED:
+                return
+            self._seen.add(line)
+        _logger.warning(
+            "refused a message, as %s: %s by %s from %s to %s, channel %s, topic %s, stream %s %s", reason, *line
+        )
+
+
+def _guard_topics() -> None:
+    """Let a site answer the few topics of the server's channel that a run needs, about runs alone."""
+    from nvflare.private.fed.client.admin import FedAdminAgent
+
+    dispatch = FedAdminAgent._dispatch_request
+
+    def dispatch_guarded(self: Any, request: Any) -> Any:
+        reason = topic_refusal(request.headers.get("cn__origin"), request.payload)
+        if reason is None:
+            return dispatch(self, request)
+        _logger.warning("refused a message on the channel %s: %s", ADMIN, reason)
+        return None
+
+    FedAdminAgent._dispatch_request = dispatch_guarded
+
+
+def topic_refusal(origin: object, content: Any) -> str | None:
+    """Return why a message on the server's channel to a site is refused, or None where it is not.
+
+    The run that it is about must be named by a UUID: FLARE builds paths, deletes folders and writes command lines from
+    it. A run's own process may speak of that run alone.
+    """
+    from nvflare.private.admin_defs import Message
+
+    sender = Member.parse(origin)
+    if sender is None or not isinstance(content, Message) or not isinstance(content.topic, str):
+        return "it cannot be read"
+    if content.topic not in SITE_TOPICS.get(sender.party, ()):
+        return f"no run needs its topic {content.topic[:_LONGEST]!r}"
+    run, meta = content.get_header("job_id"), content.get_header("job_meta")
+    if run is None and content.topic.startswith("scheduler."):
+        return None
+    if not is_run(run) or (sender.run and sender.run != run):
+        return "it names no run"
+    if meta is not None and (not isinstance(meta, dict) or meta.get("job_id", run) != run):
+        return "it names two runs"
+    return None
