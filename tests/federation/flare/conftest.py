@@ -18,6 +18,7 @@ from confide.federation.flare.session import FederationSession, open_session
 from confide.federation.folder import SiteFolder
 from confide.federation.policy import default_policy
 from confide.federation.site_data import SiteConfig, SiteModel
+from tests.federation.flare import registered
 
 SITES = ("east", "north", "west")
 MODELS = ("disclosed", "summed", "noised", "faulty", "shipped")
@@ -34,6 +35,7 @@ class Network:
     federation: Federation
     session: FederationSession
     folders: dict[str, SiteFolder]
+    topics: Path
 
     def pooled(self, model: str, sites: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """All rows of some sites."""
@@ -46,8 +48,14 @@ class Network:
         return running
 
 
-def python_path(first: Path) -> str:
-    """List the folders in which engines look for modules: the first, the tests, and those of this process."""
+def python_path(folder: Path) -> str:
+    """Let tests change engines as they start; return the folders in which engines then look for modules."""
+    first = folder / "at-start"
+    first.mkdir(exist_ok=True)
+    (first / "sitecustomize.py").write_text(
+        "from tests.federation.flare import hostile, registered, unruly\n"
+        "for module in (hostile, registered, unruly):\n    module.install()\n"
+    )
     return os.pathsep.join([str(first), str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
@@ -85,19 +93,18 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     folder = tmp_path_factory.mktemp("network")
     federation = provision(folder / "federation", name="Test network", sites=SITES)
     folders = {name: make_site(federation, name, folder / name) for name in SITES}
-    (folder / "at-start").mkdir()
-    (folder / "at-start" / "sitecustomize.py").write_text(
-        "from tests.federation.flare import unruly\nunruly.install()\n"
-    )
+    topics = folder / "topics"
+    topics.mkdir()
     started: list[Running] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", python_path(folder / "at-start"))
+        patch.setenv("PYTHONPATH", python_path(folder))
+        patch.setenv(registered.FOLDER, str(topics))
         try:
             started.append(start_server(federation, seconds=PATIENCE))
             started += [start_site(folders[name]) for name in SITES]
             with open_session(federation, timeout=PATIENCE) as session:
                 assert session.wait_for(SITES, PATIENCE) == SITES
-                yield Network(federation=federation, session=session, folders=folders)
+                yield Network(federation=federation, session=session, folders=folders, topics=topics)
         finally:
             for place in (federation.folder, *(site.path for site in folders.values())):
                 started += [running for running in [find_running(place)] if running is not None]
