@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.network import JsonOption, keep_running, require_engine, require_new, say_next, stop_running
+from confide.cli.network import JsonOption, keep_running, note_root, require_engine, require_new, say_next, stop_running
 from confide.errors import UsageError
 
 if TYPE_CHECKING:
@@ -184,6 +184,7 @@ def start(
     name = check_site(place)
     with output.busy("starting"):
         running = start_site(place)
+    note_root(place.path)
     typer.echo(f"site {name} is running, and connects as soon as the federation's server can be reached", err=True)
     if background:
         say_next(
