@@ -35,7 +35,6 @@ class Network:
     federation: Federation
     session: FederationSession
     folders: dict[str, SiteFolder]
-    topics: Path
 
     def pooled(self, model: str, sites: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """All rows of some sites."""
@@ -93,18 +92,16 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     folder = tmp_path_factory.mktemp("network")
     federation = provision(folder / "federation", name="Test network", sites=SITES)
     folders = {name: make_site(federation, name, folder / name) for name in SITES}
-    topics = folder / "topics"
-    topics.mkdir()
     started: list[Running] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", python_path(folder))
-        patch.setenv(registered.FOLDER, str(topics))
+        patch.setenv(registered.WANTED, "yes")
         try:
             started.append(start_server(federation, seconds=PATIENCE))
             started += [start_site(folders[name]) for name in SITES]
             with open_session(federation, timeout=PATIENCE) as session:
                 assert session.wait_for(SITES, PATIENCE) == SITES
-                yield Network(federation=federation, session=session, folders=folders, topics=topics)
+                yield Network(federation=federation, session=session, folders=folders)
         finally:
             for place in (federation.folder, *(site.path for site in folders.values())):
                 started += [running for running in [find_running(place)] if running is not None]

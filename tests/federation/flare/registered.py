@@ -7,22 +7,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER = "CONFIDE_TEST_TOPICS"
+WANTED = "CONFIDE_TEST_TOPICS"
+FOLDER = "topics"
 ROLES = ("site_engine", "site_run", "server_engine", "server_run")
 
 
 def install() -> None:
-    """Record in this process, if it is an engine of ours and was given a folder."""
+    """Record in this process, if it is an engine of ours, beside its kit: it may write nowhere else."""
     role = next((role for word in sys.orig_argv for role in ROLES if word.endswith(f".{role}")), None)
-    folder = os.environ.get(FOLDER)
-    if role is None or folder is None:
+    if role is None or WANTED not in os.environ:
         return
+    kit = Path(sys.orig_argv[len(sys.orig_argv) - sys.orig_argv[::-1].index("-m")])
+    folder = kit.parent / FOLDER
+    folder.mkdir(exist_ok=True)
     from nvflare.fuel.f3.cellnet.core_cell import CoreCell
     from nvflare.fuel.f3.streaming.byte_receiver import ByteReceiver
     from nvflare.private.aux_runner import AuxRunner
     from nvflare.private.fed.client.admin import FedAdminAgent
 
-    notes = (Path(folder) / f"{role}.{os.getpid()}").open("a", buffering=1)
+    notes = (folder / f"{role}.{os.getpid()}").open("a", buffering=1)
 
     def record(owner: Any, name: str, kind: str, keys: tuple[str, ...]) -> None:
         original = getattr(owner, name)
@@ -48,9 +51,9 @@ def install() -> None:
     FedAdminAgent.register_processor = register
 
 
-def read(folder: Path) -> dict[str, list[str]]:
-    """What was registered, by role."""
+def read(*places: Path) -> dict[str, list[str]]:
+    """What was registered by the engines of some folders, by role."""
     found: dict[str, set[str]] = {role: set() for role in ROLES}
-    for notes in folder.iterdir():
+    for notes in (notes for place in places for notes in (place / FOLDER).iterdir()):
         found[notes.name.partition(".")[0]] |= set(notes.read_text().splitlines())
     return {role: sorted(lines) for role, lines in found.items()}

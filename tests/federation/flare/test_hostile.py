@@ -224,7 +224,7 @@ def test_no_topic_was_added_to_flare(network: Network, slow_run: str) -> None:
     from nvflare.private.fed.client.admin_commands import AdminCommands
     from nvflare.private.fed.server.server_commands import ServerCommands
 
-    found = registered.read(network.topics)
+    found = registered.read(network.federation.folder, *(site.path for site in network.folders.values()))
     found["site_run"] += _commands(AdminCommands.commands)
     found["server_run"] += _commands(ServerCommands.commands)
     for role, lines in TOPICS.items():
