@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import zipfile
@@ -10,6 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
+import psutil
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
@@ -204,6 +206,21 @@ def test_another_model_can_be_added_and_replaced(hospitals: Hospitals, tmp_path:
     assert "--replace" in again.err
     assert confide("site", "add-model", place.path, "-n", "risk", *columns, "--replace").code == 0
     assert SiteConfig.load(place.path).models["risk"].data == str(rows.resolve())
+
+
+def test_a_running_site_is_restarted_for_data_in_another_folder(hospitals: Hospitals, tmp_path: Path) -> None:
+    place = hospitals.site("north")
+    (place.path / "run").mkdir(exist_ok=True)
+    note = {"pid": os.getpid(), "began": psutil.Process().create_time(), "kit": str(place.kit)}
+    (place.path / "run" / "engine.json").write_text(json.dumps(note))
+    columns = ("--label", "died", "--score", "risk")
+    beside = confide("site", "add-model", place.path, "-n", "same", "--data", hospitals.rows("north"), *columns)
+    (tmp_path / "elsewhere").mkdir()
+    rows = write_rows(tmp_path / "elsewhere" / "other.csv", 9)
+    elsewhere = confide("site", "add-model", place.path, "-n", "sepsis", "--data", rows, *columns)
+    assert (beside.code, elsewhere.code) == (0, 0)
+    assert "Restart it" not in beside.err
+    assert f"Restart it:\n       confide site stop {place.path}" in elsewhere.err
 
 
 def test_scores_beyond_their_range_are_noted(hospitals: Hospitals, tmp_path: Path) -> None:

@@ -156,10 +156,19 @@ def add_model(
         features=features,
         score_range=score_range,
     )
+    from confide.federation.flare.confinement import data_folders
+    from confide.federation.flare.processes import find_running
+
+    before = set(data_folders(place.path))
     with output.busy("reading the data once, to see that it can be counted"):
         add_site_model(place, model_name, model, replace=replace)
     typer.echo(f"{place.config} has the model {model_name}", err=True)
-    say_next(("It can be asked for from the next request on. See all models:", (f"confide site status {folder}",)))
+    see = ("It can be asked for from the next request on. See all models:", (f"confide site status {folder}",))
+    if find_running(place) is not None and set(data_folders(place.path)) - before - {place.path.resolve()}:
+        restart = (f"confide site stop {folder}", f"confide site start {folder}")
+        say_next(("The running engine may not open the folder of these data. Restart it:", restart), see)
+    else:
+        say_next(see)
 
 
 @app.command()
