@@ -214,7 +214,8 @@ def test_a_running_site_is_restarted_for_data_in_another_folder(hospitals: Hospi
     note = {"pid": os.getpid(), "began": psutil.Process().create_time(), "kit": str(place.kit)}
     (place.path / "run" / "engine.json").write_text(json.dumps(note))
     columns = ("--label", "died", "--score", "risk")
-    beside = confide("site", "add-model", place.path, "-n", "same", "--data", hospitals.rows("north"), *columns)
+    data = SiteConfig.load(place.path).models["risk"].data
+    beside = confide("site", "add-model", place.path, "-n", "same", "--data", data, *columns)
     (tmp_path / "elsewhere").mkdir()
     rows = write_rows(tmp_path / "elsewhere" / "other.csv", 9)
     elsewhere = confide("site", "add-model", place.path, "-n", "sepsis", "--data", rows, *columns)
