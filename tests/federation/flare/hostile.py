@@ -6,12 +6,14 @@ message of an order at once, and writes down what was answered.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -61,7 +63,7 @@ class Attacker:
     process: subprocess.Popen[bytes]
     orders: Path
 
-    def fire(self, shots: Sequence[Shot], *, seconds: float = 3.0, patience: float = 60.0) -> dict[Shot, Answer]:
+    def fire(self, shots: Sequence[Shot], *, seconds: float = 3.0, patience: float = 180.0) -> dict[Shot, Answer]:
         """Let it send messages, and return what was answered to each within some seconds."""
         name = f"{time.monotonic_ns()}"
         written = self.orders / f"{name}.new"
@@ -150,10 +152,17 @@ def _payload(shot: Shot) -> Any:
 
     if not shot.inner:
         return Shareable()
-    content = Message(topic=shot.inner, body=shot.body)
+    content = Message(topic=shot.inner, body=_unsigned_job() if shot.inner == "train.deploy" else shot.body)
     if shot.run:
-        content.set_header("job_id", shot.run)
+        content.set_headers({"job_id": shot.run, "job_meta": {"job_id": shot.run}, "app_name": "app"})
     return content
+
+
+def _unsigned_job() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as job:
+        job.writestr("config/config_fed_client.json", "{}")
+    return packed.getvalue()
 
 
 def _let_forge() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -146,18 +148,33 @@ def test_runs_have_names_that_are_safe_in_paths_and_commands(name: object) -> No
     assert not is_run(name)
 
 
-def content(topic: Any, **headers: Any) -> Any:
+def content(topic: Any, body: Any = "", **headers: Any) -> Any:
     from nvflare.private.admin_defs import Message
 
-    message = Message(topic=topic, body="")
+    message = Message(topic=topic, body=body)
     message.set_headers(headers)
     return message
+
+
+def archive(size: int, files: int = 1) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
+        for number in range(files):
+            made.writestr(f"{number}.json", bytes(size))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    "body", ["", b"", b"no archive", archive(30_000_000), archive(1, files=101), bytes(30_000_000)]
+)
+def test_a_job_that_is_larger_than_a_question_is_not_unpacked(body: Any) -> None:
+    assert topic_refusal("server", content("train.deploy", body, job_id=RUN)) == "its job is larger than a question"
 
 
 def test_topics_inside_a_message_are_read_from_whom_a_run_needs_them() -> None:
     assert topic_refusal("server", content("train.abort", job_id=RUN)) is None
     assert topic_refusal("server", content("scheduler.check_resource")) is None
-    assert topic_refusal("server", content("train.deploy", job_id=RUN, job_meta={"job_id": RUN})) is None
+    assert topic_refusal("server", content("train.deploy", archive(100), job_id=RUN, job_meta={"job_id": RUN})) is None
     assert topic_refusal(f"north.{RUN}", content("train.notify_job_status", job_id=RUN)) is None
 
 

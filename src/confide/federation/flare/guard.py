@@ -10,14 +10,17 @@ The guard depends on FLARE's internals; `known_flare` checks that these are the 
 
 from __future__ import annotations
 
+import io
 import logging
 import threading
+import zipfile
 from typing import Any
 
 from confide.errors import FederationError
 from confide.federation.flare.flows import ADMIN, SITE_TOPICS, Envelope, Gate, Hop, Member, Party, is_run
 from confide.federation.flare.known_flare import require_known
 
+_MOST_BYTES, _MOST_FILES = 20_000_000, 100
 _MOST_LOGGED = 1000
 _LONGEST = 60
 _logger = logging.getLogger(__name__)
@@ -127,4 +130,18 @@ def topic_refusal(origin: object, content: Any) -> str | None:
         return "it names no run"
     if meta is not None and (not isinstance(meta, dict) or meta.get("job_id", run) != run):
         return "it names two runs"
+    if content.topic == "train.deploy" and not _is_small(content.body):
+        return "its job is larger than a question"
     return None
+
+
+def _is_small(job: object) -> bool:
+    """Tell whether a job's archive is one that a question fits into, packed and unpacked: FLARE unpacks it unseen."""
+    if not isinstance(job, bytes) or len(job) > _MOST_BYTES:
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(job)) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError):
+        return False
+    return len(members) <= _MOST_FILES and sum(member.file_size for member in members) <= _MOST_BYTES
