@@ -28,7 +28,7 @@ RUN, OTHER = str(uuid4()), str(uuid4())
 SERVER, COORDINATOR, SESSION = "hub.example.org", "coordinator@heart.confide", f"_admin_{uuid4()}"
 GATES = {
     path: Gate(me=member, server=SERVER, coordinator=COORDINATOR if path == "server" else "")
-    for path in ("server", f"server.{RUN}", "north", f"north.{RUN}")
+    for path in ("server", f"server.{RUN}", "north", f"north.{RUN}", SESSION)
     if (member := Member.parse(path)) is not None
 }
 NORTH = Hop("north", "north", accepted=True)
@@ -69,6 +69,7 @@ TASK = data(f"north.{RUN}", f"server.{RUN}", "server_command", "get_task")
             request("north", f"north.{RUN}", "client_command", "abort"),
         ),
         ("server", Hop(SESSION, COORDINATOR, accepted=True), data(SESSION, "server", "hci_channel", "command")),
+        (SESSION, HUB, data("server", SESSION, "return_only", "hci_channel:command")),
     ],
 )
 def test_what_a_run_needs_is_read(me: str, hop: Hop, envelope: Envelope) -> None:
@@ -109,6 +110,8 @@ ROUTE, TOPIC = "its route is not one that a run needs", "no run needs its topic"
         pytest.param(f"north.{RUN}", HUB, replace(END, origin=f"south.{RUN}"), ROUTE, id="a peer's run ends it"),
         pytest.param(f"north.{RUN}", HUB, replace(ABORT, origin="server"), TOPIC, id="the server commands a run"),
         pytest.param(f"server.{RUN}", HUB, replace(TASK, origin=f"north.{OTHER}"), ROUTE, id="from another run"),
+        pytest.param(SESSION, HUB, request("server", SESSION, "_net_manager", "stop"), TOPIC, id="ends a session"),
+        pytest.param(SESSION, HUB, request("north", SESSION, "_net_manager", "stop"), ROUTE, id="a site, to a session"),
     ],
 )
 def test_everything_else_is_refused(me: str, hop: Hop, envelope: Envelope, reason: str) -> None:

@@ -160,6 +160,16 @@ def test_a_guarded_site_answers_a_dishonest_server_what_a_run_needs(siege: Siege
     assert contents(siege.guarded) == before
 
 
+def test_a_coordinators_session_answers_nothing(siege: Siege, caplog: pytest.LogCaptureFixture) -> None:
+    cell = siege.session._engine.api.cell.core_cell
+    shots = shots_at(cell.get_fqcn(), "server_engine")
+    with caplog.at_level("CRITICAL", logger="confide.federation.flare.guard"):
+        answers = siege.server.fire(shots)
+    assert len(answers) > 30
+    assert answered(answers) == set()
+    assert "east" in siege.session.connected_sites()
+
+
 def test_a_peer_shuts_a_plain_site_down(siege: Siege) -> None:
     shut = [Shot(target=site, channel=ADMIN, topic="admin", inner="train.shutdown") for site in ("north", "east")]
     assert siege.peer.fire(shut[1:])[shut[1]].silent

@@ -160,9 +160,7 @@ STREAMS: _Pairs = {
             ("aux_communication", "ObjectStreamer.Abort"),
         }
     ),
-    (Party.SERVER, Party.COORDINATOR): frozenset(
-        {("aux_communication", "ObjectStreamer.Request"), ("aux_communication", "ObjectStreamer.Abort")}
-    ),
+    (Party.SERVER, Party.COORDINATOR): frozenset({("hci_channel", "SESSION_EXPIRED")}),
 }
 """Channels and topics of messages that FLARE sends in pieces."""
 
@@ -173,6 +171,7 @@ _NEIGHBOURS: Mapping[Party, frozenset[tuple[Party, bool]]] = {
         (party, True) for party in (Party.SITE, Party.SITE_RUN, Party.COORDINATOR, Party.SERVER_RUN)
     ),
     Party.SERVER_RUN: frozenset({(Party.SERVER, False)}),
+    Party.COORDINATOR: frozenset({(Party.SERVER, False)}),
 }
 """Who is at the other end of a connection, and whether it was accepted (or opened by this process)."""
 

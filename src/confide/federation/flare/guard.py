@@ -14,6 +14,8 @@ import io
 import logging
 import threading
 import zipfile
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from confide.errors import FederationError
@@ -29,19 +31,41 @@ _logger = logging.getLogger(__name__)
 def install(gate: Gate) -> None:
     """Guard every message that arrives in this process from now on; call it before FLARE starts."""
     require_known(gate.me.party)
+
+    def gate_of(receiver: Any) -> Gate | None:
+        return gate if Member.parse(receiver.get_fqcn()) == gate.me else None
+
+    _guard_receivers(gate_of)
+    if gate.me.party is Party.SITE:
+        _guard_topics()
+
+
+@cache
+def guard_sessions() -> None:
+    """Guard every message to a coordinator's session in this process, against the server that the session is with."""
+    require_known(Party.COORDINATOR)
+
+    def gate_of(receiver: Any) -> Gate | None:
+        me = Member.parse(receiver.get_fqcn())
+        server = receiver.identity_resolver.resolve("server")
+        return Gate(me=me, server=server) if me is not None and me.party is Party.COORDINATOR else None
+
+    _guard_receivers(gate_of)
+
+
+def _guard_receivers(gate_of: Callable[[Any], Gate | None]) -> None:
+    """Wrap every receiver as FLARE registers it; those without a gate are refused."""
     from nvflare.fuel.f3.sfm.conn_manager import ConnManager
 
     register = ConnManager.register_message_receiver
 
     def register_guarded(self: Any, app_id: int, receiver: Any) -> None:
-        path = receiver.get_fqcn()
-        if Member.parse(path) != gate.me:
-            raise FederationError(f"FLARE opens a cell {path!r} that this process should not have")
+        gate = gate_of(receiver)
+        if gate is None:
+            raise FederationError(f"FLARE opens a cell {receiver.get_fqcn()!r} that this process should not have")
         register(self, app_id, GuardedReceiver(gate, receiver))
 
     ConnManager.register_message_receiver = register_guarded
-    if gate.me.party is Party.SITE:
-        _guard_topics()
 
 
 class GuardedReceiver:

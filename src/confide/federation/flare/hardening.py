@@ -3,7 +3,8 @@
 At a site: one class, ours, which is installed there; no code that comes with a job; no shell commands, logs or files to
 be read from outside; nothing but jobs signed by a user of the federation. FLARE checks no classes in jobs that may
 bring code of their own, so that right is given to nobody, neither at a site nor at the server. A site's job process and
-its parent talk over the loopback interface with certificates, too.
+its parent talk over the loopback interface with certificates, too. FLARE checks rights only where a sender asks it to:
+what an engine answers at all is decided by `confide.federation.flare.guard`.
 """
 
 from __future__ import annotations

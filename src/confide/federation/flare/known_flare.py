@@ -56,6 +56,7 @@ HOOKS: Mapping[Party, Mapping[str, str]] = {
         "nvflare.private.fed.server.server_command_agent:ServerCommandAgent.execute_command": "6cedaecc94667c05",
         "nvflare.private.fed.server.server_command_agent:ServerCommandAgent.aux_communicate": "ca484b8c60bf2174",
     },
+    Party.COORDINATOR: _ALL,
 }
 """Functions of FLARE that each party's guard relies on, with the beginning of the hash of their source."""
 
