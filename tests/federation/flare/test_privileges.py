@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from confide.errors import FederationError
-from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, runs_as_root
+from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable, runs_as_root
 from confide.federation.flare.processes import start_site
 from confide.federation.flare.provision import provision, unpack_site_kit
 from confide.federation.folder import SiteFolder
@@ -89,6 +89,17 @@ def test_files_of_others_in_the_folder_are_refused_before_anything_starts(folder
     (folder / "ledger.db").touch()
     with pytest.raises(FederationError, match=r"ledger.db belongs to another user; give it back with `chown -R nobody"):
         owner_to_run_as(folder)
+
+
+@root_only
+def test_data_that_the_owner_cannot_read_are_said_before_anything_starts(folder: Path) -> None:
+    rows, absent = folder / "rows.csv", folder / "absent.csv"
+    rows.touch(0o600)
+    with pytest.raises(FederationError, match=r"runs as nobody, who may not read .*rows.csv"):
+        require_readable([absent, rows], NOBODY)
+    rows.chmod(0o644)
+    require_readable([absent, rows], NOBODY)
+    require_readable([absent, rows], None)
 
 
 @root_only

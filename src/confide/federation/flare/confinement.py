@@ -46,13 +46,18 @@ def confine_site(folder: Path) -> bool:
 
 def data_folders(folder: Path) -> Iterator[Path]:
     """Yield the folders in which a site's data and models lie: files in them may be replaced while it runs."""
+    return (file.parent for file in data_files(folder))
+
+
+def data_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a site's data and models; none where its configuration cannot be read."""
     try:
         models = SiteConfig.load(folder).models.values()
     except ConfideError:
         return
     for model in models:
         for name in filter(None, (model.data, model.model_file)):
-            yield (folder / name).resolve().parent
+            yield (folder / name).resolve()
 
 
 def python_folders() -> Iterator[Path]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +41,17 @@ def owner_to_run_as(folder: Path) -> Owner | None:
     owner = Owner(uid=found.st_uid, gid=_primary_group(found.st_uid, found.st_gid))
     _require_owned(folder, owner)
     return owner
+
+
+def require_readable(files: Iterable[Path], owner: Owner | None) -> None:
+    """Refuse to start where the owner of a folder could not read the data that root can."""
+    with acting_as(owner):
+        for path in files:
+            if owner is not None and path.exists() and not os.access(path, os.R_OK, effective_ids=True):
+                raise FederationError(
+                    f"the engine runs as {owner.name}, who may not read {path}; let that user read it, or start the "
+                    "site in a folder of a user who can"
+                )
 
 
 def runs_as_root(folder: Path) -> bool:

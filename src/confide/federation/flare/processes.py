@@ -24,13 +24,14 @@ import psutil
 
 import confide
 from confide.errors import FederationError
+from confide.federation.flare.confinement import data_files
 from confide.federation.flare.federation import ANEW, LOOPBACK, Federation, organisation
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import HEARTBEAT_SECONDS, harden_server, harden_site
 from confide.federation.flare.kits import site_identity
 from confide.federation.flare.known_flare import require_version
 from confide.federation.flare.old_runs import delete_runs
-from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as
+from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable
 from confide.federation.folder import SiteFolder
 
 START_SECONDS = 60.0
@@ -119,6 +120,7 @@ def start_site(folder: SiteFolder) -> Running:
     name = site_identity(folder).name
     require_version()
     owner = owner_to_run_as(folder.path)
+    require_readable(data_files(folder.path), owner)
     with acting_as(owner), _starting(folder.path) as run:
         harden_site(folder.kit)
         settings = [f"uid={name}", f"org={organisation(name)}", f"heart_beat_interval={HEARTBEAT_SECONDS}"]
