@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import zipfile
@@ -10,6 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
+import psutil
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
@@ -296,6 +298,22 @@ def test_a_site_names_the_studies_that_it_takes_part_in(
     refused = hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "stroke-2")
     assert refused.code == 1
     assert "ask its administrator to add it to studies in policy.toml" in " ".join(refused.out.split())
+
+
+def test_a_running_site_is_restarted_for_data_in_another_folder(hospitals: Hospitals, tmp_path: Path) -> None:
+    place = hospitals.site("north")
+    (place.path / "run").mkdir(exist_ok=True)
+    note = {"pid": os.getpid(), "began": psutil.Process().create_time(), "kit": str(place.kit)}
+    (place.path / "run" / "engine.json").write_text(json.dumps(note))
+    columns = ("--label", "died", "--score", "risk")
+    data = SiteConfig.load(place.path).models["risk"].data
+    beside = confide("site", "add-model", place.path, "-n", "same", "--data", data, *columns)
+    (tmp_path / "elsewhere").mkdir()
+    rows = write_rows(tmp_path / "elsewhere" / "other.csv", 9)
+    elsewhere = confide("site", "add-model", place.path, "-n", "sepsis", "--data", rows, *columns)
+    assert (beside.code, elsewhere.code) == (0, 0)
+    assert "Restart it" not in beside.err
+    assert f"Restart it:\n       confide site stop {place.path}" in elsewhere.err
 
 
 def test_scores_beyond_their_range_are_noted(hospitals: Hospitals, tmp_path: Path) -> None:

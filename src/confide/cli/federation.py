@@ -12,6 +12,7 @@ from confide.cli import federation_demo, output
 from confide.cli.network import (
     JsonOption,
     keep_running,
+    note_root,
     open_federation,
     print_rows,
     require_engine,
@@ -125,6 +126,7 @@ def start(
 
     with output.busy("starting the server"):
         running = start_server(network)
+    note_root(network.folder)
     _note_unknown_host(network)
     typer.echo(f"the server of {network.name} listens at {network.server}, port {network.port}", err=True)
     if background:

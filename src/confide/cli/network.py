@@ -65,6 +65,18 @@ def say_next(*steps: tuple[str, Sequence[str]]) -> None:
             typer.echo(f"       {command}", err=True)
 
 
+def note_root(folder: Path) -> None:
+    """Warn where an engine runs with all rights of the machine."""
+    from confide.federation.flare.privileges import runs_as_root
+
+    if runs_as_root(folder):
+        typer.echo(
+            f"caution: the engine runs as root, since {folder} belongs to root; give the folder to a user of its own, "
+            "and root starts it as that user",
+            err=True,
+        )
+
+
 def print_rows(title: str, head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> None:
     """Print a small table of words to standard output, no wider than the terminal."""
     from rich import box

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.network import JsonOption, keep_running, require_engine, require_new, say_next, stop_running
+from confide.cli.network import JsonOption, keep_running, note_root, require_engine, require_new, say_next, stop_running
 from confide.cli.site_options import (
     DataOption,
     FeaturesOption,
@@ -150,9 +150,14 @@ def add_model(
         features=features,
         score_range=score_range,
     )
+    from confide.federation.flare.confinement import data_folders
+    from confide.federation.flare.processes import find_running
+
+    before = set(data_folders(place.path))
     with output.busy("reading the data once, to see that it can be counted"):
         add_site_model(place, model_name, model, replace=replace, studies=study or ())
-    _say_added(place, model_name)
+    new = set(data_folders(place.path)) - before - {place.path.resolve()}
+    _say_added(place, model_name, restart=bool(new) and find_running(place) is not None)
 
 
 def _add_alias(
@@ -166,9 +171,14 @@ def _add_alias(
     _say_added(place, model_name)
 
 
-def _say_added(place: SiteFolder, model_name: str) -> None:
+def _say_added(place: SiteFolder, model_name: str, *, restart: bool = False) -> None:
     typer.echo(f"{place.config} has the model {model_name}", err=True)
-    say_next(("It can be asked for from the next request on. See all models:", (f"confide site status {place.path}",)))
+    see = ("It can be asked for from the next request on. See all models:", (f"confide site status {place.path}",))
+    if restart:
+        again = (f"confide site stop {place.path}", f"confide site start {place.path}")
+        say_next(("The running engine may not open the folder of these data. Restart it:", again), see)
+    else:
+        say_next(see)
 
 
 @app.command()
@@ -193,6 +203,7 @@ def start(
     name = check_site(place)
     with output.busy("starting"):
         running = start_site(place)
+    note_root(place.path)
     typer.echo(f"site {name} is running, and connects as soon as the federation's server can be reached", err=True)
     if background:
         say_next(

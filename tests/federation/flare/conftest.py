@@ -18,6 +18,7 @@ from confide.federation.flare.session import FederationSession, open_session
 from confide.federation.folder import SiteFolder
 from confide.federation.policy import default_policy
 from confide.federation.site_data import SiteConfig, SiteModel
+from tests.federation.flare import registered
 
 SITES = ("east", "north", "west")
 STUDIES = ("first", "noise")
@@ -45,6 +46,17 @@ class Network:
         running = find_running(self.folders[site])
         assert running is not None
         return running
+
+
+def python_path(folder: Path) -> str:
+    """Let tests change engines as they start; return the folders in which engines then look for modules."""
+    first = folder / "at-start"
+    first.mkdir(exist_ok=True)
+    (first / "sitecustomize.py").write_text(
+        "from tests.federation.flare import hostile, registered, unruly\n"
+        "for module in (hostile, registered, unruly):\n    module.install()\n"
+    )
+    return os.pathsep.join([str(first), str(_ROOT / "src"), str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
@@ -81,13 +93,10 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     folder = tmp_path_factory.mktemp("network")
     federation = provision(folder / "federation", name="Test network", sites=SITES)
     folders = {name: make_site(federation, name, folder / name) for name in SITES}
-    (folder / "at-start").mkdir()
-    (folder / "at-start" / "sitecustomize.py").write_text(
-        "from tests.federation.flare import unruly\nunruly.install()\n"
-    )
     started: list[Running] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "at-start"), str(_ROOT / "src"), str(_ROOT)]))
+        patch.setenv("PYTHONPATH", python_path(folder))
+        patch.setenv(registered.WANTED, "yes")
         try:
             started.append(start_server(federation, seconds=PATIENCE))
             started += [start_site(folders[name]) for name in SITES]

@@ -37,11 +37,11 @@ def behave_well(folder: Path) -> None:
 
 def install() -> None:
     """Change how the processes of runs end and, at sites, how they reply; nothing happens in any other process."""
-    if any(word.endswith(("worker_process", "runner_process")) for word in sys.orig_argv):
+    if any(word.endswith((".site_run", ".server_run")) for word in sys.orig_argv):
         from nvflare.fuel.f3.mpm import MainProcessMonitor
 
         MainProcessMonitor.run = partial(MainProcessMonitor.run, shutdown_grace_time=0.1)
-    if any(word.endswith("worker_process") for word in sys.orig_argv):
+    if any(word.endswith(".site_run") for word in sys.orig_argv):
         _misbehave()
     if any(word.endswith("runner_process") for word in sys.orig_argv):
         for told in (Path(word) / FILE for word in sys.orig_argv):

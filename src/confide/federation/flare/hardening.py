@@ -3,7 +3,8 @@
 At a site: one class, ours, which is installed there; no code that comes with a job; no shell commands, logs or files to
 be read from outside; nothing but jobs signed by a user of the federation. FLARE checks no classes in jobs that may
 bring code of their own, so that right is given to nobody, neither at a site nor at the server. A site's job process and
-its parent talk over the loopback interface with certificates, too.
+its parent talk over the loopback interface with certificates, too. FLARE checks rights only where a sender asks it to:
+what an engine answers at all is decided by `confide.federation.flare.guard`.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _site_resources() -> dict[str, Any]:
         "components": [
             _part("resource_manager", "resource_managers.gpu_resource_manager.GPUResourceManager", gpus),
             _part("resource_consumer", "resource_consumers.gpu_resource_consumer.GPUResourceConsumer"),
-            _part("process_launcher", "job_launcher.client_process_launcher.ClientProcessJobLauncher"),
+            {"id": "process_launcher", "path": f"{_LAUNCHERS}.SiteRunLauncher", "args": {}},
         ],
     }
 
@@ -116,12 +117,13 @@ def _server_resources(kit: Path) -> dict[str, Any]:
                 "args": {"uri_root": str(kit / "jobs"), "job_store_id": "job_store"},
             },
             _part("job_store", storage),
-            _part("process_launcher", "job_launcher.server_process_launcher.ServerProcessJobLauncher"),
+            {"id": "process_launcher", "path": f"{_LAUNCHERS}.ServerRunLauncher", "args": {}},
         ],
     }
 
 
 _COMMON = "nvflare.app_common"
+_LAUNCHERS = "confide.federation.flare.launchers"
 
 
 def _part(name: str, path: str, args: dict[str, Any] | None = None) -> dict[str, Any]:

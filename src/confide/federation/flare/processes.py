@@ -22,19 +22,26 @@ from typing import Any
 
 import psutil
 
+import confide
 from confide.errors import FederationError
+from confide.federation.flare.confinement import data_files
 from confide.federation.flare.federation import ANEW, LOOPBACK, Federation, organisation
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import HEARTBEAT_SECONDS, harden_server, harden_site
 from confide.federation.flare.kits import site_identity
+from confide.federation.flare.known_flare import require_version
 from confide.federation.flare.old_runs import delete_runs
+from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable
 from confide.federation.folder import SiteFolder
 
 START_SECONDS = 60.0
 """How long a server may take until it can be reached."""
 
 _STOP_SECONDS = 8.0
-_ENGINE = "nvflare.private.fed.app"
+_SITE, _SERVER = "confide.federation.flare.site_engine", "confide.federation.flare.server_engine"
+_ENGINES = ("confide.federation.flare.", "nvflare.private.fed.app.")
+"""Modules whose processes are engines; those of FLARE itself were started by earlier versions."""
+
 _NOTE = "engine.json"
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """Engines that this process started, kept so that they are reaped when they end."""
@@ -96,10 +103,12 @@ def start_server(federation: Federation, *, seconds: float = START_SECONDS) -> R
             f"there is no server's kit in {federation.folder}; make it with `confide federation init`"
         )
     federation.check_kit(kit / "startup" / "fed_server.json")
-    with _starting(federation.folder) as run:
+    require_version()
+    owner = owner_to_run_as(federation.folder)
+    with acting_as(owner), _starting(federation.folder) as run:
         _require_free(federation)
         harden_server(kit)
-        running = _start("server", kit, run, ["org=coordinator"])
+        running = _start(owner, _SERVER, kit, run, ["-s", "fed_server.json"], ["org=coordinator"])
     _await_port(federation, running, seconds)
     return running
 
@@ -109,10 +118,13 @@ def start_site(folder: SiteFolder) -> Running:
     if not (folder.kit / "startup" / "client.key").is_file():
         raise FederationError(f"there is no kit in {folder.path}; take one in with `confide site init`")
     name = site_identity(folder).name
-    with _starting(folder.path) as run:
+    require_version()
+    owner = owner_to_run_as(folder.path)
+    require_readable(data_files(folder.path), owner)
+    with acting_as(owner), _starting(folder.path) as run:
         harden_site(folder.kit)
         settings = [f"uid={name}", f"org={organisation(name)}", f"heart_beat_interval={HEARTBEAT_SECONDS}"]
-        return _start("client", folder.kit, run, settings)
+        return _start(owner, _SITE, folder.kit, run, ["-s", "fed_client.json"], settings)
 
 
 def find_running(folder: Path | SiteFolder | Federation) -> Running | None:
@@ -151,7 +163,9 @@ def _starting(folder: Path) -> Iterator[Path]:
         yield run
 
 
-def _start(kind: str, kit: Path, run: Path, settings: Sequence[str]) -> Running:
+def _start(
+    owner: Owner | None, module: str, kit: Path, run: Path, options: Sequence[str], settings: Sequence[str]
+) -> Running:
     kit, log = kit.absolute(), run / "engine.txt"
     for process in _working_in(kit):
         with suppress(psutil.NoSuchProcess):
@@ -159,32 +173,48 @@ def _start(kind: str, kit: Path, run: Path, settings: Sequence[str]) -> Running:
     delete_runs(kit)
     scratch = run / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)
-    command = [sys.executable, "-u", "-m", f"{_ENGINE}.{kind}.{kind}_train", "-m", str(kit), "-s", f"fed_{kind}.json"]
+    command = [sys.executable, "-u", "-m", module, "-m", str(kit), *options]
     command += ["--set", "secure_train=true", "config_folder=config", *settings]
-    safe = {
-        "TMPDIR": str(make_owned(scratch)),
-        "PYTHONSAFEPATH": "1",
-        "PYTHONWARNINGS": "ignore",
-        "MALLOC_ARENA_MAX": "4",
-    }
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter, with paths and names that were checked
             command,
             cwd=kit,
-            env={**os.environ, **safe},
+            env=_environment(run, make_owned(scratch), owner),
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             umask=0o077,
+            user=owner.uid if owner else None,
+            group=owner.gid if owner else None,
         )
+    except PermissionError:
+        raise FederationError(
+            f"{owner.name if owner else 'this user'} cannot run {sys.executable}; install confide where that user can "
+            "read it, or start the engine as that user"
+        ) from None
     finally:
         os.close(descriptor)
     _children[child.pid] = child
     began = psutil.Process(child.pid).create_time()
     write_json(_note(run), {"pid": child.pid, "began": began, "kit": str(kit)})
     return Running(pid=child.pid, began=began, kit=kit, log=log)
+
+
+def _environment(run: Path, scratch: Path, owner: Owner | None) -> dict[str, str]:
+    """Make an engine's environment. Compiled functions go to its folder where the package is read-only."""
+    changes = {
+        "TMPDIR": str(scratch),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONWARNINGS": "ignore",
+        "MALLOC_ARENA_MAX": "4",
+    }
+    if owner is not None:
+        changes["HOME"] = str(run)
+    if not os.access(Path(confide.__file__).parent, os.W_OK, effective_ids=True):
+        changes["NUMBA_CACHE_DIR"] = str(make_owned(run / "compiled"))
+    return {**os.environ, **changes}
 
 
 def _connections(process: psutil.Process) -> Sequence[Any]:
@@ -200,13 +230,13 @@ def _reap(pid: int) -> None:
 
 
 def _working_in(kit: Path) -> list[psutil.Process]:
-    """Every process of this user's engines whose workspace is this kit."""
+    """Find the processes of this user's engines whose workspace is this kit; root finds everybody's."""
     found = []
     for process in psutil.process_iter(["cmdline", "uids"]):
         words = process.info["cmdline"] or []
         uids = process.info["uids"]
-        engine = str(kit) in words and any(word.startswith(_ENGINE) for word in words)
-        if engine and uids is not None and uids.real == os.getuid():
+        engine = str(kit) in words and any(word.startswith(_ENGINES) for word in words)
+        if engine and uids is not None and os.getuid() in (0, uids.real):
             found.append(process)
     return found
 

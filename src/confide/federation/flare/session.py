@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from confide.errors import FederationError
 from confide.federation.coordinator import Progress, checked_timeout
 from confide.federation.flare.federation import ANEW, Federation
+from confide.federation.flare.guard import guard_sessions
 from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
 from confide.federation.outcome import ANSWERED, FAILED, SILENT, Outcome, RunError, SiteReport
@@ -233,6 +234,7 @@ def _logged_in(federation: Federation, timeout: float) -> Any:
     """Try to log in until it works or the time is over; a server that has just begun may miss the first knock."""
     from nvflare.fuel.flare_api.flare_api import new_secure_session
 
+    guard_sessions()
     _require_known(federation)
     end, patience = time.monotonic() + timeout, _TRY_SECONDS
     while True:

@@ -1,0 +1,171 @@
+"""Installs a gate in FLARE, below everything that reads messages, and refuses to start where FLARE is not as expected.
+
+FLARE gives every message that arrives in a process to a receiver, which it registers once. The guard wraps each
+receiver as it is registered: a message that the gate refuses is dropped before its payload is decoded, and gets no
+answer. On the channel from the server to a site the topic lies inside the payload, so the guard checks that again where
+FLARE looks the topic up.
+
+The guard depends on FLARE's internals; `known_flare` checks that these are the expected ones, or nothing starts.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import threading
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from confide.errors import FederationError
+from confide.federation.flare.flows import ADMIN, SITE_TOPICS, Envelope, Gate, Hop, Member, Party, is_run
+from confide.federation.flare.known_flare import require_known
+
+_MOST_BYTES, _MOST_FILES = 20_000_000, 100
+_MOST_LOGGED = 1000
+_LONGEST = 60
+_logger = logging.getLogger(__name__)
+
+
+def install(gate: Gate) -> None:
+    """Guard every message that arrives in this process from now on; call it before FLARE starts."""
+    require_known(gate.me.party)
+
+    def gate_of(receiver: Any) -> Gate | None:
+        return gate if Member.parse(receiver.get_fqcn()) == gate.me else None
+
+    _guard_receivers(gate_of)
+    if gate.me.party is Party.SITE:
+        _guard_topics()
+
+
+@cache
+def guard_sessions() -> None:
+    """Guard every message to a coordinator's session in this process, against the server that the session is with."""
+    require_known(Party.COORDINATOR)
+
+    def gate_of(receiver: Any) -> Gate | None:
+        me = Member.parse(receiver.get_fqcn())
+        server = receiver.identity_resolver.resolve("server")
+        return Gate(me=me, server=server) if me is not None and me.party is Party.COORDINATOR else None
+
+    _guard_receivers(gate_of)
+
+
+def _guard_receivers(gate_of: Callable[[Any], Gate | None]) -> None:
+    """Wrap every receiver as FLARE registers it; those without a gate are refused."""
+    from nvflare.fuel.f3.sfm.conn_manager import ConnManager
+
+    register = ConnManager.register_message_receiver
+
+    def register_guarded(self: Any, app_id: int, receiver: Any) -> None:
+        gate = gate_of(receiver)
+        if gate is None:
+            raise FederationError(f"FLARE opens a cell {receiver.get_fqcn()!r} that this process should not have")
+        register(self, app_id, GuardedReceiver(gate, receiver))
+
+    ConnManager.register_message_receiver = register_guarded
+
+
+class GuardedReceiver:
+    """A receiver of messages that sees only those that a gate lets through."""
+
+    def __init__(self, gate: Gate, receiver: Any) -> None:
+        self._gate, self._receiver = gate, receiver
+        self._refusals = Refusals()
+
+    def process_message(self, endpoint: Any, connection: Any, app_id: int, message: Any) -> None:
+        """Hand a message on, or drop it."""
+        envelope = Envelope.of(message.headers)
+        hop = _hop(endpoint, connection)
+        reason = self._gate.refusal(hop, envelope)
+        if reason is None:
+            self._receiver.process_message(endpoint, connection, app_id, message)
+        else:
+            self._refusals.log(reason, hop.endpoint, envelope)
+
+
+def _hop(endpoint: Any, connection: Any) -> Hop:
+    """Describe the connection that a message came by."""
+    from nvflare.fuel.f3.drivers.connector_info import Mode
+
+    return Hop(
+        endpoint=str(endpoint.name),
+        common_name=connection.get_conn_properties().get("peer_cn"),
+        accepted=connection.connector.mode == Mode.PASSIVE,
+    )
+
+
+class Refusals:
+    """Logs refused messages, each kind once, so that nobody can fill the log."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, ...]] = set()
+        self._lock = threading.Lock()
+
+    def log(self, reason: str, endpoint: str, envelope: Envelope) -> None:
+        """Note a refusal; what the sender wrote is shortened and quoted."""
+        said = (endpoint, envelope.origin, envelope.destination, envelope.channel, envelope.topic)
+        streamed = (envelope.stream_channel, envelope.stream_topic)
+        line = tuple(repr(text[:_LONGEST]) for text in (envelope.kind, *said, *streamed))
+        with self._lock:
+            if line in self._seen or len(self._seen) >= _MOST_LOGGED:
+                return
+            self._seen.add(line)
+        _logger.warning(
+            "refused a message, as %s: %s by %s from %s to %s, channel %s, topic %s, stream %s %s", reason, *line
+        )
+
+
+def _guard_topics() -> None:
+    """Let a site answer the few topics of the server's channel that a run needs, about runs alone."""
+    from nvflare.private.fed.client.admin import FedAdminAgent
+
+    dispatch = FedAdminAgent._dispatch_request
+
+    def dispatch_guarded(self: Any, request: Any) -> Any:
+        reason = topic_refusal(request.headers.get("cn__origin"), request.payload)
+        if reason is None:
+            return dispatch(self, request)
+        _logger.warning("refused a message on the channel %s: %s", ADMIN, reason)
+        return None
+
+    FedAdminAgent._dispatch_request = dispatch_guarded
+
+
+def topic_refusal(origin: object, content: Any) -> str | None:
+    """Return why a message on the server's channel to a site is refused, or None where it is not.
+
+    The run that it is about must be named by a UUID: FLARE builds paths, deletes folders and writes command lines from
+    it. A run's own process may speak of that run alone.
+    """
+    from nvflare.private.admin_defs import Message
+
+    sender = Member.parse(origin)
+    if sender is None or not isinstance(content, Message) or not isinstance(content.topic, str):
+        return "it cannot be read"
+    if content.topic not in SITE_TOPICS.get(sender.party, ()):
+        return f"no run needs its topic {content.topic[:_LONGEST]!r}"
+    run, meta = content.get_header("job_id"), content.get_header("job_meta")
+    if run is None and content.topic.startswith("scheduler."):
+        return None
+    if not is_run(run) or (sender.run and sender.run != run):
+        return "it names no run"
+    if meta is not None and (not isinstance(meta, dict) or meta.get("job_id", run) != run):
+        return "it names two runs"
+    if content.topic == "train.deploy" and not _is_small(content.body):
+        return "its job is larger than a question"
+    return None
+
+
+def _is_small(job: object) -> bool:
+    """Tell whether a job's archive is one that a question fits into, packed and unpacked: FLARE unpacks it unseen."""
+    if not isinstance(job, bytes) or len(job) > _MOST_BYTES:
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(job)) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError):
+        return False
+    return len(members) <= _MOST_FILES and sum(member.file_size for member in members) <= _MOST_BYTES

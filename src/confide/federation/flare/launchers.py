@@ -1,0 +1,64 @@
+"""Start the process of a run through our own entry points, so that it is guarded as its parent is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nvflare.apis.fl_constant import FLContextKey, JobConstants
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.job_launcher_spec import JobHandleSpec, JobProcessArgs
+from nvflare.app_common.job_launcher.process_launcher import ProcessHandle, ProcessJobLauncher
+from nvflare.utils.job_launcher_utils import get_client_job_args, get_credential_env, get_server_job_args
+from nvflare.utils.process_utils import spawn_process
+
+from confide.errors import FederationError
+from confide.federation.flare.flows import is_run
+
+SITE_RUN = "confide.federation.flare.site_run"
+SERVER_RUN = "confide.federation.flare.server_run"
+
+
+class _RunLauncher(ProcessJobLauncher):  # type: ignore[misc]
+    """Starts a run with the arguments that FLARE made, no folder of a job's own code, and no shell."""
+
+    module: str
+    names: Sequence[str]
+
+    def launch_job(self, job_meta: Mapping[str, Any], fl_ctx: FLContext) -> JobHandleSpec:
+        """Start a run's process."""
+        given = fl_ctx.get_prop(FLContextKey.JOB_PROCESS_ARGS)
+        run = given[JobProcessArgs.JOB_ID][1]
+        if not is_run(run) or job_meta.get(JobConstants.JOB_ID) != run:
+            raise FederationError("a run is named by a UUID; it is not started")
+        environment = {**os.environ, **get_credential_env(given)}
+        return ProcessHandle(process_adapter=spawn_process(command(self.module, self.names, given), environment))
+
+    def get_command(self, job_meta: Mapping[str, Any], fl_ctx: FLContext) -> str:
+        """Fail: a command is a list of words here, not a text to be split."""
+        raise NotImplementedError
+
+
+class SiteRunLauncher(_RunLauncher):
+    """Starts a site's process of a run."""
+
+    module, names = SITE_RUN, get_client_job_args(include_exe_module=False, include_set_options=False)
+
+
+class ServerRunLauncher(_RunLauncher):
+    """Starts the server's process of a run."""
+
+    module, names = SERVER_RUN, get_server_job_args(include_exe_module=False, include_set_options=False)
+
+
+def command(module: str, names: Sequence[str], given: Mapping[str, tuple[str, Any]]) -> list[str]:
+    """Make the command line of a run's process from FLARE's arguments, each a flag and a value."""
+    words = [sys.executable, "-u", "-m", module]
+    for name in names:
+        if name in given:
+            flag, value = given[name]
+            words += [flag, str(value)]
+    flag, options = given[JobProcessArgs.OPTIONS]
+    return [*words, flag, *str(options).split()]

@@ -1,0 +1,79 @@
+"""A confined process reads nothing but what it was given, even as root; so do the processes that it starts."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from confide.federation.flare.confinement import data_folders
+from confide.federation.site_data import SiteConfig, SiteModel
+
+CONFINED = """
+import subprocess, sys, threading
+from pathlib import Path
+from confide.federation.flare.confinement import confine_site
+
+folder, *files = map(Path, sys.argv[1:])
+confined = confine_site(folder)
+
+def attempt(action):
+    try:
+        action()
+        print("done")
+    except PermissionError:
+        print("denied")
+
+print(confined)
+for file in files:
+    attempt(file.read_text)
+thread = threading.Thread(target=lambda: attempt(files[-1].read_text))
+thread.start()
+thread.join()
+print("denied" if subprocess.run(["cat", str(files[-1])], stderr=subprocess.DEVNULL).returncode else "done")
+attempt(lambda: (folder / "new").write_text("x"))
+attempt(lambda: (files[1].parent / "new").write_text("x"))
+attempt(lambda: (folder.parent / "new").write_text("x"))
+import numpy, scipy.stats, duckdb, socket
+socket.getaddrinfo("localhost", 80)
+"""
+
+
+def has_landlock() -> bool:
+    return sys.platform == "linux" and int(ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1)) > 0
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    site, data, elsewhere = (tmp_path / name for name in ("site", "data", "elsewhere"))
+    for folder in (site, data, elsewhere):
+        folder.mkdir()
+        (folder / "rows.csv").write_text("y,risk\n")
+    (elsewhere / "model.onnx").touch()
+    outside = SiteModel(data="../data/rows.csv", label="y", score="risk")
+    SiteConfig(name="north", models={"outside": outside}, folder=site).write(site)
+    return site
+
+
+def test_folders_of_data_and_models_are_found(site: Path) -> None:
+    inside = SiteModel(data="rows.csv", label="y", model_file="../elsewhere/model.onnx", features=("a",))
+    config = SiteConfig.load(site).with_model("inside", inside)
+    config.write(site)
+    found = {folder.name for folder in data_folders(site)}
+    assert found == {"data", "site", "elsewhere"}
+    (site / "site.toml").write_text("no TOML")
+    assert list(data_folders(site)) == []
+
+
+@pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")
+def test_a_confined_process_reads_its_folder_and_its_data_alone(site: Path) -> None:
+    files = [site / "rows.csv", site.parent / "data" / "rows.csv", site.parent / "elsewhere" / "rows.csv"]
+    ended = subprocess.run(
+        [sys.executable, "-c", CONFINED, str(site), *map(str, files)], capture_output=True, text=True, check=True
+    )
+    confined, own, data, *others = ended.stdout.split()
+    assert (confined, own, data) == ("True", "done", "done")
+    assert others == ["denied", "denied", "denied", "done", "denied", "denied"]
