@@ -53,7 +53,7 @@ TARGETS = {"sum": 0.8, "defaults": 1.3}
 WIDEST, LEAST_COVERED = 1.5, 0.94
 """Intervals may be so many times 3.92 root mean squared errors wide, and must cover so often."""
 
-REPETITIONS = 60
+REPETITIONS = 40
 LEVEL = 0.95
 
 
