@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from confide.errors import ParameterError
+from confide.federation.pooled import pooled_private
 from confide.federation.question import Question
 from confide.federation.sent import guarantee_of, noise_parts, own_release, pooled_counts, strategy_of, summed_release
 from confide.intervals.private_counts import NoisePart
@@ -110,3 +111,16 @@ def test_intervals_know_of_less_noise() -> None:
     assert both.intervals["auc"].sample.width < 0.95 * summed.intervals["auc"].sample.width
     blind = replace(both.raw, options={**both.raw.options, "parts": []})
     assert curves_of(blind).intervals["rows"].sample.width > 1.1 * both.intervals["rows"].sample.width
+
+
+def test_the_thresholds_of_the_pooled_curve_are_lower_edges() -> None:
+    """Among them those of all cells; there the curve has the rates of the counts."""
+    question = asked()
+    curves = curves_of(pooled_counts(question, *sent(question, SILENT)), shape="counts")
+    pooled = pooled_private(curves)
+    assert pooled.roc is not None
+    edges = question.public_grid.edges[:-1]
+    assert set(edges) <= set(pooled.roc.thresholds)
+    above = {edge: CELLS.sum(axis=0)[0, place:].sum() / CELLS.sum(axis=0)[0].sum() for place, edge in enumerate(edges)}
+    found = dict(zip(pooled.roc.thresholds, pooled.roc.true_positive_rate, strict=True))
+    assert all(found[edge] == pytest.approx(rate) for edge, rate in above.items())
