@@ -53,7 +53,7 @@ TARGETS = {"sum": 0.8, "defaults": 1.3}
 WIDEST, LEAST_COVERED = 1.5, 0.94
 """Intervals may be so many times 3.92 root mean squared errors wide, and must cover so often."""
 
-REPETITIONS = 60
+REPETITIONS = 40
 LEVEL = 0.95
 
 
@@ -221,8 +221,11 @@ class Asked:
     def answer(self, counts: ScoreCounts, exact: Curve, rng: np.random.Generator) -> Answer:
         noisy = self.noisy(counts, rng)
         found = shaped(noisy, fitting_shape(noisy, self.noise))
-        curve = _points(drawn_counts(found, self.question.public_grid))
-        both = auc_intervals(noisy.agreed(), self.noise, found, LEVEL, rng)
+        grid = self.question.public_grid
+        curve = _points(drawn_counts(found, grid))
+        both = auc_intervals(
+            agreed=noisy.agreed(), noise=self.noise, table=found, grid=grid, level=LEVEL, generator=rng
+        )
         return Answer(
             area=area_between(exact, curve),
             auc=table_auc(found),

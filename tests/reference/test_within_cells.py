@@ -9,8 +9,9 @@ from scipy.stats import beta
 
 from confide.counts import FloatArray
 from confide.grid import Grid
-from confide.releases.curve_numbers import _allowance, table_auc
+from confide.releases.curve_numbers import table_auc
 from confide.releases.within_cells import (
+    order_allowance,
     order_gain,
     order_variance,
     parts_of,
@@ -38,7 +39,7 @@ def test_the_auc_of_normal_classes_against_theory(cells: int) -> None:
     table = normal_table(cells)
     plain, corrected = abs(even_auc(table) - truth), abs(table_auc(table) - truth)
     assert corrected < 0.12 * plain
-    assert corrected < _allowance(table)
+    assert corrected < order_allowance(table, Grid.arcsine(cells))
 
 
 def test_the_error_falls_with_the_fourth_power_of_the_cells() -> None:
@@ -66,7 +67,19 @@ def test_two_values_in_each_cell_leave_three_quarters_of_the_correction() -> Non
     pairs = float(table[0].sum() * table[1].sum())
     kept = (even_auc(fine) - even_auc(table)) / (float(order_gain(table)) / pairs)
     assert kept == pytest.approx(0.75, abs=0.03)
-    assert abs(even_auc(fine) - table_auc(table)) <= 1.01 * _allowance(table)
+    assert abs(even_auc(fine) - table_auc(table)) <= 1.01 * order_allowance(table, Grid.arcsine(32))
+
+
+def test_one_value_in_each_cell_is_allowed_for_on_cells_that_somebody_drew() -> None:
+    """Then all pairs within cells are tied, and the correction is wrong altogether."""
+    table = normal_table(32)
+    for grid in (Grid.uniform(32), Grid(np.linspace(-5.0, 6.0, 33))):
+        assert abs(even_auc(table) - table_auc(table)) <= order_allowance(table, grid)
+    assert abs(even_auc(table) - table_auc(table)) > order_allowance(table, Grid.arcsine(32))
+    with_threshold = np.insert(table, 10, 0.0, axis=1)
+    assert order_allowance(with_threshold, Grid.arcsine(32).with_edge(0.3)) == pytest.approx(
+        0.25 * abs(float(order_gain(with_threshold))) / 1e6 + unknown_order(with_threshold) / 2e6, rel=1e-3
+    )
 
 
 def test_a_cell_that_stands_alone_may_hide_any_order() -> None:
@@ -74,14 +87,14 @@ def test_a_cell_that_stands_alone_may_hide_any_order() -> None:
     table[:, 4] = 30.0, 50.0
     assert float(order_gain(table)) == 0.0
     assert unknown_order(table) == 30.0 * 50.0
-    assert _allowance(table) == 0.5
+    assert order_allowance(table, Grid.arcsine(9)) == 0.5
 
 
 def test_classes_that_share_no_cell_have_nothing_to_order() -> None:
     table = np.array([[0.0, 0.0, 7.0, 9.0], [8.0, 5.0, 0.0, 0.0]])
     assert table_auc(table) == 1.0
     assert order_variance(table) == 0.0
-    assert _allowance(table) == 0.0
+    assert order_allowance(table, Grid.arcsine(4)) == 0.0
 
 
 def test_the_variance_of_random_order_against_the_rank_sum_s() -> None:

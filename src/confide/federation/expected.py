@@ -115,7 +115,9 @@ def simulated(
         noisy = noisy_table(question, integers + added, parts)
         table = shaped(noisy, fitting_shape(noisy, noise))
         curve = _points(roc_curve(drawn_counts(table, grid)))
-        both = auc_intervals(noisy.agreed(), noise, table, level, generator)
+        both = auc_intervals(
+            agreed=noisy.agreed(), noise=noise, table=table, grid=grid, level=level, generator=generator
+        )
         error = abs(table_auc(table) - truth)
         found.append((area_between(exact, curve), error, both.sample.width, both.population.width))
     area, error, sample, population = (float(mean) for mean in np.mean(found, axis=0))

@@ -35,6 +35,7 @@ from confide.intervals.proportion import logit_interval_of, wilson_interval_of
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.releases.curve_set import CurvesRelease, curves_of
+from confide.releases.within_cells import refined_grid
 
 _UNTIED = 1_000  # on grids of at least so many cells classes hardly share a cell
 _POINTS = 2_000  # of a curve, in plain data
@@ -48,7 +49,7 @@ class Pooled:
     `rows` and `positives` are None where they are not known exactly. `bounds` is where the AUC of exactly these rows
     lies whatever the groups hide; where these say nothing about it, `auc` is NaN. `no_line` says why calibration
     intercept or slope is None. Thresholds of curves are lower edges of cells, at which the points are those of the
-    rows.
+    rows; private curves have points between them too, estimated from neighbouring cells.
     """
 
     level: float
@@ -142,7 +143,12 @@ def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Pooled:
     if auc is None:
         raise DataError("the private counts have no AUC; release counts of both classes")
     drawn = _from_counts(curves.counts, curves.grid, level) | _line(curves.counts, curves.grid, level)
-    drawn.update(roc=curves.roc, pr=curves.pr, **numbers)
+    fine, roc, pr = refined_grid(curves.grid), curves.roc, curves.pr
+    drawn.update(
+        roc=RocCurve(roc.false_positive_rate, roc.true_positive_rate, _lower_edges(fine, roc.thresholds)),
+        pr=PrCurve(pr.recall, pr.precision, _lower_edges(fine, pr.thresholds), pr.prevalence),
+        **numbers,
+    )
     for name in ("calibration_intercept", "calibration_slope"):  # their errors would leave out the noise
         drawn[name] = None if drawn.get(name) is None else Estimate(value=drawn[name].value)
     probabilities = numbers["brier"] is not None

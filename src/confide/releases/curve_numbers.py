@@ -22,13 +22,11 @@ from confide.releases.average_precision import (
 )
 from confide.releases.release import PrivateIntervals
 from confide.releases.shapes import rising
-from confide.releases.within_cells import order_gain, order_variance, unknown_order
+from confide.releases.within_cells import order_allowance, order_gain, order_variance
 
 RISEN_DRAWS = 500
 """How many plausible tables average precision is computed of: each takes time of its own."""
 
-IN_DOUBT = 0.25
-"""Which share of the correction for the order within cells intervals of AUC allow to be wrong."""
 
 MOST_BINS = 10
 """Into how many bins of about equally many rows cells are put together for a calibration curve, at most."""
@@ -89,7 +87,7 @@ def curve_numbers(
             name: (_observed_expected(each, high), _observed_expected(each, low)) for name, each in tables.items()
         },
         "rows": {name: (plausible.sum(axis=(1, 2)),) * 2 for name in tables},
-        "auc": _auc_draws(agreed, plausible, table, generator),
+        "auc": _auc_draws(agreed, plausible, table, grid, generator),
         "average_precision": {name: _average_precisions(each[:RISEN_DRAWS]) for name, each in tables.items()},
     }
     possible = {"observed_expected": np.inf, "rows": np.inf}
@@ -108,10 +106,16 @@ def table_auc(table: FloatArray) -> float:
 
 
 def auc_intervals(
-    agreed: FloatArray, noise: FloatArray, table: FloatArray, level: float, generator: np.random.Generator
+    *,
+    agreed: FloatArray,
+    noise: FloatArray,
+    table: FloatArray,
+    grid: Grid,
+    level: float,
+    generator: np.random.Generator,
 ) -> PrivateIntervals:
     """Both intervals of the AUC alone, as `curve_numbers` has them."""
-    drawn = _auc_draws(agreed, agreed - noise, table, generator)
+    drawn = _auc_draws(agreed, agreed - noise, table, grid, generator)
     return _intervals(drawn, table_auc(table), 1.0, level)
 
 
@@ -203,14 +207,14 @@ def _bin_starts(table: FloatArray) -> NDArray[np.int64]:
 
 
 def _auc_draws(
-    agreed: FloatArray, plausible: FloatArray, table: FloatArray, generator: np.random.Generator
+    agreed: FloatArray, plausible: FloatArray, table: FloatArray, grid: Grid, generator: np.random.Generator
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Draw plausible AUCs of the sample and the population.
 
     The order within cells is what the neighbouring cells suggest. For the sample, chance in that order is added; the
     population's sampling error holds it already. Both get an allowance for what the neighbours may not tell.
     """
-    open_share = max(_allowance(table), _allowance(agreed))
+    open_share = max(order_allowance(table, grid), order_allowance(agreed, grid))
     exact = _aucs(plausible)
     sample = exact + _chance_in_order(table) * generator.standard_normal(exact.size)
     sizes = np.maximum(plausible.sum(axis=2), 1.0)
@@ -223,21 +227,6 @@ def _auc_draws(
         "sample": (sample - open_share, sample + open_share),
         "population": (population - open_share, population + open_share),
     }
-
-
-def _allowance(table: FloatArray) -> float:
-    """Compute how far the AUC may be off because of the order within cells.
-
-    A quarter of the correction for that order, which is what it is too large by where a cell holds two values of the
-    score; and half of the pairs about whose order the neighbouring cells say nothing. It is no more than if the order
-    were quite unknown, and 1/2 where a class has no rows.
-    """
-    pairs = float(table[0].sum() * table[1].sum())
-    if table[0].sum() <= 0.0 or table[1].sum() <= 0.0:
-        return 0.5
-    tied = min(max(float((table[0] * table[1]).sum()) / pairs, 0.0), 1.0)
-    doubtful = abs(float(order_gain(table))) * IN_DOUBT + unknown_order(table) / 2.0
-    return min(doubtful / pairs, tied / 2.0)
 
 
 def _chance_in_order(table: FloatArray) -> float:

@@ -22,6 +22,9 @@ FINE = 256
 
 MOST_PARTS = 8
 
+IN_DOUBT = 0.25
+"""Which share of the correction for the order within cells is taken to be in doubt, on cells by arcsine."""
+
 
 def parts_of(cells: int) -> int:
     """Into how many parts each cell is divided where curves are drawn.
@@ -81,6 +84,32 @@ def unknown_order(table: FloatArray) -> float:
     """
     positives, negatives = (np.diff(np.pad(side, 2), n=2) / 2.0 for side in table)
     return max(float(np.dot(positives, negatives)) * 2.0 / 3.0, 0.0)
+
+
+def order_allowance(table: FloatArray, grid: Grid) -> float:
+    """Compute how far the AUC may be off because of the order within cells.
+
+    A share of the correction for that order, and half of the pairs about whose order the neighbouring cells say
+    nothing. The share is a quarter on cells by arcsine: values of a score may lie two and two in them, and the
+    correction is then too large by that much. On other cells, which somebody may have drawn around single values, it is
+    all of the correction. The allowance is no more than if the order were quite unknown, and 1/2 where a class has no
+    rows.
+    """
+    sizes = table.sum(axis=1)
+    if (sizes <= 0.0).any():
+        return 0.5
+    pairs = float(sizes[0] * sizes[1])
+    tied = min(max(float((table[0] * table[1]).sum()) / pairs, 0.0), 1.0)
+    share = IN_DOUBT if _by_arcsine(grid) else 1.0
+    doubtful = abs(float(order_gain(table))) * share + unknown_order(table) / 2.0
+    return min(doubtful / pairs, tied / 2.0)
+
+
+def _by_arcsine(grid: Grid) -> bool:
+    """Whether cells are those of `Grid.arcsine`, but for an edge that a threshold may have added."""
+    return any(
+        bool(np.isin(Grid.arcsine(cells).edges, grid.edges).all()) for cells in (len(grid), len(grid) - 1) if cells
+    )
 
 
 def _tilts(tables: FloatArray) -> FloatArray:
