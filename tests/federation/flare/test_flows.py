@@ -6,7 +6,6 @@ import io
 import zipfile
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -24,8 +23,12 @@ from confide.federation.flare.flows import (
 )
 from confide.federation.flare.guard import topic_refusal
 
-RUN, OTHER = str(uuid4()), str(uuid4())
-SERVER, COORDINATOR, SESSION = "hub.example.org", "coordinator@heart.confide", f"_admin_{uuid4()}"
+RUN, OTHER = "5b1a3f5e-2f0c-4a54-9d6e-0c6f4f9a7e11", "9c2e8b7d-6a41-4e0b-8f13-2d5b6a7c8e90"
+SERVER, COORDINATOR, SESSION = (
+    "hub.example.org",
+    "coordinator@heart.confide",
+    "_admin_1f7d2c3b-4a5e-4b6c-9d8e-7f6a5b4c3d2e",
+)
 GATES = {
     path: Gate(me=member, server=SERVER, coordinator=COORDINATOR if path == "server" else "")
     for path in ("server", f"server.{RUN}", "north", f"north.{RUN}", SESSION)
