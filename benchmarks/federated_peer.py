@@ -166,7 +166,8 @@ def _shown(interval: Interval) -> tuple[str, str]:
 
 def compared(setting: Setting) -> Found:
     """Measure both methods on fresh rows, again and again."""
-    rng = np.random.default_rng([11, setting.rows, int(1000 * Fraction(setting.epsilon))])
+    law = (*LAWS, ADULT).index(setting.law)
+    rng = np.random.default_rng([11, law, setting.rows, int(1000 * Fraction(setting.epsilon))])
     theirs: dict[int, list[float]] = {number: [] for number in QUANTILES}
     answers: dict[str, list[Answer]] = {way: [] for way in WAYS}
     asked = {way: Asked(setting.question(way), rng) for way in WAYS}
