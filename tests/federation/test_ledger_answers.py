@@ -292,6 +292,16 @@ class TestSites:
         assert first.integers.dtype == np.int64
         assert folder.secret.stat().st_mode & 0o777 == 0o600
 
+    def test_the_same_sum_with_own_counts_of_another_price_is_answered(self, folder: SiteFolder) -> None:
+        """Half of epsilon 1, or all of 1/2, is the same sum: its share is stored, and only the own counts are new."""
+        folder.policy.write_text("epsilon_per_study = 3")
+        alone = charged_answer(folder, ask(epsilon="1/2", site_share=0), ROWS)
+        both = charged_answer(folder, ask(epsilon=1, site_share="1/2"), ROWS)
+        assert (both.integers == alone.integers).all()
+        assert (alone.receipt["charged"], both.receipt["charged"]) == (0.5, 0.5)
+        assert alone.own is None
+        assert both.own is not None
+
     def test_caps_follow_the_policy(self, folder: SiteFolder) -> None:
         charged_answer(folder, ask(), ROWS)
         with pytest.raises(RefusedError, match="cannot pay"):

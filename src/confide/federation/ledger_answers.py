@@ -263,12 +263,19 @@ def check_same_sites(share: Share, keys: str) -> None:
 def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> None:
     register = Register(folder.path)
     register.check(question, rows)
-    asked = quote(ledger, ACCOUNT, question, rows, seal)
-    if register.holds(question) and not asked.answered:
+    quote(ledger, ACCOUNT, question, rows, seal)
+    if register.holds(question) and not _share_is_stored(ledger, question, rows, seal):
         raise RefusedError(
             "this site has answered this question, but its ledger no longer has the answer: restore the ledger from a "
             "backup, or ask the question as a new edition (--edition)"
         )
+
+
+def _share_is_stored(ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> bool:
+    """Whether the ledger has the site's share of this sum; its own counts may be asked for with another epsilon."""
+    share = prepare_share(rows.counts, question, seal)
+    about = _public_question(ledger, question, rows)
+    return ledger.quote(share, account=ACCOUNT, analyst=question.study, question=about).answered
 
 
 def _prepared(
