@@ -90,7 +90,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
     by = draw(st.lists(names, max_size=2, unique=True)) if held_out is not None else []
     return Workflow(
         encoding=encoding,
-        label=draw(names.filter(lambda name: name not in by)),
+        label=draw(names.filter(lambda name: name not in (*by, *encoding.columns))),
         positive=draw(st.none() | names),
         held_out=held_out,
         held_out_by=tuple(by),

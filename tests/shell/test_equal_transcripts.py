@@ -85,7 +85,9 @@ def transcript(
     bench.hear(Deaf().noise())
     given = [f"rows.{ending}" if part == "FILE" else part for part in command]
     written = ("-o", "out.json") if command[0] != "release" else ("--report", "out.html")
-    answer = bench.run(*given, "--account", "trial", *(() if "--dry-run" in command else written))
+    asked = (*given, "--account", "trial", *(() if "--dry-run" in command else written))
+    bench.open_for(*asked)
+    answer = bench.run(*asked)
     seen = {name: content for name, content in bench.files().items() if name.startswith("out.")}
     return answer, seen
 

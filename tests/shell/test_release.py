@@ -78,7 +78,7 @@ class TestWhatItPrints:
         ]
         gaussian = desk.document(
             "-m", "recall", "-e", 1, "--mechanism", "gaussian", "--delta", "1e-6", "--account", "b", "-t", 0.3,
-            "--also-charge",
+            "--ledger", "another.sqlite",
         )  # fmt: skip
         assert gaussian["guarantee"]["delta"] == 1e-6
         assert 0 < gaussian["guarantee"]["rho"] < 1

@@ -306,8 +306,9 @@ def test_a_running_site_is_restarted_for_data_in_another_folder(hospitals: Hospi
     note = {"pid": os.getpid(), "began": psutil.Process().create_time(), "kit": str(place.kit)}
     (place.path / "run" / "engine.json").write_text(json.dumps(note))
     columns = ("--label", "died", "--score", "risk")
-    data = SiteConfig.load(place.path).models["risk"].data
-    beside = confide("site", "add-model", place.path, "-n", "same", "--data", data, *columns)
+    data = place.path / SiteConfig.load(place.path).models["risk"].data
+    more = write_rows(data.with_name("more.csv"), 8)
+    beside = confide("site", "add-model", place.path, "-n", "same", "--data", more, *columns)
     (tmp_path / "elsewhere").mkdir()
     rows = write_rows(tmp_path / "elsewhere" / "other.csv", 9)
     elsewhere = confide("site", "add-model", place.path, "-n", "sepsis", "--data", rows, *columns)
@@ -415,11 +416,11 @@ def test_the_defaults_that_help_names_are_those_of_the_policy() -> None:
 def test_an_administrator_hears_how_long_scoring_takes(
     hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = write_rows(tmp_path / "rows.csv", 3)
-    columns = ("--data", rows, "--label", "died", "--score", "risk")
+    some, others = (write_rows(tmp_path / f"{seed}.csv", seed) for seed in (13, 14))
+    columns = ("--label", "died", "--score", "risk", "--data")
     place = hospitals.site("north").path
-    assert "--timeout" not in confide("site", "add-model", place, "-n", "quick", *columns).err
+    assert "--timeout" not in confide("site", "add-model", place, "-n", "quick", *columns, some).err
     monkeypatch.setattr("confide.cli.site_setup._SLOW", 0.0)
-    answer = confide("site", "add-model", place, "-n", "slow", *columns)
+    answer = confide("site", "add-model", place, "-n", "slow", *columns, others)
     assert answer.code == 0, answer.err
     assert "Tell the coordinator, whose first round needs that time (--timeout 60)" in " ".join(answer.err.split())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from confide.errors import ParameterError
 from tests.noises import FORBIDDEN
 from tests.shell.desk import Desk
 from tests.shell.workflow_bench import COLUMNS, TRIAL, Bench, bench_at, made_patients
@@ -53,8 +54,9 @@ def test_a_label_only_account_has_one_label(bench: Bench) -> None:
         assert "hides the labels in 'died'" in refused.err
     assert bench.files() == before
     bench.done("release", "patients.csv", "--model", "model.json", "-m", "accuracy", *TRIAL)
-    another = (*labels, "--account", "another", "--also-charge")
-    bench.done("train", "patients.csv", "-l", "smoker", "-c", "died", *another)
+    another = ("--neighbours", "label-only", "--account", "another", "--also-charge")
+    with pytest.raises(ParameterError, match="takes for public what the other hides"):
+        bench.open_for("train", "patients.csv", "-l", "smoker", "-c", "died", *another)
 
 
 @pytest.mark.parametrize("verb", ["select", "train"])
@@ -110,7 +112,7 @@ def test_counts_of_public_features_are_not_called_noisy(bench: Bench) -> None:
     bench.patients()
     select = ("select", "patients.csv", "-l", "died", "-c", "smoker", "-c", "age=50", "-k", "2")
     labels = bench.done(*select, "--neighbours", "label-only", "--account", "labels").out
-    rows = bench.done(*select, "--account", "rows", "--also-charge").out
+    rows = bench.done(*select, "--account", "rows", "--ledger", "rows.sqlite").out
     assert "noisy total-count" in rows
     assert "total-count" in labels
     assert "noisy" not in labels

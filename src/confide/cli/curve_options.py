@@ -44,6 +44,13 @@ def _public_quantiles(text: str, private: str) -> Grid:
     return Grid.quantiles(table_column(file, column), int(cells))
 
 
+def public_files(text: str | None) -> tuple[Path, ...]:
+    """The file that a grid's cells are taken from, if there is one."""
+    if text is None or not text.startswith("public:"):
+        return ()
+    return (Path(":".join(text.removeprefix("public:").split(":")[:-2])),)
+
+
 def grid_in_words(text: str | None) -> str:
     """What a page says about the grid: everything typed is public."""
     return "the default, for scores that are probabilities" if text is None else text

@@ -87,3 +87,10 @@ def run() -> None:
     except OSError as error:  # a full disk, a folder that went away
         typer.echo(f"error: {error.strerror or type(error).__name__}: {error.filename or 'output'}", err=True)
         sys.exit(1)
+    except Exception:  # what it says may quote rows, and its kind may depend on them
+        from confide.sources.details import MORE, shows_errors
+
+        if shows_errors():
+            raise
+        typer.echo(f"error: something unexpected went wrong; {MORE}, and may report it", err=True)
+        sys.exit(1)

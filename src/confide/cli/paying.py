@@ -28,7 +28,8 @@ class Payer:
     """Who pays for a question about a file: the ledger, the account in it and the analyst.
 
     `details` are the public facts that identify the question besides the file, its labels and the request's own
-    parameters: the score's column, or the digest of a model.
+    parameters: the score's column, or the digest of a model. `public_files` are files whose content is taken to be
+    public, such as a list of words.
     """
 
     file: Path
@@ -40,6 +41,7 @@ class Payer:
     analyst: str | None
     also_charge: bool = False
     source: str | None = None
+    public_files: tuple[Path, ...] = ()
 
     def checked(self) -> Payer:
         """Refuse an account that does not exist before the file's rows are read, and note which file it is."""
@@ -79,11 +81,24 @@ class Payer:
         source = book.identify(raw_bytes(self.file))
         if self.source not in (None, source):
             raise DataError("the file changed while it was read; try again when nobody writes to it")
+        for file in self.public_files:
+            self._require_public(book, file)
         account = book.find_account(self.account, data=source)
         question = question_about(
             account, source=source, label=self.label, positive=self.positive, details=self.details
         )
         return account.name, question
+
+    def _require_public(self, book: Ledger, file: Path) -> None:
+        """Refuse a public file that holds the private rows, or rows that the ledger knows, packed or not."""
+        from confide.sources.raw import raw_bytes, unpacked_bytes
+
+        plain = book.identify(unpacked_bytes(file))
+        known = any(book.knows(identity) for identity in (plain, book.identify(raw_bytes(file))))
+        if known or plain == book.identify(unpacked_bytes(self.file)):
+            raise UsageError(
+                f"{file} holds private rows, and what is taken from it would be published; give a file that is public"
+            )
 
     def remarks(self, receipt: Receipt[Any]) -> Iterator[str]:
         """Yield notes to print after a charge."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from confide.cli import output
-from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words
+from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words, public_files
 from confide.cli.paying import Payer
 from confide.cli.scored import scored
 from confide.cli.workflow_options import AccountOption, AlsoCharge, Analyst
@@ -140,8 +140,6 @@ def release(
     same answer at no further cost. A request that does not fit is refused with exit code 3. Accounts are opened with
     `confide ledger new`.
 
-    Scores must be functions of their own row: a score that depends on other rows is not protected.
-
     Each score must be a function of its own row: no ranks, nothing standardised by these rows. Round scores that a
     model gave for many rows at once, to six decimals say: their last digits depend on the other rows.
 
@@ -209,6 +207,7 @@ def release(
         account=account,
         analyst=analyst,
         also_charge=also_charge,
+        public_files=public_files(grid),
     ).checked()
     with output.busy("reading"):
         prepared = source_of_scores.prepare(source, metrics, options)

@@ -152,6 +152,7 @@ def select(
         account=account,
         analyst=analyst,
         also_charge=also_charge,
+        public_files=tuple(file for file in (leave_out, vocabulary) if file is not None),
     ).checked()
     with output.busy("reading"):
         rows = workflow.rows(source, TRAINING)

@@ -175,6 +175,7 @@ def train(
         account=account,
         analyst=analyst,
         also_charge=also_charge,
+        public_files=tuple(file for file in (leave_out, vocabulary) if file is not None),
     ).checked()
     with output.busy("reading"):
         rows = before.rows(source, TRAINING)

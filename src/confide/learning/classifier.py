@@ -43,7 +43,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = two_classes(labels, self.classes)
         check_payer(self.ledger, self.account, self.question)
         prepared = self._prepared(read, labels == known[1])
-        self.model_, self.receipt_ = drawn(prepared, self.ledger, self.account, self.question)
+        self.model_, self.receipt_ = drawn(
+            prepared,
+            self.ledger,
+            self.account,
+            self.question,
+            classes=self.classes,
+            binarize=getattr(self, "binarize", None),
+        )
         self.classes_ = known
         self.guarantee_ = self.model_.guarantee
         self.coef_ = self.model_.all_weights[None, :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -37,6 +38,16 @@ class LinearModel:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+        object.__setattr__(self, "intercept", _number(self.intercept))
+        for name in ("weights", "frequencies"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, tuple(_number(value) for value in given))
+        places = (self.width, *self.features)
+        if not all(isinstance(place, int) and not isinstance(place, bool) and place >= 0 for place in places):
+            raise ParameterError("features of a model must be whole numbers; train it anew")
+        if len(self.features) != len(self.weights) or any(place >= self.width for place in self.features):
+            raise ParameterError("a model must have one weight for each of its features; train it anew")
 
     def __hash__(self) -> int:
         return hash((self.kind, self.features, self.weights, self.intercept))
@@ -103,3 +114,16 @@ class LinearModel:
 
 def _rebuilt(plain: Mapping[str, Any], guarantee: Guarantee) -> LinearModel:
     return LinearModel.from_dict(plain, guarantee)
+
+
+def _number(value: object) -> float:
+    """Return a finite number; anything else, such as a list, could make scores depend on other rows."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError("weights and intercept of a model must be numbers; train it anew")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ParameterError("weights and intercept of a model must be finite numbers; train it anew")
+    return number

@@ -165,7 +165,8 @@ class AccountTerms:
 class Account:
     """The state of an account: the fold of its entries.
 
-    What was spent is the total of `spending`; see there how parts of the rows compose.
+    What was spent is the total of `spending`; see there how parts of the rows compose. `data` are the identities of the
+    data that it was opened for or charged for. `waiting` are the numbers of the charges that nothing came of so far.
     """
 
     name: str
@@ -173,6 +174,8 @@ class Account:
     caps: Caps
     spending: Spending = field(default_factory=Spending)
     spending_by: Mapping[str, Spending] = field(default_factory=dict)
+    data: frozenset[str] = frozenset()
+    waiting: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         checked_name(self.name, "account")
@@ -192,7 +195,9 @@ class Account:
         """Read the state of a new account from its first entry."""
         if first.kind != Kind.OPEN:
             raise LedgerError(f"account {first.account!r} does not begin with its terms; restore it from a backup")
-        return cls(name=first.account, terms=AccountTerms.from_dict(first.asked), caps=Caps.from_entry(first))
+        terms = AccountTerms.from_dict(first.asked)
+        data = frozenset() if terms.data is None else frozenset({terms.data})
+        return cls(name=first.account, terms=terms, caps=Caps.from_entry(first), data=data)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -209,8 +214,15 @@ class Account:
         if entry.kind == Kind.CAP:
             return replace(self, caps=Caps.from_entry(entry))
         if entry.kind == Kind.CHARGE:
-            return self.charged([self.cost_of(entry)], entry.analyst)
-        return self
+            charged = self.charged([self.cost_of(entry)], entry.analyst)
+            known = self.data if entry.data is None else self.data | {entry.data}
+            return replace(charged, data=known, waiting=self.waiting | {entry.sequence})
+        if entry.charge not in self.waiting:
+            raise LedgerError(
+                f"account {self.name!r} has two outcomes of one charge; run `confide ledger verify`, and restore the "
+                "ledger from a backup"
+            )
+        return replace(self, waiting=self.waiting - {entry.charge})
 
     def charged(self, costs: Sequence[Cost], analyst: str | None) -> Account:
         """The state after costs were paid."""

@@ -61,8 +61,6 @@ def check_elsewhere(account: Account, holders: Mapping[str, AccountTerms], *, al
     such account and in another account that hides more, or other labels: what one hides the other would show.
     """
     name, others = account.name, {other: terms for other, terms in sorted(holders.items()) if other != account.name}
-    if not others or name in holders:
-        return
     for other, terms in others.items():
         if _hidden(terms) != _hidden(account.terms):
             raise ParameterError(
@@ -70,7 +68,7 @@ def check_elsewhere(account: Account, holders: Mapping[str, AccountTerms], *, al
                 f"{name!r} hides {_hidden_in_words(account.terms)}: one of them takes for public what the other hides. "
                 f"Charge {other!r}"
             )
-    if not also_charge:
+    if others and name not in holders and not also_charge:
         first = next(iter(others))
         raise ParameterError(
             f"the ledger knows these data under account {first!r}; charged to {name!r} as well, their budgets "

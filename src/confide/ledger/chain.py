@@ -80,9 +80,17 @@ def first_break(account: str, entries: Sequence[Entry], head: Head | None, key: 
     if not entries:
         return Break(sequence=1, problem="is missing")
     broken = broken_link(account, entries, 0, START, key) or broken_end(entries[-1], head, key)
-    if broken is None and head is not None and state_text(Account.fold(entries)) != head.state:
+    if broken is None and head is not None and _state_of(entries) != head.state:
         return Break(sequence=entries[-1].sequence, problem="does not add up to the account's state")
     return broken
+
+
+def _state_of(entries: Sequence[Entry]) -> str | None:
+    """What entries add up to; None where one charge has two outcomes."""
+    try:
+        return state_text(Account.fold(entries))
+    except LedgerError:
+        return None
 
 
 def broken_link(account: str, entries: Sequence[Entry], sequence: int, last: str, key: bytes) -> Break | None:

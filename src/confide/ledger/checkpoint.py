@@ -23,6 +23,8 @@ def state_text(account: Account) -> str:
         "caps": account.caps.to_dict(),
         "spending": _spending(account.spending),
         "spending_by": {name: _spending(spending) for name, spending in account.spending_by.items()},
+        "data": sorted(account.data),
+        "waiting": sorted(account.waiting),
     }
     return canonical_json(plain, "state")
 
@@ -37,6 +39,8 @@ def read_state(name: str, text: str) -> Account:
             caps=Caps.from_dict(plain["caps"], _read_budget(plain["total"])),
             spending=_read_spending(plain["spending"]),
             spending_by={one: _read_spending(spent) for one, spent in plain["spending_by"].items()},
+            data=frozenset(plain["data"]),
+            waiting=frozenset(plain["waiting"]),
         )
     except (ValueError, LookupError, TypeError):
         raise LedgerError(

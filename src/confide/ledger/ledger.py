@@ -134,7 +134,7 @@ class Ledger:
                     f"(confide ledger new {name} --change)"
                 )
             if identity is not None:
-                check_elsewhere(account, transaction.holders([identity]), also_charge=also_charge)
+                check_elsewhere(account, transaction.holders(identity), also_charge=also_charge)
             transaction.write(opened(account, key=transaction.key, at=_now()))
         return account
 
@@ -229,9 +229,8 @@ class Ledger:
         record = transaction.record(account, asked, lock=lock)
         state = _existing(transaction, record)
         questions = {request.question.rows: request.question for request in asked.values() if request.question}
-        for question in questions.values():
-            holders = transaction.holders({question.data, question.rows})
-            check_elsewhere(state, holders, also_charge=also_charge)
+        for identity in {one for question in questions.values() for one in (question.data, question.rows)}:
+            check_elsewhere(state, transaction.holders(identity), also_charge=also_charge)
         return record
 
     def _answered(self, charged: Charged, asked: Mapping[str, Request[A]]) -> Record:
@@ -261,6 +260,12 @@ class Ledger:
         with self._reading() as transaction:
             return data_identity(transaction.key, digest)
 
+    def knows(self, data: str) -> bool:
+        """Whether an account was opened or charged for some data."""
+        self._require_ledger(None)
+        with self._reading() as transaction:
+            return bool(transaction.holders(data))
+
     def find_account(self, name: str | None, *, data: str | None = None) -> Account:
         """Return the account of a name; without one, the only account that was opened or charged for some data.
 
@@ -270,7 +275,7 @@ class Ledger:
             return self.account(name)
         self._require_ledger(None)
         with self._reading() as transaction:
-            holders = sorted(() if data is None else transaction.holders([data]))
+            holders = sorted(() if data is None else transaction.holders(data))
             if len(holders) == 1:
                 return _existing(transaction, transaction.record(holders[0]))
             known = transaction.accounts()

@@ -37,6 +37,14 @@ _MEANING = {
     "57": "the server is stopping; try again later",
     "23": "two processes took the same place; try again",
 }
+_STRANGE = """
+WITH ours AS (
+    SELECT oid, relrowsecurity FROM pg_class WHERE relname = ANY(:names) AND relkind = 'r' AND pg_table_is_visible(oid)
+)
+SELECT (SELECT count(*) FROM pg_trigger JOIN ours ON tgrelid = ours.oid WHERE NOT tgisinternal)
+     + (SELECT count(*) FROM pg_rewrite JOIN ours ON ev_class = ours.oid)
+     + (SELECT count(*) FROM ours WHERE relrowsecurity)
+"""
 _DAMAGED = "its tables are damaged or no ledger; restore them from a backup, or name another database"
 
 
@@ -101,6 +109,11 @@ class PostgreSQLStore(Store):
             raise LedgerError(
                 f"ledger {self.shown}: the server runs with fsync off, so that a crash could lose charges; switch it on"
             )
+
+    def strange_objects(self, connection: Connection) -> bool:
+        """Whether a trigger, a rule or a row-level policy is on the ledger's tables."""
+        strange = connection.execute(text(_STRANGE), {"names": list(SCHEMA.tables)}).scalar_one()
+        return bool(strange)
 
     def explain(self, error: Exception) -> str:
         """Say what an error means."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from confide.errors import LedgerError
 from confide.ledger.account import Account
 from confide.ledger.entries import START, Draft, Entry, Kind
 
@@ -61,10 +62,24 @@ class Record:
         )
 
     def waiting(self) -> dict[str, Entry]:
-        """For each request without an answer the first charge that may still get it: nothing came of it so far."""
+        """For each request without an answer the first charge that may still get it: nothing came of it so far.
+
+        The sealed state says which charges are waiting. One that is not, and whose outcome is not found either, means
+        that the outcome was hidden: noise must not be drawn for it again.
+        """
         answers, failures = self.answers(), self.failures()
+        done = {entry.charge for entry in answers.values()} | failures
+        open_still = frozenset() if self.state is None else self.state.waiting
         found: dict[str, Entry] = {}
         for entry in self.found:
-            if entry.kind == Kind.CHARGE and entry.request_id is not None and entry.sequence not in failures:
+            if entry.kind != Kind.CHARGE or entry.request_id is None or entry.request_id in answers:
+                continue
+            if entry.sequence in open_still:
                 found.setdefault(entry.request_id, entry)
-        return {identity: entry for identity, entry in found.items() if identity not in answers}
+            elif entry.sequence not in done:
+                raise LedgerError(
+                    f"account {self.account!r} was changed behind the ledger's back: what came of entry "
+                    f"{entry.sequence} is missing. Nothing is charged or released; run `confide ledger verify`, and "
+                    "restore the ledger from a backup"
+                )
+        return found

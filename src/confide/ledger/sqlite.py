@@ -15,6 +15,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -38,6 +39,7 @@ _MEANING = {
     "SQLITE_IOERR": "the disk cannot be read or written; check it",
 }
 _MARK = "A confide ledger was made beside this file. If it is gone, put it back from a backup.\n"
+_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _DAMAGED = "the file is empty, damaged or no ledger; restore it from a backup, or name another"
 
 
@@ -57,12 +59,12 @@ class SQLiteStore(Store):
         path = self.place.path
         left = [KeyFile.of(self.place).path, self._marker]
         with self._reachable():
-            if path.exists() or not any(one.exists() for one in left):
+            if path.exists() or not any(os.path.lexists(one) for one in left):
                 return path.exists()
             with _alone_in(path.parent):  # perhaps another process is just making both
                 if path.exists():
                     return True
-            names = " and ".join(f"'{one}'" for one in left if one.exists())
+            names = " and ".join(f"'{one}'" for one in left if os.path.lexists(one))
         raise LedgerError(
             f"ledger {self.shown} is not there, but {names} says that it was made. Put the ledger back; if you do "
             f"want to begin with nothing spent, remove {names}"
@@ -116,10 +118,24 @@ class SQLiteStore(Store):
                 self._mark()  # a crash, or a copy, may have left the ledger without it
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
+    def strange_objects(self, connection: Connection) -> bool:
+        """Whether there is anything but the tables and indexes that a new ledger has, as they are written there."""
+        known = connection.exec_driver_sql(_OBJECTS).all()
+        ours = [row for row in known if row.tbl_name in SCHEMA.tables or row.type in ("trigger", "view")]
+        return bool(ours) and {tuple(row) for row in ours} != _expected_objects()
+
     def explain(self, error: Exception) -> str:
         """Say what an error means."""
         name = getattr(error.orig, "sqlite_errorname", "") if isinstance(error, DBAPIError) else ""
         return next((meaning for known, meaning in _MEANING.items() if str(name).startswith(known)), _DAMAGED)
+
+
+@cache
+def _expected_objects() -> set[tuple[object, ...]]:
+    """What a new ledger has."""
+    with create_engine("sqlite+pysqlite://").connect() as connection:
+        SCHEMA.create_all(connection, checkfirst=False)
+        return {tuple(row) for row in connection.exec_driver_sql(_OBJECTS).all()}
 
 
 def _engine(path: Path) -> Engine:

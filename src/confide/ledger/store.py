@@ -41,6 +41,10 @@ class Store(ABC):
         """Begin a transaction."""
 
     @abstractmethod
+    def strange_objects(self, connection: Connection) -> bool:
+        """Whether the database holds a trigger, rule or index that is not the ledger's, and could change its tables."""
+
+    @abstractmethod
     def explain(self, error: Exception) -> str:
         """Say what a driver's error means and what to do, without its text, which may hold secrets."""
 
@@ -49,6 +53,11 @@ class Store(ABC):
         """Run a block in one transaction: all of it is stored, or nothing."""
         with self.explained(), self.engine.connect() as connection:
             self.begin(connection, writing=writing)
+            if self.strange_objects(connection):
+                raise LedgerError(
+                    f"ledger {self.shown}: somebody added triggers, rules or indexes to its tables, which could undo "
+                    "charges. Nothing is released; restore it from a backup"
+                )
             yield connection
             connection.commit()  # whoever leaves by an exception is rolled back when the connection closes
 

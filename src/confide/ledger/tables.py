@@ -45,6 +45,5 @@ ENTRIES = Table(
     Column("hash", Text, nullable=False),
 )
 
-# A charge looks up the entries of its own request, and which accounts know its data.
+# A charge looks up the entries of its own request.
 Index("confide_entries_request", ENTRIES.c.account, ENTRIES.c.request_id)
-Index("confide_entries_data", ENTRIES.c.data, ENTRIES.c.account)

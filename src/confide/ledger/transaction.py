@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -85,12 +86,20 @@ class Transaction:
         """The names of all accounts."""
         return tuple(sorted(self._checked_heads()))
 
-    def holders(self, data: Iterable[str]) -> dict[str, AccountTerms]:
-        """Return the accounts that were opened for some data, or charged for them, with their terms."""
-        asked = select(ENTRIES.c.sequence).where(ENTRIES.c.account == HEADS.c.account, ENTRIES.c.data.in_(list(data)))
-        names = self.connection.execute(select(HEADS.c.account).where(asked.exists())).scalars().all()
-        heads = self._checked_heads() if names else {}
-        return {name: read_state(name, heads[name].state).terms for name in names if heads[name].holds(self.key)}
+    def holders(self, data: str) -> dict[str, AccountTerms]:
+        """Return the accounts that were opened for some data, or charged for them, with their terms.
+
+        The sealed states say so: every head is checked, and one that was changed is refused.
+        """
+        found = {}
+        for name, head in self._checked_heads().items():
+            if not head.holds(self.key):
+                refuse_broken(name, Break(sequence=head.sequence, problem="has lost its record as the last one"))
+            if json.dumps(data) in head.state:  # most states need not be read
+                state = read_state(name, head.state)
+                if data in state.data:
+                    found[name] = state.terms
+        return found
 
     def write(self, record: Record) -> None:
         """Write the new entries of a record, and where its chain ends now."""
@@ -104,6 +113,17 @@ class Transaction:
             self.connection.execute(insert(HEADS).values(asdict(head)))
         register = register_seal(self._heads()[1].values(), self.key)
         self.connection.execute(update(META).where(META.c.name == "register").values(value=register))
+        self._require_written(record, head, register)
+
+    def _require_written(self, record: Record, head: Head, register: str) -> None:
+        """See before the commit that what was written is there: nothing in the database undid it."""
+        stored, heads = self._heads()
+        newest = self._newest(record.account, len(record.new))
+        if (stored, heads.get(record.account), newest) != (register, head, record.new):
+            raise LedgerError(
+                "the ledger does not keep what is written to it. Nothing is charged or released; run `confide ledger "
+                "verify`, and restore the ledger from a backup"
+            )
 
     def breaks(self) -> tuple[dict[str, tuple[int, Break | None]], bool]:
         """For each account the number of its entries and where they first break; and whether no account is missing."""

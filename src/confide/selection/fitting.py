@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,21 @@ def check_payer(ledger: str | Path | None, account: str | None, question: Public
 
 
 def drawn(
-    prepared: Prepared[A], ledger: str | Path | None, account: str | None, question: PublicQuestion | None
+    prepared: Prepared[A],
+    ledger: str | Path | None,
+    account: str | None,
+    question: PublicQuestion | None,
+    **public: Any,
 ) -> tuple[A, Receipt[A] | None]:
-    """Draw the answer; with a ledger it is charged there first, and the receipt comes with it."""
+    """Draw the answer; with a ledger it is charged there first, and the receipt comes with it.
+
+    `public` are parameters of the estimator that decide how rows are read, and so belong to the question.
+    """
     if ledger is None or account is None:
         return prepared.draw()[0], None
+    if question is not None:
+        read = {name: None if value is None else repr(value) for name, value in public.items()}
+        question = replace(question, details={**question.details, "read": read})
     with Ledger(ledger) as book:
         receipt = book.release(prepared, account=account, question=question)
     return receipt.answers[0][0], receipt

@@ -106,7 +106,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Select features of the rows X with the labels y; spends epsilon."""
         read, labels = validate_data(self, X, y, accept_sparse="csr")
         prepared = self._prepared(self._rows(read, labels))
-        self.selection_, self.receipt_ = drawn(prepared, self.ledger, self.account, self.question)
+        self.selection_, self.receipt_ = drawn(
+            prepared, self.ledger, self.account, self.question, classes=self.classes, binarize=self.binarize
+        )
         self.guarantee_ = self.selection_.guarantee
         self.support_ = self.selection_.support
         return self

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
 from confide.errors import UsageError
 
 _PIECE = 1 << 20
+_GZIP = b"\x1f\x8b"
+
+
+def unpacked_bytes(file: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces, unpacked where it is gzipped."""
+    packed = b"".join(raw_bytes(file))
+    if not packed.startswith(_GZIP):
+        yield packed
+        return
+    try:
+        yield gzip.decompress(packed)
+    except (OSError, EOFError):
+        raise UsageError(f"{file} is damaged; give a whole file") from None
 
 
 def raw_bytes(file: Path) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from confide.errors import BudgetError, ParameterError
+from confide.errors import BudgetError, LedgerError, ParameterError
 from confide.ledger.binding import question_about
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
@@ -84,6 +84,31 @@ def test_a_declared_name_does_not_hide_a_known_file(book: Ledger) -> None:
     book.open_account("second", epsilon=1)
     with pytest.raises(ParameterError, match="under account 'first'"):
         book.release(ask(), account="second", question=about(file))
+
+
+def test_a_declared_name_does_not_let_another_account_s_file_in(book: Ledger) -> None:
+    """The account has its own name for the data, but the file is known elsewhere."""
+    book.open_account("died", epsilon=1, neighbours="label-only", label="died", data=[b"rows"])
+    file = book.identify([b"rows"])
+    book.open_account("sex", epsilon=1, neighbours="label-only", label="sex", data="other people")
+    book.open_account("third", epsilon=1_000, data="third people")
+    for name, label, hidden in (("sex", "sex", "label-only"), ("third", "died", "replace-one")):
+        question = question_about(book.account(name), source=file, label=label, positive=None, details={})
+        for also_charge in (False, True):
+            with pytest.raises(ParameterError, match="under account 'died'"):
+                book.release(ask(neighbours=hidden), account=name, question=question, also_charge=also_charge)
+
+
+def test_a_head_that_was_changed_does_not_free_its_data(book: Ledger, place: Place) -> None:
+    book.open_account("first", epsilon=1, data="cohort")
+    book.open_account("second", epsilon=900)
+    for statement in (
+        "UPDATE confide_heads SET seal = 'x' WHERE account = 'first'",
+        "UPDATE confide_entries SET data = NULL WHERE account = 'first'",
+    ):
+        place.execute(statement)
+        with pytest.raises((LedgerError, ParameterError), match=r"account 'first'"):
+            book.release(ask(900), account="second", question=about("cohort"))
 
 
 def test_an_account_is_for_its_data_alone(book: Ledger) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,8 +49,13 @@ def has_landlock() -> bool:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Path:
-    site, data, elsewhere = (tmp_path / name for name in ("site", "data", "elsewhere"))
+def site() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:  # not in memory, which a confined process may use
+        yield _site(Path(folder))
+
+
+def _site(folder: Path) -> Path:
+    site, data, elsewhere = (folder / name for name in ("site", "data", "elsewhere"))
     for folder in (site, data, elsewhere):
         folder.mkdir()
         (folder / "rows.csv").write_text("y,risk\n")
