@@ -8,6 +8,7 @@ and checked before it is run:
 - Operators are of the standard, and on a list: their results depend on their inputs alone, and the shapes of their
   results on the shapes of their inputs.
 - Inputs that decide a shape, such as how often `Tile` repeats, are computed from constants and shapes, not from rows.
+- Whole numbers from a row are divided by positive constants only: dividing the least one by -1 ends the process.
 
 The number of operations is then the same for every row. What was checked is written into an empty folder, and loaded
 from there.
@@ -28,14 +29,14 @@ _LEARNING = "ai.onnx.ml"
 _PLAIN = """
     Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization BitShift BitwiseAnd
     BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Concat Constant Conv ConvInteger ConvTranspose Cos
-    Cosh CumSum DepthToSpace DequantizeLinear Det Div DynamicQuantizeLinear Einsum Elu Equal Erf Exp EyeLike Flatten
+    Cosh DepthToSpace DequantizeLinear Det Div DynamicQuantizeLinear Einsum Elu Equal Erf Exp EyeLike Flatten
     Floor Gather GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
     GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization
     LeakyRelu Less LessOrEqual Log LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max MaxPool Mean
     MeanVarianceNormalization Min Mish Mod Mul Neg Not Or PRelu Pow QLinearConv QLinearMatMul QuantizeLinear
     RMSNormalization Reciprocal Relu Round ScatterElements ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size
     Softmax Softplus Softsign SpaceToDepth Sqrt StringConcat Sub Sum Swish Tan Tanh TfIdfVectorizer ThresholdedRelu
-    Transpose Trilu Where Xor
+    Transpose Where Xor
 """
 _LEARNT = """
     ArrayFeatureExtractor Binarizer CategoryMapper FeatureVectorizer Imputer LabelEncoder LinearClassifier
@@ -45,6 +46,7 @@ _LEARNT = """
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _SHAPED: dict[str, tuple[int, ...]] = {
     "ConstantOfShape": (0,),
+    "CumSum": (1,),
     "Dropout": (2,),
     "Expand": (1,),
     "GRU": (4,),
@@ -59,10 +61,11 @@ _SHAPED: dict[str, tuple[int, ...]] = {
     "Squeeze": (1,),
     "Tile": (1,),
     "TopK": (1,),
+    "Trilu": (1,),
     "Unsqueeze": (1,),
     **{f"Reduce{name}": (1,) for name in _REDUCTIONS},
 }
-"""The places of inputs that decide the shape of an operator's result, or how many steps it takes."""
+"""The places of inputs that decide the shape of an operator's result, how many steps it takes, or on which axis."""
 
 _OPERATORS: dict[str, frozenset[str]] = {
     **dict.fromkeys(_STANDARD, frozenset((*_PLAIN.split(), *_SHAPED))),
@@ -72,6 +75,10 @@ _OPERATORS: dict[str, frozenset[str]] = {
 
 _NOT_OF_VALUES = ("Shape", "Size")
 """Operators whose results depend on the shape of their input alone."""
+
+
+_DIVISIONS = ("Div", "Mod")
+_FRACTIONS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
 
 
 def open_session(path: Path) -> Any:
@@ -127,17 +134,41 @@ def _check_operators(model: Any) -> None:
             "onnx.inliner.inline_local_functions(onnx.load(FILE)), NEW)"
         )
     graph = model.graph
+    for node in graph.node:
+        _check_operator(node)
+    fractions = _fractions(model)
     fixed = {"", *(tensor.name for tensor in graph.initializer)}
     fixed |= {tensor.values.name for tensor in graph.sparse_initializer}
     for node in graph.node:
-        _check_operator(node)
         for place in _shape_places(node):
             if node.input[place] not in fixed:
                 raise _refused(node, "does an amount of work that depends on a row's values")
         if all(name in fixed for name in node.input) or node.op_type in _NOT_OF_VALUES:
             fixed.update(node.output)
-        else:
-            fixed.difference_update(node.output)
+            continue
+        fixed.difference_update(node.output)
+        if node.op_type in _DIVISIONS and not (fractions.issuperset(node.input) or _by_positive(node, graph)):
+            raise _refused(node, "divides whole numbers, which can end the process for a single row")
+
+
+def _by_positive(division: Any, graph: Any) -> bool:
+    """Whether a division is by positive weights, which no row changes."""
+    from onnx import numpy_helper
+
+    weights = [tensor for tensor in graph.initializer if tensor.name == division.input[1]]
+    return any(bool((numpy_helper.to_array(tensor) > 0).all()) for tensor in weights)
+
+
+def _fractions(model: Any) -> set[str]:
+    """Return the names of values that are floating-point numbers, by the types of inputs and weights alone."""
+    from onnx import TensorProto, shape_inference
+
+    kinds = {getattr(TensorProto, name) for name in _FRACTIONS}
+    model.graph.ClearField("value_info")  # what a file says about types is not needed, and may be wrong
+    graph = shape_inference.infer_shapes(model).graph
+    values = (*graph.input, *graph.value_info)
+    found = {value.name for value in values if value.type.tensor_type.elem_type in kinds}
+    return found | {tensor.name for tensor in graph.initializer if tensor.data_type in kinds}
 
 
 def _check_operator(node: Any) -> None:

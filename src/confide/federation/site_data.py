@@ -40,8 +40,8 @@ _HEAD = """\
 #   features  the columns that the model takes, of which `text` lists those to be read as text even where they look
 #             like numbers, and
 #   range     between which scores lie; [0.0, 1.0] unless given. Scores beyond count as the end that they passed.
-#   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx. A .joblib or .pkl file runs as a
-#             program: take it only from people whom you would let run programs here.
+#   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx with its weights inside. A .joblib
+#             or .pkl file runs as a program: take it only from people whom you would let run programs here.
 # Another name for a model that is here already has one line instead of all these:
 #   same_as   the model's first name. What is answered under one name without noise counts for both.
 """
