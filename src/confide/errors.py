@@ -11,7 +11,7 @@
     │       └── UnpayableError  a site's ledger cannot pay for it: exit code 3 for the coordinator
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
-        ├── NoRowsError         a table has no rows
+        │   └── NoRowsError     a file or table has no rows
         ├── ScoreError          scores that are missing, NaN or infinite
         ├── LabelError          labels that are missing or not two values
         ├── WeightError         weights that are not positive finite numbers
@@ -132,8 +132,8 @@ class UnreadableError(DataError):
     """A file is empty, damaged or not what its name says."""
 
 
-class NoRowsError(DataError):
-    """A table has no rows."""
+class NoRowsError(UnreadableError):
+    """A file or table has no rows."""
 
 
 class ScoreError(DataError):
