@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -345,3 +348,20 @@ def test_every_operator_on_the_list_is_one_of_the_standard() -> None:
     standard = {(schema.domain, schema.name) for schema in defs.get_all_schemas()}
     for domain in ("", "ai.onnx.ml"):
         assert {(domain, name) for name in _OPERATORS[domain]} <= standard
+
+
+def test_onnxruntime_keeps_no_identifier_and_sends_nothing(tmp_path: Path) -> None:
+    """Its telemetry would tell its makers, among others, how many rows were scored."""
+    saved(tmp_path / "m.onnx", [node("Sigmoid", ["x"], ["probability"])])
+    home = tmp_path / "home"
+    home.mkdir()
+    program = (
+        "import pathlib, sys; from confide.federation.onnx_files import open_session; import numpy as np;"
+        "open_session(pathlib.Path(sys.argv[1])).run(None, {'x': np.zeros((1, 1), np.float32)})"
+    )
+    left_out = ("CI", "TF_BUILD", "GITHUB_ACTIONS", "PYTEST_CURRENT_TEST", "XDG_CACHE_HOME", "XDG_DATA_HOME")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", *left_out))}
+    subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "m.onnx")], env={**environment, "HOME": str(home)}, check=True
+    )
+    assert not list(home.rglob("*"))

@@ -16,6 +16,7 @@ from there.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,13 +82,19 @@ _DIVISIONS = ("Div", "Mod")
 _FRACTIONS = ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")
 
 
+_NO_TELEMETRY = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
+"""Settings that keep onnxruntime from telling its makers about models, errors and how many rows were scored."""
+
+
 def open_session(path: Path) -> Any:
     """Check an ONNX file and return a session of onnxruntime that runs it on one thread."""
+    os.environ.update(dict.fromkeys(_NO_TELEMETRY, "1"))  # read when onnxruntime is imported
     try:
         import onnx
         import onnxruntime
     except ImportError:
         raise UsageError("ONNX models need onnx and onnxruntime; install confide[onnx]") from None
+    onnxruntime.disable_telemetry_events()
     model = onnx.load_model_from_string(path.read_bytes())
     model.DiscardUnknownFields()  # what this version of onnx cannot check is not run
     for field in (
