@@ -11,6 +11,7 @@
     │       └── UnpayableError  a site's ledger cannot pay for it: exit code 3 for the coordinator
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
+        │   └── NoRowsError     a file or table has no rows
         ├── ScoreError          scores that are missing, NaN or infinite
         ├── LabelError          labels that are missing or not two values
         ├── WeightError         weights that are not positive finite numbers
@@ -129,6 +130,10 @@ class DataError(ConfideError, ValueError):
 
 class UnreadableError(DataError):
     """A file is empty, damaged or not what its name says."""
+
+
+class NoRowsError(UnreadableError):
+    """A file or table has no rows."""
 
 
 class ScoreError(DataError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from confide.errors import ParameterError
-from confide.federation.same_rows import ANYWHERE, check_copies, require_new_rows
+from confide.federation.same_rows import ANYWHERE, check_copies, check_rows_apart, require_new_rows
 from confide.federation.site_data import SiteConfig, SiteModel
 
 ROWS = "event,risk,other\n1,0.5,0.5\n0,0.25,0.125\n1,0.75,0.75\n"
@@ -79,3 +80,35 @@ def test_a_new_model_has_other_scores_than_those_that_are_there(folder: Path, ro
         require_new_rows(config, "m", model, counts)  # in its own place
     else:
         require_new_rows(config, "n", model, counts)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (by_column(score="twin"), True),
+        (by_column(score="twin", label="reverse"), True),
+        (by_column(data="rows.csv.gz"), True),
+        (by_column(data="lines.csv"), True),
+        (by_column(data="shuffled.csv"), True),
+        (by_column(score="other"), False),
+        (by_column(data="changed.csv"), False),
+        (by_column(data="absent.csv"), False),
+        (by_column(data="none.csv"), False),
+    ],
+)
+def test_the_same_rows_are_found_in_whatever_file_and_column(folder: Path, other: SiteModel, same: bool) -> None:
+    head, *lines = ROWS.splitlines()
+    rows = [f"{line},{line.split(',')[1]},{1 - int(line[0])}" for line in lines]
+    text = "\n".join((f"{head},twin,reverse", *rows)) + "\n"
+    (folder / "rows.csv").write_text(text)
+    (folder / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "lines.csv").write_bytes(text.replace("\n", "\r\n").encode())
+    (folder / "shuffled.csv").write_text("\n".join((f"{head},twin,reverse", *rows[::-1])) + "\n")
+    (folder / "none.csv").write_text(head + "\n")
+    config = SiteConfig(name="a", models={"m": by_column(), "n": other}, folder=folder)
+    check_copies(config)
+    if same:
+        with pytest.raises(ParameterError, match="'m' and 'n' have the same rows and scores"):
+            check_rows_apart(config)
+    else:
+        check_rows_apart(config)

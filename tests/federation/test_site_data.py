@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import time
@@ -232,6 +233,29 @@ class TestScoreColumns:
             config(folder, **{"score": "risk", **model}).counts("m")
         assert "31771" not in str(caught.value)
 
+    @pytest.mark.parametrize("by", [{"score": "risk"}, {"features": ("age",), "model_file": "m.joblib"}])
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("d.csv", b"age,risk,event\n"),
+            ("d.csv.gz", gzip.compress(b"age,risk,event\n")),
+            ("d.jsonl", b""),
+            ("d.jsonl", b"\n"),
+            ("d.jsonl.gz", gzip.compress(b"")),
+            ("d.json", b"[]"),
+            ("d.parquet", None),
+        ],
+    )
+    def test_that_there_are_no_rows_is_no_error(
+        self, folder: Path, by: dict[str, Any], name: str, content: bytes | None
+    ) -> None:
+        save(LogisticRegression().fit(DATA[["age"]], DATA["event"]), folder / "m.joblib")
+        if content is None:
+            DATA[:0].to_parquet(folder / name)
+        else:
+            (folder / name).write_bytes(content)
+        assert config(folder, data=name, **by).counts("m") == ScoreCounts.empty()
+
     def test_a_damaged_file_is_refused(self, folder: Path) -> None:
         (folder / "rows.csv").write_bytes(b"")
         with pytest.raises(UnreadableError, match="empty"):
@@ -406,7 +430,6 @@ class TestBadModels:
     @pytest.mark.parametrize(
         ("model", "error", "words"),
         [
-            (Talkative(), DataError, "could not score the rows; check"),
             (Wordless(), ParameterError, "neither predict_proba nor decision_function"),
             (Three(), ParameterError, "does not have two classes"),
         ],
@@ -417,6 +440,26 @@ class TestBadModels:
             given.counts("m")
         assert "31771" not in str(caught.value)
         assert caught.value.__cause__ is None
+
+    def test_what_a_model_says_when_it_fails_stays_with_it(self, folder: Path) -> None:
+        found = config(folder, features=("age",), model_file=save(Talkative(), folder / "m.joblib")).scored("m")
+        assert found.counts == counted(np.zeros(len(DATA)))
+        assert found.note == (
+            "the model gave no score for 400 of 400 rows (ValueError); these rows count as the lower end of the range"
+        )
+        assert "ValueError" not in repr(found)
+
+    @pytest.mark.parametrize("maps", [True, False])
+    def test_an_onnx_model_of_three_classes_is_refused_before_it_gets_rows(self, folder: Path, maps: bool) -> None:
+        from skl2onnx import to_onnx
+
+        rows = DATA[BOTH].to_numpy(np.float32)
+        model = LogisticRegression().fit(rows, np.arange(len(rows)) % 3)
+        exported = to_onnx(model, rows[:1], options={id(model): {"zipmap": maps}})
+        (folder / "m.onnx").write_bytes(exported.SerializeToString())
+        (folder / "none.csv").write_text("age,marker,event\n")
+        with pytest.raises(ParameterError, match="does not have two classes"):
+            config(folder, data="none.csv", features=tuple(BOTH), model_file="m.onnx").counts("m")
 
     def test_other_features_than_those_of_training(self, folder: Path) -> None:
         model = LogisticRegression().fit(DATA[BOTH], DATA["event"])

@@ -110,7 +110,7 @@ def test_what_an_unexpected_error_says_stays_at_the_site(
     def broken(self: SiteConfig, model: str) -> Any:
         raise RuntimeError("patient 7")
 
-    monkeypatch.setattr(SiteConfig, "counts", broken)
+    monkeypatch.setattr(SiteConfig, "scored", broken)
     east = network.sites["east"]
     reply = offer(east, asked(network, mode))
     assert reply == {

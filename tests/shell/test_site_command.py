@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import zipfile
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+import joblib
+import numpy as np
 import psutil
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
@@ -265,6 +269,82 @@ def test_a_site_does_not_start_with_copies_of_one_file_under_two_names(hospitals
     assert "have the same rows and scores" in answer.err
     assert "same_as" in answer.err
     assert not (place.path / "run").exists()
+
+
+def test_a_site_does_not_start_with_a_twin_of_a_column_under_another_name(hospitals: Hospitals) -> None:
+    """Settings and bytes of files differ; rows and scores do not. Only answers without noise could be subtracted."""
+    from confide.cli.site_setup import check_site
+
+    place = hospitals.site("north")
+    head, *lines = hospitals.rows("north").read_text().splitlines()
+    score = head.split(",").index("risk")
+    (place.path / "twin.csv").write_text(
+        "\r\n".join((f"{head},twin", *(f"{line},{line.split(',')[score]}" for line in lines)))
+    )
+    with place.config.open("a", encoding="utf-8") as file:
+        file.write('\n[models.again]\ndata = "twin.csv"\nlabel = "died"\nscore = "twin"\n')
+    answer = confide("site", "start", place.path, "--background")
+    assert answer.code == 2
+    assert "have the same rows and scores" in answer.err
+    assert not (place.path / "run").exists()
+    text = place.policy.read_text(encoding="utf-8")
+    place.policy.write_text(re.sub(r"(?m)^modes = .*$", 'modes = ["private"]', text), encoding="utf-8")
+    assert check_site(place) == "north"
+
+
+def test_an_administrator_hears_how_long_comparing_takes(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from confide.cli.site_setup import check_site
+
+    place = hospitals.site("north")
+    write_rows(place.path / "more.csv", 3)
+    with place.config.open("a", encoding="utf-8") as file:
+        file.write('\n[models.again]\ndata = "more.csv"\nlabel = "died"\nscore = "risk"\n')
+    check_site(place)
+    assert "comparing" not in capsys.readouterr().err
+    monkeypatch.setattr("confide.cli.site_setup._SLOW", 0.0)
+    check_site(place)
+    assert "comparing the rows of all models took" in capsys.readouterr().err
+
+
+class Picky:
+    """A model that fails for rows above a limit."""
+
+    classes_ = (0, 1)
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+
+    def predict_proba(self, rows: Any) -> Any:
+        if rows[0, 0] > self.limit:
+            raise ValueError(f"{rows}")
+        return np.full((1, 2), 0.5)
+
+
+def test_an_administrator_hears_for_how_many_rows_a_model_fails(hospitals: Hospitals, tmp_path: Path) -> None:
+    """A running site replies alike in all these cases, so here is where they must show."""
+    rows, file, place = tmp_path / "rows.csv", tmp_path / "m.joblib", hospitals.site("north").path
+    rows.write_text("died,x\n1,0.25\n0,0.5\n1,0.75\n", encoding="utf-8")
+    options = ("--data", rows, "--label", "died", "--model-file", file, "--features", "x")
+    joblib.dump(Picky(0.6), file)
+    some = confide("site", "add-model", place, "-n", "some", *options)
+    assert some.code == 0, some.err
+    said = " ".join(some.err.split())
+    assert "note: the model gave no score for 1 of 3 rows (ValueError)" in said
+    assert "not all scores lie between" not in said
+    assert "0.75" not in said
+    joblib.dump(Picky(0.0), file)
+    none = confide("site", "add-model", place, "-n", "none", *options)
+    assert none.code == 1
+    assert "the model could not score any of the rows (ValueError); check that the features" in " ".join(
+        none.err.split()
+    )
+    rows.write_text("died,x\n", encoding="utf-8")
+    empty = confide("site", "add-model", place, "-n", "empty", *options)
+    assert empty.code == 1
+    assert "the table has no rows" in empty.err
+    assert set(SiteConfig.load(place).models) == {"risk", "some"}
 
 
 @pytest.mark.parametrize(

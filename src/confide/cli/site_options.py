@@ -28,7 +28,7 @@ ModelFileOption = Annotated[
     typer.Option(
         metavar="FILE",
         help="Instead of --score: the model, run here on --features. scikit-learn (.joblib, .pkl: runs as a program, "
-        "so take it only from people you trust) or ONNX (.onnx).",
+        "so take it only from people you trust) or ONNX (.onnx, with its weights inside).",
     ),
 ]
 FeaturesOption = Annotated[

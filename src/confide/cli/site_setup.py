@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from confide.errors import ParameterError, UsageError, did_you_mean
+from confide.cli import output
+from confide.errors import DataError, ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from confide.counts import ScoreCounts
     from confide.federation.folder import SiteFolder
     from confide.federation.policy import Policy
-    from confide.federation.site_data import SiteConfig, SiteModel
+    from confide.federation.site_data import ScoredRows, SiteConfig, SiteModel
 
 _SLOW = 20.0  # seconds, of the 60 that a round has unless told otherwise
 
@@ -113,9 +114,10 @@ def _with_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> Sit
 
 
 def counted(model_name: str, model: SiteModel, policy: Policy) -> ScoreCounts:
-    """Count a model's rows wherever their scores lie, to see that they can be; nothing of them is written.
+    """Count a model's rows wherever their scores lie, to see that they can be counted; nothing of them is written.
 
-    What is noted is for the administrator, who has the data.
+    Errors and notes are for the administrator, who has the data: a running site replies alike whether or not there are
+    rows, and whether or not the model has scores for them.
     """
     from confide.federation.same_rows import ANYWHERE
     from confide.federation.site_data import SiteConfig
@@ -124,7 +126,9 @@ def counted(model_name: str, model: SiteModel, policy: Policy) -> ScoreCounts:
     anywhere = replace(model, range=ANYWHERE)
     started = time.perf_counter()
     with errors_shown():
-        counts = SiteConfig(name="this site", models={model_name: anywhere}).counts(model_name)
+        scored = SiteConfig(name="this site", models={model_name: anywhere}).scored(model_name)
+    counts = scored.counts
+    _check_scored(scored)
     taken = time.perf_counter() - started
     if taken > _SLOW:
         typer.echo(
@@ -133,7 +137,8 @@ def counted(model_name: str, model: SiteModel, policy: Policy) -> ScoreCounts:
             err=True,
         )
     low, high = model.range
-    if counts.scores.size and not (low <= counts.scores.min() and counts.scores.max() <= high):
+    scores = counts.scores[counts.scores > ANYWHERE[0]] if scored.unscored else counts.scores
+    if not (low <= scores.min() and scores.max() <= high):
         typer.echo(
             f"note: not all scores lie between {low:g} and {high:g}; those beyond count as the end that they passed. "
             "If the model can give others, say so at every site (--range -4,4; here with `confide site add-model "
@@ -150,6 +155,18 @@ def counted(model_name: str, model: SiteModel, policy: Policy) -> ScoreCounts:
     return counts
 
 
+def _check_scored(scored: ScoredRows) -> None:
+    """Refuse a table without rows, and a model that has a score for none; note rows without a score."""
+    rows = scored.counts.total_positives + scored.counts.total_negatives
+    if not rows:
+        raise DataError("the table has no rows; check the file")
+    advice = "check that the features are those it was trained with, and that features of text are listed in `text`"
+    if sum(scored.unscored.values()) == rows:
+        raise DataError(f"the model could not score any of the rows ({', '.join(scored.unscored)}); {advice}")
+    if scored.note:
+        typer.echo(f"note: {scored.note}. If it should have scores for them, {advice}", err=True)
+
+
 def _whole_minutes(seconds: float) -> int:
     """Round seconds up to whole minutes."""
     return 60 * math.ceil(seconds / 60)
@@ -162,15 +179,39 @@ def check_site(place: SiteFolder) -> str:
     from confide.federation.same_rows import check_copies
     from confide.federation.site_data import SiteConfig
 
-    Policy.load(place.policy)
+    policy = Policy.load(place.policy)
     config, identity = SiteConfig.load(place.path), site_identity(place)
     check_copies(config)
+    _compare_models(config, policy)
     if config.name != identity.name:
         raise UsageError(
             f"{place.config} is about a site called {config.name!r}, but the certificate is that of {identity.name!r}; "
             "write the certificate's name there"
         )
     return identity.name
+
+
+def _compare_models(config: SiteConfig, policy: Policy) -> None:
+    """Refuse two models with the same rows and scores, where the policy allows answers without noise.
+
+    Every model's rows are read and scored for it, so a site with one model, or with noise in all answers, starts
+    without.
+    """
+    from confide.federation.question import EXACT
+    from confide.federation.same_rows import check_rows_apart
+
+    if len(config.models) < 2 or not set(policy.modes) & set(EXACT):
+        return
+    started = time.perf_counter()
+    with output.busy("comparing the rows of all models"):
+        check_rows_apart(config)
+    taken = time.perf_counter() - started
+    if taken > _SLOW:
+        typer.echo(
+            f"note: comparing the rows of all models took {taken:.0f} seconds. A site that allows the mode private "
+            "alone starts without (modes in policy.toml)",
+            err=True,
+        )
 
 
 def forget_model(place: SiteFolder, model: str) -> None:

@@ -2,14 +2,14 @@
 
 A model file is one that the site's administrator put there; none is ever received from elsewhere. Files of joblib and
 pickle **run code when they are opened**: take them only from people you would let run programs at the site, or ask for
-ONNX, which is data. Needs `confide[learn]` or `confide[onnx]`.
+ONNX, which is checked to be data (see `onnx_files`). Needs `confide[learn]` or `confide[onnx]`.
 """
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import ConfideError, DataError, FederationError, ParameterError, UsageError
-from confide.sources.details import detail
+from confide.federation.onnx_files import open_session
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +108,8 @@ def _given(model: Any, frame: Any) -> Any:
 
 def _onnx_scorer(path: Path, features: tuple[str, ...], positive: object) -> Scorer:
     """The probability output of an ONNX model: a map for each row, or a tensor of one column or two."""
-    try:
-        import onnxruntime
-    except ImportError:
-        raise UsageError("ONNX models need onnxruntime; install confide[onnx]") from None
-    with _discreet("the model file cannot be opened", "check that it is complete ONNX"):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # threads may add up in any order
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    with _discreet("the model file cannot be opened", "check that it is complete ONNX, with its weights inside"):
+        session = open_session(path)
     inputs, output = session.get_inputs(), _probabilities_of(session.get_outputs())
     kinds = [_KINDS.get(one.type) for one in inputs]
     by_column = {one.name for one in inputs} == set(features) and (len(inputs) > 1 or len(features) == 1)
@@ -135,7 +129,25 @@ def _onnx_scorer(path: Path, features: tuple[str, ...], positive: object) -> Sco
         (found,) = session.run([output], feed)
         return _from_maps(found, positive) if isinstance(found, list) else _column(found, _place([0, 1], positive))
 
+    texts = {one.name for one, kind in zip(inputs, kinds, strict=True) if kind is np.object_}
+    words = texts if by_column else set(features) if texts else set()
+    _try_out(score, {name: "" if name in words else 0.0 for name in features})
     return Scorer(features, score)
+
+
+def _try_out(score: Callable[[Any], FloatArray], made_up: Mapping[str, object]) -> None:
+    """Score a made-up row, to refuse a model that does not have two classes before it gets private rows.
+
+    A model may have no score for such a row, so other errors are passed over.
+    """
+    import pandas as pd
+
+    try:
+        score(pd.DataFrame([made_up]))
+    except (ConfideError, MemoryError):
+        raise
+    except Exception:  # noqa: S110 - see above
+        pass
 
 
 def _probabilities_of(outputs: Sequence[Any]) -> str:
@@ -181,19 +193,12 @@ def _native(value: Any) -> object:
     return value.item() if hasattr(value, "item") else value
 
 
-def discreet_model() -> AbstractContextManager[None]:
-    """Keep what a model says when it fails out of messages: it may quote rows."""
-    advice = "check that the features are those it was trained with, and that features of text are listed in `text`"
-    return _discreet("the model could not score the rows", advice, private=True)
-
-
 @contextmanager
-def _discreet(what: str, then: str, *, private: bool = False) -> Iterator[None]:
-    """Hide what an error says; with `private` its kind too, as that may depend on a single row."""
+def _discreet(what: str, then: str) -> Iterator[None]:
+    """Hide what an error says."""
     try:
         yield
     except (ConfideError, MemoryError):
         raise
     except Exception as error:
-        kind = f" ({type(error).__name__})"
-        raise DataError(f"{what}{detail(kind) if private else kind}; {then}") from None
+        raise DataError(f"{what} ({type(error).__name__}); {then}") from None

@@ -5,13 +5,17 @@ in an order that depends on how many rows there are, which changes last digits. 
 than its own, and noise for one row would not protect it. So every distinct row is scored once, in a batch of one, on
 one thread, with values whose types depend on no other row.
 
+A model may raise an error for some rows. Such a row has no score, as if the model had returned NaN, and the other rows
+are scored as usual: an error that ended the run would tell that a single row is there.
+
 A model that *remembers* rows of earlier calls is beyond this: it is a program, and trusted as such. Distinct rows are
 scored in an order that does not depend on that of the table, so the order of rows changes nothing even then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -21,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray
-from confide.errors import DataError
-from confide.federation.local_models import Scorer, discreet_model
+from confide.federation.local_models import Scorer
 
 
 @dataclass(slots=True)
@@ -50,22 +53,46 @@ class DistinctRows:
         """Return the number of distinct rows."""
         return len(self._places)
 
-    def scores(self, scorer: Scorer) -> FloatArray:
-        """Return the score of every row that was added, in the order of the rows."""
+    def scores(self, scorer: Scorer) -> ModelScores:
+        """Score every row that was added, in the order of the rows."""
         found = np.full(len(self), np.nan)
+        reasons = np.full(len(self), "", dtype=object)
         held = [(part, row) for part in self._parts for row in range(len(part))]
-        with discreet_model(), _one_thread():
+        with _one_thread():
             for _, place in sorted(self._places.items()):
-                found[place] = _score_one(scorer, *held[place])
-        return found[np.concatenate(self._row_places)] if self._row_places else found
+                found[place], reasons[place] = _score_one(scorer, *held[place])
+        if not self._row_places:
+            return ModelScores(found, {})
+        rows = np.concatenate(self._row_places)
+        return ModelScores(found[rows], dict(sorted(Counter(filter(None, reasons[rows])).items())))
 
 
-def _score_one(scorer: Scorer, frame: Any, row: int) -> float:
-    """Score one row, given as a frame of its own: a view would show where the row lies among the others."""
-    found = scorer.score(_frame_of_one(frame, row))
+@dataclass(frozen=True, slots=True)
+class ModelScores:
+    """The scores of rows, NaN where the model gave none; and how many rows have none, by the reason.
+
+    Reasons are names of exceptions, `NaN`, and `shape` where the model gave another number of scores than one. They
+    are private, and for the administrator of the site.
+    """
+
+    scores: FloatArray = field(repr=False)
+    unscored: Mapping[str, int] = field(repr=False)
+
+
+def _score_one(scorer: Scorer, frame: Any, row: int) -> tuple[float, str]:
+    """Score one row, given as a frame of its own: a view would show where the row lies among the others.
+
+    Returns NaN and the reason if the model gives no score.
+    """
+    try:
+        found = np.asarray(scorer.score(_frame_of_one(frame, row)), dtype=np.float64)
+    except MemoryError:  # about the machine, not about the row
+        raise
+    except Exception as error:
+        return np.nan, type(error).__name__
     if found.shape != (1,):
-        raise DataError("the model did not give one score for each row; give a binary classifier in model_file")
-    return float(found[0])
+        return np.nan, "shape"
+    return float(found[0]), "NaN" if np.isnan(found[0]) else ""
 
 
 def _frame_of_one(frame: Any, row: int) -> Any:

@@ -30,6 +30,22 @@ def check_copies(config: SiteConfig) -> None:
             raise TwoEntriesError(first, second)
 
 
+def check_rows_apart(config: SiteConfig) -> None:
+    """Refuse two entries whose rows have the same scores, whatever their files, columns and labels are.
+
+    Reads, scores and counts the rows of every model once. Models whose rows cannot be read now are passed over.
+    """
+    seen: dict[str, ScoreCounts] = {}
+    for name, model in config.models.items():
+        counts = _counted(config, model)
+        if counts is None or not counts.scores.size:
+            continue
+        for other, known in seen.items():
+            if _alike(known, counts):
+                raise TwoEntriesError(other, name)
+        seen[name] = counts
+
+
 def require_new_rows(config: SiteConfig, name: str, model: SiteModel, counts: ScoreCounts) -> None:
     """Refuse a new model whose rows have the scores of another one's, or were asked about under another name.
 

@@ -141,7 +141,7 @@ class Site:
         pending = Pending(question=question, rows=rows, source=source, keys=keys, offer=offer)
         first = self._first_part(pending)
         self.pending = {session: pending}
-        self._log(OFFER, request, ANSWERED, "takes part")
+        self._log(OFFER, request, ANSWERED, "; ".join(filter(None, ("takes part", rows.note))))
         return {"offer": offer.to_dict(), **({} if earlier is None else {"answered_with": list(earlier)}), **first}
 
     def _rows(self, question: Question) -> tuple[SiteRows, str]:

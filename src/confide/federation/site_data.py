@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from confide.counts import ScoreCounts
-from confide.errors import DataError, ParameterError, RefusedError
+from confide.errors import NoRowsError, ParameterError, RefusedError
 from confide.federation.feature_frames import feature_frames
 from confide.federation.local_models import open_model
 from confide.federation.question import PRIVATE, Question, checked_names
@@ -40,8 +40,8 @@ _HEAD = """\
 #   features  the columns that the model takes, of which `text` lists those to be read as text even where they look
 #             like numbers, and
 #   range     between which scores lie; [0.0, 1.0] unless given. Scores beyond count as the end that they passed.
-#   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx. A .joblib or .pkl file runs as a
-#             program: take it only from people whom you would let run programs here.
+#   model_file  the model: scikit-learn's saved with joblib (.joblib, .pkl), or .onnx with its weights inside. A .joblib
+#             or .pkl file runs as a program: take it only from people whom you would let run programs here.
 # Another name for a model that is here already has one line instead of all these:
 #   same_as   the model's first name. What is answered under one name without noise counts for both.
 """
@@ -79,6 +79,29 @@ class SiteModel:
                 "give either score, the column with the model's scores, or both features and model_file, so that the "
                 "site scores the rows itself"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """Counts of a model's rows, and for how many of them the model gave no score, by the reason.
+
+    Both are private. Nothing that leaves the site may depend on `unscored`.
+    """
+
+    counts: ScoreCounts = field(repr=False)
+    unscored: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def note(self) -> str:
+        """A sentence for the administrator about rows without a score; empty if there are none."""
+        if not self.unscored:
+            return ""
+        rows = int(self.counts.total_positives + self.counts.total_negatives)
+        without, reasons = sum(self.unscored.values()), ", ".join(self.unscored)
+        return (
+            f"the model gave no score for {without} of {rows} rows ({reasons}); these rows count as the lower end of "
+            "the range"
+        )
 
 
 class TwoEntriesError(ParameterError):
@@ -183,20 +206,27 @@ class SiteConfig:
         write_whole(Path(folder) / FILE, self.to_toml())
 
     def counts(self, model: str) -> ScoreCounts:
+        """Count a model's rows by score; see `scored`."""
+        return self.scored(model).counts
+
+    def scored(self, model: str) -> ScoredRows:
         """Count a model's rows by score.
 
-        That a class is absent is private, so it is no error here. What is wrong with the data is one, as for every
-        source, and tells nothing that was read from them; it may name files and columns of the site's.
+        It is private whether a class is absent, whether there are any rows, and for how many rows the model fails, so
+        none of these is an error. Data that cannot be read are an error, as for every source. Its message tells nothing
+        that was read from them, but it may name files and columns of the site's.
         """
         chosen = self.model(model)
         data = self.data_path(chosen)
-        if chosen.score is None:
-            counted = _score_rows(data, self.model_path(chosen), chosen)
-        else:
-            counted = ScoreCounts.from_table(
+        try:
+            if chosen.score is None:
+                return _score_rows(data, self.model_path(chosen), chosen)
+            counts = ScoreCounts.from_table(
                 data, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
             )
-        return within(counted, *chosen.range)
+        except NoRowsError:
+            counts = ScoreCounts.empty()
+        return ScoredRows(within(counts, *chosen.range))
 
     def check_grid(self, question: Question) -> None:
         """Refuse a grid that does not hold the model's range of scores: by what is public, whatever the data are."""
@@ -268,11 +298,11 @@ def same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
+def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoredRows:
     """Score rows one by one, and count them.
 
-    A score that is no finite number counts as an end of the range: a model that fails for one person alone would
-    otherwise tell whether that person is there.
+    A row without a finite score counts as an end of the range: a model that fails for one person alone would otherwise
+    tell whether that person is there.
     """
     scorer = open_model(model_path, model.features, model.positive)
     labels = PrivateLabels(model.label, model.positive)
@@ -282,10 +312,12 @@ def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoreCounts:
             labels.add(label)
             rows.add(frame)
     if not len(rows):
-        raise DataError("the table has no rows; check the file")
+        raise NoRowsError("the table has no rows; check the file")
     low, high = model.range
-    finite = np.nan_to_num(rows.scores(scorer), nan=low, posinf=high, neginf=low)
-    return ScoreCounts.from_arrays(labels.decided(), finite, one_class=True)
+    found = rows.scores(scorer)
+    finite = np.nan_to_num(found.scores, nan=low, posinf=high, neginf=low)
+    counts = ScoreCounts.from_arrays(labels.decided(), finite, one_class=True)
+    return ScoredRows(within(counts, low, high), found.unscored)
 
 
 def _table(plain: object, source: str) -> Mapping[str, Any]:

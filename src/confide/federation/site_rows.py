@@ -19,20 +19,21 @@ class SiteRows:
 
     Whether a site's data are those of an earlier question is decided by the digest, and not by the counts: a refusal or
     a price that depended on the counts would tell of single rows. Without a key the digest could be guessed: it must
-    not leave the process.
+    not leave the process. `note` is about rows that the model could not score, for the site's own log.
     """
 
     counts: ScoreCounts = field(repr=False)
     identity: bytes = field(repr=False)
+    note: str = field(default="", repr=False)
 
 
 def read_rows(config: SiteConfig, model: str) -> SiteRows:
     """Count a model's rows, and identify the files that they came from."""
     before = source_digest(_source(config, model))
-    counts = config.counts(model)
+    scored = config.scored(model)
     if source_digest(_source(config, model)) != before:
         raise DataError("the site's data changed while they were read; try again when nobody writes to them")
-    return SiteRows(counts=counts, identity=before)
+    return SiteRows(counts=scored.counts, identity=before, note=scored.note)
 
 
 def _source(config: SiteConfig, name: str) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from confide.errors import UnreadableError, UsageError
+from confide.errors import DataError, NoRowsError, UnreadableError, UsageError
 from confide.sources.details import detail
 from confide.sources.written_csv import read_written
 from confide.sources.written_json import select_written
@@ -47,7 +47,7 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
 
     file = spooled_input() if str(path) == "-" else Path(path)
     reader, packed = _reader(file, path)
-    start = b"" if reader == "read_parquet" else _check_text(file, path, packed)
+    start = b"" if reader == "read_parquet" else _check_text(file, path, packed, reader)
     connection = _connection()
     if as_written and reader == "read_csv":
         tabs = file.name.lower().removesuffix(".gz").endswith(".tsv")
@@ -94,8 +94,6 @@ def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
         raise UsageError(f"{given} does not exist; check the path")
     if not os.access(file, os.R_OK):
         raise UsageError(f"{given} may not be read by you; check its permissions")
-    if file.stat().st_size == 0:
-        raise UnreadableError(f"{given} is empty; give a file with a header and rows")
     endings = [suffix.lower() for suffix in file.suffixes]
     packed = bool(endings) and endings[-1] == ".gz"
     ending = endings[-2 if packed else -1] if len(endings) > packed else ""
@@ -103,10 +101,18 @@ def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
         raise UsageError(
             f"{given}: the ending must be one of {', '.join(_READERS)}, or .gz after one of those that are text"
         )
+    if file.stat().st_size == 0:
+        raise _empty(_READERS[ending], given)
     return _READERS[ending], packed
 
 
-def _check_text(file: Path, given: str | Path, packed: bool) -> bytes:
+def _empty(reader: str, given: str | Path) -> DataError:
+    """Return the error for a file without content: JSON lines of no rows are such a file, and other tables are not."""
+    kind = NoRowsError if reader == "read_json" else UnreadableError
+    return kind(f"{given} is empty; give a file with a header and rows")
+
+
+def _check_text(file: Path, given: str | Path, packed: bool, reader: str) -> bytes:
     """Return the first byte that is no space.
 
     Refuse text that holds nothing, and gzip that ends early, which DuckDB reads as if it were whole.
@@ -121,7 +127,7 @@ def _check_text(file: Path, given: str | Path, packed: bool) -> bytes:
     except (OSError, EOFError, zlib.error):
         raise UnreadableError(f"{given} is not a complete gzip file; check that it arrived whole") from None
     if not start:
-        raise UnreadableError(f"{given} is empty; give a file with a header and rows")
+        raise _empty(reader, given)
     return start
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from confide.errors import ColumnError, DataError, ScoreError
+from confide.errors import ColumnError, NoRowsError, ScoreError
 from confide.sources.private_labels import PrivateLabels
 
 _TEXT = "column {!r} does not hold text; check that it is the right column"
@@ -34,7 +34,7 @@ def fit_rows(table: Any, *, label: str, score: str, positive: object, parse_text
     number = _number(table[score], score, parse_text)
     values = table.select(value=table[label]).distinct().to_pyarrow().column("value").to_pylist()
     if not values:
-        raise DataError("the table has no rows; check the file or the query that made it")
+        raise NoRowsError("the table has no rows; check the file or the query that made it")
     labels = PrivateLabels(label, positive)
     labels.add(values)
     kind = table[label].type()
