@@ -49,7 +49,7 @@ def finished(network: Network, job: Path) -> Mapping[str, Any]:
 
 
 def finished_run(network: Network, run: str) -> Mapping[str, Any]:
-    return network.session._finished(run, Watch(question=QUESTION, progress=lambda site, state: None), PATIENCE)
+    return network.session._finished(run, Watch(question=QUESTION, progress=lambda site, state: None), PATIENCE)[0]
 
 
 def with_code(job: Path) -> Path:
@@ -148,7 +148,7 @@ def test_a_caller_who_says_nothing_does_not_block_others(network: Network) -> No
 def test_rights_are_the_least_that_runs_need(network: Network) -> None:
     for kit, needed in (
         (network.folders["east"].kit, {"submit_job"}),
-        (network.federation.server_kit, {"submit_job", "manage_job", "download_job", "view", "app_command"}),
+        (network.federation.server_kit, {"submit_job", "manage_job", "view", "app_command"}),
     ):
         rights = json.loads((kit / "local" / "authorization.json").read_text())["permissions"]
         assert set(rights) == set(ROLES)

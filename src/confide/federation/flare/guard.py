@@ -38,6 +38,7 @@ def install(gate: Gate) -> None:
     _guard_receivers(gate_of)
     if gate.me.party is Party.SITE:
         _guard_topics()
+        _guard_login()
 
 
 @cache
@@ -51,6 +52,7 @@ def guard_sessions() -> None:
         return Gate(me=me, server=server) if me is not None and me.party is Party.COORDINATOR else None
 
     _guard_receivers(gate_of)
+    _guard_login()
 
 
 def _guard_receivers(gate_of: Callable[[Any], Gate | None]) -> None:
@@ -132,6 +134,21 @@ def _guard_topics() -> None:
         return None
 
     FedAdminAgent._dispatch_request = dispatch_guarded
+
+
+def _guard_login() -> None:
+    """Sign a server's challenge only where it is a UUID: a longer text could be a job's file, or another message."""
+    from nvflare.private.fed.authenticator import Authenticator
+
+    challenge = Authenticator._challenge_server
+
+    def challenge_guarded(self: Any) -> Any:
+        nonce, verifier = challenge(self)
+        if nonce is not None and not is_run(nonce):
+            raise FederationError("the server asks for a signature of something else than a UUID; it is not trusted")
+        return nonce, verifier
+
+    Authenticator._challenge_server = challenge_guarded
 
 
 def topic_refusal(origin: object, content: Any) -> str | None:
