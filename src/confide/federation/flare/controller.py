@@ -16,8 +16,8 @@ from nvflare.apis.signal import Signal
 from confide.errors import ConfideError, FederationError
 from confide.federation.coordinator import validate
 from confide.federation.flare.channel import FlareChannel
-from confide.federation.flare.job import read_question
 from confide.federation.flare.run_result import write_failure, write_outcome
+from confide.federation.flare.signed_question import read_question
 from confide.federation.outcome import Outcome
 from confide.federation.question import Question
 
@@ -39,7 +39,7 @@ class ConfideController(Controller):  # type: ignore[misc]
     Parameters
     ----------
     question
-        What is asked, as `confide.federation.flare.job` writes it.
+        What is asked, as `confide.federation.flare.signed_question` writes it.
     timeout
         See `confide.federation.coordinator.validate`.
     """

@@ -18,6 +18,7 @@ from confide.federation.flare.guard import guard_sessions
 from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
 from confide.federation.flare.run_result import printable, read_result
+from confide.federation.flare.signed_question import SignedQuestion
 from confide.federation.outcome import ANSWERED, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
 from confide.federation.question import Question
 
@@ -97,8 +98,9 @@ class FederationSession:
         for site in question.sites:
             progress(site, "waiting" if site in there else ABSENT)
         watch = Watch(question=question, progress=progress)
+        signed = SignedQuestion.sign(question, self.federation.coordinator_kit / "startup")
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
-            job = write_job(Path(scratch) / "job", question, at=there, timeout=timeout)
+            job = write_job(Path(scratch) / "job", question, signed, at=there, timeout=timeout)
             run = self._submitted(job)
         try:
             meta, result = self._finished(run, watch, timeout)
