@@ -133,6 +133,8 @@ def test_a_run_that_left_nothing_behind_names_the_sites_that_were_not_heard() ->
     watch = Watch(question=question, progress=lambda site, state: heard.append((site, state)))
     assert not watch.heard({"states": {"a": "asked", "b": "replied"}})
     assert watch.heard({"states": {"a": "asked", "b": "replied", "stranger": "asked", "c": "\x1b[2J"}, "over": True})
+    assert not watch.heard({"states": {"c": [], "a": {}}, "over": 1})
+    assert not watch.heard({"states": ["c"]})
     watch.refused(["server: OK", "a: OK", "c: BYOC not permitted\x1b[2J"])
     assert heard == [("a", "asked"), ("b", "replied")]
     error = watch.ended("It ended.")

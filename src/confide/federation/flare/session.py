@@ -65,7 +65,7 @@ class FederationSession:
 
     def connected_sites(self) -> tuple[str, ...]:
         """The sites that the server hears from, in the federation's order; a site that died stays for some seconds."""
-        there = {client.name for client in self._do(self._engine.get_connected_client_list)}
+        there = [client.name for client in self._do(self._engine.get_connected_client_list)]
         return tuple(site for site in self.federation.sites if site in there)
 
     def wait_for(self, sites: tuple[str, ...], timeout: float) -> tuple[str, ...]:
@@ -209,7 +209,12 @@ class Watch:
         self.missed = 0 if told else self.missed + 1
         states = told.get("states")
         for site, state in states.items() if isinstance(states, Mapping) else ():
-            if site in self.question.sites and state in _STATES and self.states.get(site) != state:
+            if (
+                site in self.question.sites
+                and isinstance(state, str)
+                and state in _STATES
+                and self.states.get(site) != state
+            ):
                 self.states[site] = state
                 self.progress(site, state)
         return told.get("over") is True
