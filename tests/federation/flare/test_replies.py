@@ -20,7 +20,8 @@ from tests.federation.flare.dishonest import Orders
 from tests.federation.flare.hostile import flare_engine
 
 PULL, PUSH = "file_transfer.pull_folder", "file_transfer.push_folder"
-THERE = {"clients": [{"client_name": site, "client_last_conn_time": 0.0} for site in (*SITES, [], {})]}
+NAMES: tuple[object, ...] = (*SITES, [], {})
+THERE = {"clients": [{"client_name": name, "client_last_conn_time": 0.0} for name in NAMES]}
 OVER = {"job_meta": {"status": "FINISHED:COMPLETED"}}
 QUESTION = Question.checked(study="first", model="disclosed", mode="disclosure-control", sites=SITES)
 

@@ -43,7 +43,7 @@ def install() -> None:
         MainProcessMonitor.run = partial(MainProcessMonitor.run, shutdown_grace_time=0.1)
     if any(word.endswith(".site_run") for word in sys.orig_argv):
         _misbehave()
-    if any(word.endswith("runner_process") for word in sys.orig_argv):
+    if any(word.endswith(".server_run") for word in sys.orig_argv):
         for told in (Path(word) / FILE for word in sys.orig_argv):
             if told.is_file():
                 _list_fewer(told.read_text())

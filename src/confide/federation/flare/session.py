@@ -209,12 +209,8 @@ class Watch:
         self.missed = 0 if told else self.missed + 1
         states = told.get("states")
         for site, state in states.items() if isinstance(states, Mapping) else ():
-            if (
-                site in self.question.sites
-                and isinstance(state, str)
-                and state in _STATES
-                and self.states.get(site) != state
-            ):
+            known = site in self.question.sites and isinstance(state, str) and state in _STATES
+            if known and self.states.get(site) != state:
                 self.states[site] = state
                 self.progress(site, state)
         return told.get("over") is True
