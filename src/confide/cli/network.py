@@ -77,6 +77,18 @@ def note_root(folder: Path) -> None:
         )
 
 
+def note_wide_folders(folder: Path) -> None:
+    """Warn where the data of a site lie in a folder that opens far more than them to its engine."""
+    from confide.federation.flare.confinement import wide_folders
+
+    for place in wide_folders(folder):
+        typer.echo(
+            f"caution: data or models lie directly in {place}, so the engine may read everything in it; move them to a "
+            "folder of their own, and set the model up again with `confide site add-model --replace`",
+            err=True,
+        )
+
+
 def print_rows(title: str, head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> None:
     """Print a small table of words to standard output, no wider than the terminal."""
     from rich import box

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.network import JsonOption, keep_running, note_root, require_engine, require_new, say_next, stop_running
+from confide.cli.network import (
+    JsonOption,
+    keep_running,
+    note_root,
+    note_wide_folders,
+    require_engine,
+    require_new,
+    say_next,
+    stop_running,
+)
 from confide.cli.site_options import (
     DataOption,
     FeaturesOption,
@@ -204,6 +213,7 @@ def start(
     with output.busy("starting"):
         running = start_site(place)
     note_root(place.path)
+    note_wide_folders(place.path)
     typer.echo(f"site {name} is running, and connects as soon as the federation's server can be reached", err=True)
     if background:
         say_next(

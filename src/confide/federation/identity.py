@@ -13,6 +13,7 @@ kept out by its name, or by the fingerprints of own keys that sites pinned.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -59,22 +60,8 @@ class Peer:
         """
         if at.tzinfo is None:
             raise ParameterError("at must be a time with a time zone; give datetime.now(UTC)")
-        issuer, leaf = _certificate(root, "of the root"), _certificate(certificate, f"of site {name!r}")
-        root_print = issuer.fingerprint(hashes.SHA256()).hex()[:16]
-        with_root = f"compare the site's root certificate ({root_print}...) with this one, or provision"
-        try:
-            _check_root(issuer, at)
-            if not _issued(leaf, issuer):
-                raise _refused(name, "was not issued by this federation's root", f"{with_root} the site again")
-            if _common_name(leaf) != name:
-                raise _refused(name, "is in another name", "start the site with its own certificate")
-            if not leaf.not_valid_before_utc <= at <= leaf.not_valid_after_utc:
-                raise _refused(name, "has expired or is not valid yet", "check the clock, or renew the certificate")
-            _check_site(name, leaf)
-            key = _public_key(leaf, f"of site {name!r}")
-        except _DAMAGED:
-            raise _refused(name, "is damaged", "provision the site again") from None
-        return cls(name=name, key=key)
+        leaf = _certificate(certificate, f"of site {name!r}")
+        return cls(name=name, key=_verified_key(name, leaf, root, at, _check_site))
 
     def check(self, signature: bytes, message: bytes, what: str) -> None:
         """Refuse a message not signed with this certificate's key; `what` says in the error what it is."""
@@ -119,16 +106,65 @@ class Identity:
         return cls(name=name, certificate=_pem(leaf), root=_pem(issuer), key=private, own=SiteKey.load(own))
 
     def sign(self, message: bytes) -> bytes:
-        """Sign with the certificate's key: RSA-PSS or ECDSA over SHA-256, or Ed25519."""
-        if isinstance(self.key, rsa.RSAPrivateKey):
-            return self.key.sign(message, _pss(), hashes.SHA256())
-        if isinstance(self.key, ec.EllipticCurvePrivateKey):
-            return self.key.sign(message, ec.ECDSA(hashes.SHA256()))
-        return self.key.sign(message)
+        """Sign with the certificate's key."""
+        return sign_with(self.key, message)
 
     def fingerprint(self) -> str:
         """SHA-256 of the own public key, in hex: what other sites pin."""
         return fingerprint(self.own.public)
+
+
+def verified_user(certificate: str, root: str, *, role: str, at: datetime) -> Peer:
+    """Check that the root's holder gave the owner of this certificate a role, and return who it is.
+
+    The certificate is held to everything that a site's is, but that it is a user's.
+    """
+    leaf = _certificate(certificate, "of a user")
+    name = _common_name(leaf)
+    if name is None:
+        raise _refused("", "has not one common name", "provision again")
+
+    def check(name: str, leaf: x509.Certificate) -> None:
+        if [one.value for one in leaf.subject.get_attributes_for_oid(x509.NameOID.UNSTRUCTURED_NAME)] != [role]:
+            raise _refused(name, f"is not of the role {role}", "ask with the coordinator's kit")
+        _check_leaf(name, leaf)
+
+    return Peer(name=name, key=_verified_key(name, leaf, root, at, check))
+
+
+def read_private_key(path: Path) -> PrivateKey:
+    """Read the private key of a kit."""
+    return _private_key(_read(path), path)
+
+
+def sign_with(key: PrivateKey, message: bytes) -> bytes:
+    """Sign with a certificate's key: RSA-PSS or ECDSA over SHA-256, or Ed25519."""
+    if isinstance(key, rsa.RSAPrivateKey):
+        return key.sign(message, _pss(), hashes.SHA256())
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        return key.sign(message, ec.ECDSA(hashes.SHA256()))
+    return key.sign(message)
+
+
+def _verified_key(
+    name: str, leaf: x509.Certificate, root: str, at: datetime, check: Callable[[str, x509.Certificate], None]
+) -> PublicKey:
+    """Return the key in a certificate, if the root issued it directly, in this name, and it is valid at this time."""
+    issuer = _certificate(root, "of the root")
+    root_print = issuer.fingerprint(hashes.SHA256()).hex()[:16]
+    with_root = f"compare the site's root certificate ({root_print}...) with this one, or provision"
+    try:
+        _check_root(issuer, at)
+        if not _issued(leaf, issuer):
+            raise _refused(name, "was not issued by this federation's root", f"{with_root} the site again")
+        if _common_name(leaf) != name:
+            raise _refused(name, "is in another name", "start the site with its own certificate")
+        if not leaf.not_valid_before_utc <= at <= leaf.not_valid_after_utc:
+            raise _refused(name, "has expired or is not valid yet", "check the clock, or renew the certificate")
+        check(name, leaf)
+        return _public_key(leaf, f"of site {name!r}")
+    except _DAMAGED:
+        raise _refused(name, "is damaged", "provision the site again") from None
 
 
 def _check_root(root: x509.Certificate, at: datetime) -> None:
@@ -154,14 +190,18 @@ def _issued(leaf: x509.Certificate, root: x509.Certificate) -> bool:
 
 
 def _check_site(name: str, leaf: x509.Certificate) -> None:
+    _check_leaf(name, leaf)
+    if leaf.subject.get_attributes_for_oid(x509.NameOID.UNSTRUCTURED_NAME):
+        raise _refused(name, "is a user's, not a site's", "take the name off the list of sites")
+
+
+def _check_leaf(name: str, leaf: x509.Certificate) -> None:
     constraints = _extension(leaf, x509.BasicConstraints)
     usage = _extension(leaf, x509.KeyUsage)
     if constraints is not None and constraints.ca:
         raise _refused(name, "is an authority's, which no site has", "provision the site again")
     if usage is not None and not usage.digital_signature:
         raise _refused(name, "is not for signatures", "provision the site again")
-    if leaf.subject.get_attributes_for_oid(x509.NameOID.UNSTRUCTURED_NAME):
-        raise _refused(name, "is a user's, not a site's", "take the name off the list of sites")
     if any(one.critical and one.oid not in _UNDERSTOOD for one in leaf.extensions):
         raise _refused(name, "has conditions that are unknown here", "provision the site again")
 

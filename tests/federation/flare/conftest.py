@@ -53,8 +53,8 @@ def python_path(folder: Path) -> str:
     first = folder / "at-start"
     first.mkdir(exist_ok=True)
     (first / "sitecustomize.py").write_text(
-        "from tests.federation.flare import hostile, registered, unruly\n"
-        "for module in (hostile, registered, unruly):\n    module.install()\n"
+        "from tests.federation.flare import dishonest, hostile, registered, unruly\n"
+        "for module in (dishonest, hostile, registered, unruly):\n    module.install()\n"
     )
     return os.pathsep.join([str(first), str(_ROOT / "src"), str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.federation.flare.hardening import harden_server, harden_site
+from confide.federation.flare.job import FILES
 
 FOLDER = "CONFIDE_TEST_ORDERS"
 SILENCE = "timeout"
@@ -161,7 +162,8 @@ def _payload(shot: Shot) -> Any:
 def _unsigned_job() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as job:
-        job.writestr("config/config_fed_client.json", "{}")
+        for name in FILES:
+            job.writestr(name, "{}")
     return packed.getvalue()
 
 

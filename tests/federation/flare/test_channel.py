@@ -131,12 +131,14 @@ def test_a_run_that_left_nothing_behind_names_the_sites_that_were_not_heard() ->
     question = Question.checked(study="s", model="m", mode="secure-sum", sites=("a", "b", "c"))
     heard: list[tuple[str, str]] = []
     watch = Watch(question=question, progress=lambda site, state: heard.append((site, state)))
-    watch.heard({"a": "asked", "b": "replied"})
-    watch.heard({"a": "asked", "b": "replied", "stranger": "asked"})
-    watch.refused(["server: OK", "a: OK", "c: BYOC not permitted"])
+    assert not watch.heard({"states": {"a": "asked", "b": "replied"}})
+    assert watch.heard({"states": {"a": "asked", "b": "replied", "stranger": "asked", "c": "\x1b[2J"}, "over": True})
+    assert not watch.heard({"states": {"c": [], "a": {}}, "over": 1})
+    assert not watch.heard({"states": ["c"]})
+    watch.refused(["server: OK", "a: OK", "c: BYOC not permitted\x1b[2J"])
     assert heard == [("a", "asked"), ("b", "replied")]
     error = watch.ended("It ended.")
     assert [report.state for report in error.reports] == [SILENT, ANSWERED, FAILED]
     assert "a: silent (it had not answered when the run was ended" in str(error)
-    assert "c: failed (its engine did not let the run start: BYOC not permitted)" in str(error)
+    assert "c: failed (its engine did not let the run start: BYOC not permitted·[2J)" in str(error)
     assert "b:" not in str(error)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from confide.federation.flare.confinement import data_folders
+from confide.cli.network import note_wide_folders
+from confide.federation.flare.confinement import data_folders, wide_folders
 from confide.federation.site_data import SiteConfig, SiteModel
 
 CONFINED = """
@@ -73,6 +74,23 @@ def test_folders_of_data_and_models_are_found(site: Path) -> None:
     assert found == {"data", "site", "elsewhere"}
     (site / "site.toml").write_text("no TOML")
     assert list(data_folders(site)) == []
+
+
+@pytest.mark.parametrize(("home", "wide"), [("data", True), ("data/someone", True), ("elsewhere", False)])
+def test_data_in_a_home_folder_are_warned_of(
+    site: Path, home: str, wide: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(site.parent / home))
+    assert wide_folders(site) == ((site.parent / "data",) if wide else ())
+    note_wide_folders(site)
+    assert (f"lie directly in {site.parent / 'data'}" in capsys.readouterr().err) == wide
+
+
+def test_data_in_the_root_folder_are_warned_of(site: Path) -> None:
+    SiteConfig(name="north", models={"top": SiteModel(data="/rows.csv", label="y", score="risk")}, folder=site).write(
+        site
+    )
+    assert wide_folders(site) == (Path("/"),)
 
 
 @pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")

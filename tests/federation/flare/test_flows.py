@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from confide.federation.flare.flows import (
     is_run,
 )
 from confide.federation.flare.guard import topic_refusal
+from confide.federation.flare.job import FILES
 
 RUN, OTHER = "5b1a3f5e-2f0c-4a54-9d6e-0c6f4f9a7e11", "9c2e8b7d-6a41-4e0b-8f13-2d5b6a7c8e90"
 SERVER, COORDINATOR, SESSION = (
@@ -162,19 +164,41 @@ def content(topic: Any, body: Any = "", **headers: Any) -> Any:
     return message
 
 
-def archive(size: int, files: int = 1) -> bytes:
+def archive(size: int, names: Iterable[str] = FILES) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
-        for number in range(files):
-            made.writestr(f"{number}.json", bytes(size))
+        for name in names:
+            made.writestr(name, bytes(size))
     return packed.getvalue()
 
 
 @pytest.mark.parametrize(
-    "body", ["", b"", b"no archive", archive(30_000_000), archive(1, files=101), bytes(30_000_000)]
+    "body",
+    [
+        "",
+        b"",
+        b"no archive",
+        archive(3_000_000),
+        bytes(3_000_000),
+        archive(1, [*FILES, "config/resources.json"]),
+        archive(1, [*FILES, "config/app/.__nvfl_sig.json"]),
+        archive(1, ["config/config_fed_client.conf", *(FILES - {"config/config_fed_client.json"})]),
+        archive(1, FILES - {"config/config_fed_server.json"}),
+    ],
 )
-def test_a_job_that_is_larger_than_a_question_is_not_unpacked(body: Any) -> None:
-    assert topic_refusal("server", content("train.deploy", body, job_id=RUN)) == "its job is larger than a question"
+def test_a_job_that_is_no_question_is_not_unpacked(body: Any) -> None:
+    said = topic_refusal("server", content("train.deploy", body, job_id=RUN))
+    assert said == "its job is not that of a question"
+
+
+def test_messages_that_are_larger_than_those_of_a_run_are_refused() -> None:
+    large = {"job_id": RUN, "x": "x" * 3_000_000}
+    for message in (
+        content("train.deploy", archive(100), job_id=RUN, job_meta=large),
+        content("scheduler.check_resource", "x" * 3_000_000),
+        content("train.start_job", job_id=RUN, more=large),
+    ):
+        assert topic_refusal("server", message) == "it is larger than those of a run"
 
 
 def test_topics_inside_a_message_are_read_from_whom_a_run_needs_them() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from confide.errors import FederationError
 from confide.federation.channel import OFFER
 from confide.federation.flare import executor
 from confide.federation.flare.hardening import EXECUTOR, RIGHTS, ROLES
-from confide.federation.flare.job import write_job, written
+from confide.federation.flare.job import write_job
 from confide.federation.flare.processes import find_running, start_server, start_site
 from confide.federation.flare.session import Watch, open_session
+from confide.federation.flare.signed_question import SignedQuestion
 from confide.federation.outcome import REFUSED
 from confide.federation.question import PROTOCOL, Question
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
@@ -49,7 +51,12 @@ def finished(network: Network, job: Path) -> Mapping[str, Any]:
 
 
 def finished_run(network: Network, run: str) -> Mapping[str, Any]:
-    return network.session._finished(run, Watch(question=QUESTION, progress=lambda site, state: None), PATIENCE)
+    return network.session._finished(run, Watch(question=QUESTION, progress=lambda site, state: None), PATIENCE)[0]
+
+
+def job_of(network: Network, folder: Path) -> Path:
+    signed = SignedQuestion.sign(QUESTION, network.federation.coordinator_kit / "startup")
+    return write_job(folder, QUESTION, signed, at=("east",), timeout=PATIENCE)
 
 
 def with_code(job: Path) -> Path:
@@ -59,15 +66,15 @@ def with_code(job: Path) -> Path:
 
 
 def test_the_server_refuses_code_that_is_shipped_with_a_run(network: Network, tmp_path: Path) -> None:
-    job = with_code(write_job(tmp_path / "job", QUESTION, at=("east",), timeout=PATIENCE))
+    job = with_code(job_of(network, tmp_path / "job"))
     meta = finished(network, job)
     assert meta["status"] == "FINISHED:FAILED_TO_RUN"
     assert meta["job_deploy_detail"] == ["server: BYOC not permitted"]
 
 
 def test_a_site_refuses_shipped_code_whatever_the_server_does(network: Network, tmp_path: Path) -> None:
-    honest = write_job(tmp_path / "honest", QUESTION, at=("east",), timeout=PATIENCE)
-    shipped = with_code(write_job(tmp_path / "shipped", QUESTION, at=("east",), timeout=PATIENCE))
+    honest = job_of(network, tmp_path / "honest")
+    shipped = with_code(job_of(network, tmp_path / "shipped"))
     apps = [str(job / "app") for job in (honest, shipped)]
     said = subprocess.run(
         [sys.executable, "-c", AUTHORIZED, str(network.folders["east"].kit), "east", *apps],
@@ -80,7 +87,7 @@ def test_a_site_refuses_shipped_code_whatever_the_server_does(network: Network, 
 
 
 def test_a_site_refuses_a_run_that_names_another_class(network: Network, tmp_path: Path) -> None:
-    job = write_job(tmp_path / "job", QUESTION, at=("east",), timeout=PATIENCE)
+    job = job_of(network, tmp_path / "job")
     config = job / "app" / "config" / "config_fed_client.json"
     other = "nvflare.app_common.np.np_trainer.NPTrainer"
     config.write_text(config.read_text().replace(EXECUTOR, other))
@@ -148,7 +155,7 @@ def test_a_caller_who_says_nothing_does_not_block_others(network: Network) -> No
 def test_rights_are_the_least_that_runs_need(network: Network) -> None:
     for kit, needed in (
         (network.folders["east"].kit, {"submit_job"}),
-        (network.federation.server_kit, {"submit_job", "manage_job", "download_job", "view", "app_command"}),
+        (network.federation.server_kit, {"submit_job", "manage_job", "view", "app_command"}),
     ):
         rights = json.loads((kit / "local" / "authorization.json").read_text())["permissions"]
         assert set(rights) == set(ROLES)
@@ -169,10 +176,12 @@ def test_a_question_that_nobody_signed_is_refused(network: Network, monkeypatch:
     from nvflare.apis.workspace import Workspace
 
     place = network.folders["east"]
-    monkeypatch.setattr(executor, "signer", lambda workspace, job: "someone@somewhere.confide")
+    monkeypatch.setattr(executor, "signer", lambda workspace, job, signed: "someone@somewhere.confide")
     asked = Question.checked(study="first", model="shipped", mode="secure-sum", sites=SITES)
     request = json.dumps({"protocol": PROTOCOL, "session": "0" * 32, "question": asked.to_dict()})
-    reply = executor.ConfideExecutor(written(QUESTION))._reply(OFFER, request, Workspace(str(place.kit), "east"), "job")
+    signed = SignedQuestion.sign(QUESTION, network.federation.coordinator_kit / "startup")
+    asking = executor.ConfideExecutor(**asdict(signed))
+    reply = asking._reply(OFFER, request, Workspace(str(place.kit), "east"), "job")
     assert reply["state"] == REFUSED
     assert "another question than the one that the coordinator signed" in reply["message"]
     last = json.loads(place.log.read_text().splitlines()[-1])

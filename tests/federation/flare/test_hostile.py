@@ -154,7 +154,7 @@ def test_a_guarded_site_answers_a_dishonest_server_what_a_run_needs(siege: Siege
     assert answered(others) <= {"scheduler.check_resource", "scheduler.cancel_resource"}
     assert {shot.run for shot, answer in others.items() if not answer.silent} <= {""}
     said = {shot.inner: answer.text for shot, answer in answers.items()}
-    assert said["train.deploy"] == "unsigned job rejected - signed deploy is required"
+    assert said["train.deploy"] == "app app does not pass signature verification"
     assert said["train.abort"] == "Client app already stopped."
     assert "No reserved resources" in said["train.start_job"]
     assert contents(siege.guarded) == before

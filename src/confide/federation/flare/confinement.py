@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -47,6 +48,21 @@ def confine_site(folder: Path) -> bool:
 def data_folders(folder: Path) -> Iterator[Path]:
     """Yield the folders in which a site's data and models lie: files in them may be replaced while it runs."""
     return (file.parent for file in data_files(folder))
+
+
+def wide_folders(folder: Path) -> tuple[Path, ...]:
+    """Return the folders of a site's data that hold much else: a home folder, or one that holds home folders."""
+    homes = (Path.home().resolve(), _home_of_owner(folder))
+    wide = {place for home in homes for place in (home, *home.parents)}
+    return tuple(sorted(set(data_folders(folder)) & wide))
+
+
+def _home_of_owner(folder: Path) -> Path:
+    """Return the home folder of the user whom a folder belongs to; the root folder where there is none."""
+    try:
+        return Path(pwd.getpwuid(folder.stat().st_uid).pw_dir).resolve()
+    except (KeyError, OSError):
+        return Path("/")
 
 
 def data_files(folder: Path) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +13,33 @@ from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
-from confide.errors import ConfideError
+from confide.errors import ConfideError, FederationError
 from confide.federation.coordinator import validate
 from confide.federation.flare.channel import FlareChannel
-from confide.federation.flare.files import write_json
-from confide.federation.flare.job import read_question
-from confide.federation.outcome import Outcome, RunError
+from confide.federation.flare.run_result import write_failure, write_outcome
+from confide.federation.flare.signed_question import read_question
+from confide.federation.outcome import Outcome
 from confide.federation.question import Question
 
-PROGRESS = "progress"
-"""The command that a coordinator's session sends to a run."""
+PROGRESS, RESULT, DONE = "progress", "result", "done"
+"""The commands that a coordinator's session sends to a run: how far it is, what came of it, and that this arrived."""
 
-OUTCOME, FAILURE = "outcome.json", "failure.json"
-"""What a run leaves behind: one of the two, whole."""
+HAND_OVER_SECONDS = 60.0
+"""How long a run waits at its end until a session has its result."""
 
+_PAUSE_SECONDS = 0.1
 _UNEXPECTED = "something unexpected went wrong at the server; the engine's log there says more. Nothing is released."
 
 
 class ConfideController(Controller):  # type: ignore[misc]
-    """Runs both rounds over a FLARE job and writes down what came of them.
+    """Runs both rounds over a FLARE job and hands what came of them to the coordinator's session.
+
+    The result travels as the reply to a command: a session fetches no files from a server.
 
     Parameters
     ----------
     question
-        What is asked, as `confide.federation.flare.job` writes it.
+        What is asked, as `confide.federation.flare.signed_question` writes it.
     timeout
         See `confide.federation.coordinator.validate`.
     """
@@ -44,11 +48,14 @@ class ConfideController(Controller):  # type: ignore[misc]
         super().__init__(task_check_period=0.1)
         self._question, self._timeout = question, timeout
         self._states: dict[str, str] = {}
+        self._result: str | None = None
         self._lock = threading.Lock()
+        self._done = threading.Event()
 
     def start_controller(self, fl_ctx: FLContext) -> None:
-        """Let a session ask how far the run is."""
-        fl_ctx.get_engine().register_app_command(PROGRESS, self._progress)
+        """Let a session ask how far the run is, and for its result."""
+        for topic, reply in ((PROGRESS, self._progress), (RESULT, self._handed_over), (DONE, self._ended)):
+            fl_ctx.get_engine().register_app_command(topic, reply)
 
     def stop_controller(self, fl_ctx: FLContext) -> None:
         """Nothing is held open."""
@@ -59,20 +66,22 @@ class ConfideController(Controller):  # type: ignore[misc]
         """Drop a reply that comes when nobody waits for it any more."""
 
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
-        """Ask, and write the outcome or why there is none."""
-        workspace = fl_ctx.get_workspace()
-        results = Path(workspace.get_result_root(fl_ctx.get_job_id()))
-        results.mkdir(parents=True, exist_ok=True)
+        """Ask, and wait until a session has the outcome, or why there is none."""
         try:
-            outcome = self._validated(abort_signal, fl_ctx, Path(workspace.get_startup_kit_dir()))
-            write_json(results / OUTCOME, outcome.to_dict())
+            result = write_outcome(self._validated(abort_signal, fl_ctx))
         except ConfideError as error:
-            write_json(results / FAILURE, failure(error))
+            result = write_failure(error)
         except Exception as error:  # the coordinator's session must hear of it
             self.log_exception(fl_ctx, f"the run ended with {type(error).__name__}")
-            write_json(results / FAILURE, {"message": _UNEXPECTED, "reports": [], "rounds": 2})
+            result = write_failure(FederationError(_UNEXPECTED))
+        with self._lock:
+            self._result = result
+        end = time.monotonic() + HAND_OVER_SECONDS
+        while time.monotonic() < end and not abort_signal.triggered and not self._done.wait(_PAUSE_SECONDS):
+            pass
 
-    def _validated(self, abort_signal: Signal, fl_ctx: FLContext, startup: Path) -> Outcome:
+    def _validated(self, abort_signal: Signal, fl_ctx: FLContext) -> Outcome:
+        startup = Path(fl_ctx.get_workspace().get_startup_kit_dir())
         present = frozenset(client.name for client in fl_ctx.get_engine().get_clients())
         channel = FlareChannel(controller=self, context=fl_ctx, abort=abort_signal, present=present)
         return validate(
@@ -87,12 +96,14 @@ class ConfideController(Controller):  # type: ignore[misc]
         with self._lock:
             self._states[site] = state
 
-    def _progress(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, str]:
+    def _progress(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
         with self._lock:
-            return dict(self._states)
+            return {"states": dict(self._states), "over": self._result is not None}
 
+    def _handed_over(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
+        with self._lock:
+            return {"result": self._result}
 
-def failure(error: ConfideError) -> dict[str, Any]:
-    """Why a run has no outcome, as plain data."""
-    reports, rounds = (error.reports, error.rounds) if isinstance(error, RunError) else ((), 2)
-    return {"message": str(error), "reports": [report.to_dict() for report in reports], "rounds": rounds}
+    def _ended(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
+        self._done.set()
+        return {"ended": True}

@@ -1,7 +1,7 @@
 """A site's side of a run: the only class that a site's engine may start.
 
-Each run has a process of its own at the site, and one `Site` in it. A run is signed by whoever submitted it; what the
-server then asks must be the question that was signed, so that nobody asks in another's name.
+Each run has a process of its own at the site, and one `Site` in it. The coordinator signed the run's question; what the
+server then asks must be that question, so that nobody asks in another's name.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from nvflare.apis.signal import Signal
 from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
+from confide.errors import FederationError
 from confide.federation.channel import OFFER
 from confide.federation.flare.channel import TEXT
-from confide.federation.flare.job import read_question
+from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
+from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
 from confide.federation.folder import SiteFolder
 from confide.federation.outcome import FAILED, REFUSED
 from confide.federation.question import PROTOCOL
 from confide.federation.site import Site
-
-COORDINATOR_ROLE = "project_admin"
-"""The role in a coordinator's certificate, as FLARE provisions it."""
 
 _PAUSE_SECONDS = 0.1
 _UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"
@@ -48,13 +47,13 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
 
     Parameters
     ----------
-    question
-        What the coordinator signed, as `confide.federation.flare.job` writes it.
+    question, signature, certificate
+        What the coordinator signed, the signature and the coordinator's certificate, as in `SignedQuestion`.
     """
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, signature: str, certificate: str) -> None:
         super().__init__()
-        self._question = question
+        self._signed = SignedQuestion(question=question, signature=signature, certificate=certificate)
         self._site: Site | None = None
         self._scratch: str | None = None
         self._replies: dict[tuple[str, str], str] = {}
@@ -100,11 +99,11 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         folder = SiteFolder(Path(workspace.get_root_dir()).parent)
         name, coordinator = workspace.site_name, None
         try:
-            coordinator = signer(workspace, job)
+            coordinator = signer(workspace, job, self._signed)
             if coordinator is None:
                 return _said(folder, name, None, REFUSED, _NOBODY)
             request = json.loads(text)
-            if topic == OFFER and request["question"] != read_question(self._question):
+            if topic == OFFER and request["question"] != read_question(self._signed.question):
                 return _said(folder, name, coordinator, REFUSED, _NOT_SIGNED)
         except (ValueError, TypeError, KeyError, RecursionError):
             return _said(folder, name, coordinator, FAILED, _UNREADABLE)
@@ -117,17 +116,21 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         return self._site.reply(topic, request)
 
 
-def signer(workspace: Workspace, job: str) -> str | None:
-    """Return the coordinator who signed all of a run, by a certificate of this federation's root; else None.
+def signer(workspace: Workspace, job: str, signed: SignedQuestion) -> str | None:
+    """Return the coordinator who signed a run's files and its question, by a certificate of this federation's root.
 
-    The root issued the server's and the sites' certificates too. These have no role, and sign no questions.
+    Return None where there is not one such coordinator, or where the run has other files than those of a question.
     """
     app, root = workspace.get_app_dir(job), workspace.get_file_path_in_startup("rootCA.pem")
     verified, signers = verify_folder_signature_and_get_signers(app, root)
-    if not verified or len(signers) != 1:
+    if not verified or len(signers) != 1 or job_files(Path(app)) != FILES:
         return None
     name, _, role = signers[0]
-    return str(name) if role == COORDINATOR_ROLE else None
+    try:
+        asking = signed.signer(Path(root).read_text(encoding="ascii"), at=datetime.now(UTC))
+    except (FederationError, OSError):
+        return None
+    return asking if (name, role) == (asking, COORDINATOR_ROLE) else None
 
 
 def _said(folder: SiteFolder, name: str, coordinator: str | None, state: str, message: str) -> dict[str, Any]:

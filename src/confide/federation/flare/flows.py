@@ -155,7 +155,6 @@ STREAMS: _Pairs = {
     (Party.COORDINATOR, Party.SERVER): frozenset(
         {
             ("hci_channel", "command"),
-            ("download_service__", "download_service__download"),
             ("aux_communication", "ObjectStreamer.Request"),
             ("aux_communication", "ObjectStreamer.Abort"),
         }

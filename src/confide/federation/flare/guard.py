@@ -11,6 +11,7 @@ The guard depends on FLARE's internals; `known_flare` checks that these are the 
 from __future__ import annotations
 
 import io
+import json
 import logging
 import threading
 import zipfile
@@ -20,9 +21,13 @@ from typing import Any
 
 from confide.errors import FederationError
 from confide.federation.flare.flows import ADMIN, SITE_TOPICS, Envelope, Gate, Hop, Member, Party, is_run
+from confide.federation.flare.job import FILES, FOLDER
 from confide.federation.flare.known_flare import require_known
 
-_MOST_BYTES, _MOST_FILES = 20_000_000, 100
+_MOST_BYTES = 1_000_000
+"""How large a job may be, and the headers of a message: a question has about 100,000 characters at most."""
+
+_DEPLOY = "train.deploy"
 _MOST_LOGGED = 1000
 _LONGEST = 60
 _logger = logging.getLogger(__name__)
@@ -38,6 +43,7 @@ def install(gate: Gate) -> None:
     _guard_receivers(gate_of)
     if gate.me.party is Party.SITE:
         _guard_topics()
+        _guard_login()
 
 
 @cache
@@ -51,6 +57,7 @@ def guard_sessions() -> None:
         return Gate(me=me, server=server) if me is not None and me.party is Party.COORDINATOR else None
 
     _guard_receivers(gate_of)
+    _guard_login()
 
 
 def _guard_receivers(gate_of: Callable[[Any], Gate | None]) -> None:
@@ -134,6 +141,21 @@ def _guard_topics() -> None:
     FedAdminAgent._dispatch_request = dispatch_guarded
 
 
+def _guard_login() -> None:
+    """Sign a server's challenge only where it is a UUID: a longer text could be a job's file, or another message."""
+    from nvflare.private.fed.authenticator import Authenticator
+
+    challenge = Authenticator._challenge_server
+
+    def challenge_guarded(self: Any) -> Any:
+        nonce, verifier = challenge(self)
+        if nonce is not None and not is_run(nonce):
+            raise FederationError("the server asks for a signature of something else than a UUID; it is not trusted")
+        return nonce, verifier
+
+    Authenticator._challenge_server = challenge_guarded
+
+
 def topic_refusal(origin: object, content: Any) -> str | None:
     """Return why a message on the server's channel to a site is refused, or None where it is not.
 
@@ -147,6 +169,8 @@ def topic_refusal(origin: object, content: Any) -> str | None:
         return "it cannot be read"
     if content.topic not in SITE_TOPICS.get(sender.party, ()):
         return f"no run needs its topic {content.topic[:_LONGEST]!r}"
+    if not _is_short(content.headers) or (content.topic != _DEPLOY and not _is_short(content.body)):
+        return "it is larger than those of a run"
     run, meta = content.get_header("job_id"), content.get_header("job_meta")
     if run is None and content.topic.startswith("scheduler."):
         return None
@@ -154,13 +178,21 @@ def topic_refusal(origin: object, content: Any) -> str | None:
         return "it names no run"
     if meta is not None and (not isinstance(meta, dict) or meta.get("job_id", run) != run):
         return "it names two runs"
-    if content.topic == "train.deploy" and not _is_small(content.body):
-        return "its job is larger than a question"
+    if content.topic == _DEPLOY and not _is_question(content.body):
+        return "its job is not that of a question"
     return None
 
 
-def _is_small(job: object) -> bool:
-    """Tell whether a job's archive is one that a question fits into, packed and unpacked: FLARE unpacks it unseen."""
+def _is_short(content: object) -> bool:
+    """Tell whether a part of a message has a size that a run's may have."""
+    try:
+        return len(json.dumps(content, default=repr)) <= _MOST_BYTES
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _is_question(job: object) -> bool:
+    """Tell whether a job's archive has the files of a question, no others, and is small: FLARE unpacks it unseen."""
     if not isinstance(job, bytes) or len(job) > _MOST_BYTES:
         return False
     try:
@@ -168,4 +200,5 @@ def _is_small(job: object) -> bool:
             members = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError):
         return False
-    return len(members) <= _MOST_FILES and sum(member.file_size for member in members) <= _MOST_BYTES
+    names = sorted(member.filename for member in members if member.filename != FOLDER)
+    return names == sorted(FILES) and sum(member.file_size for member in members) <= _MOST_BYTES

@@ -38,7 +38,7 @@ RIGHTS = (
 )
 ROLES = ("project_admin", "org_admin", "lead", "member")
 SITE_RIGHTS = ("submit_job",)
-SERVER_RIGHTS = ("submit_job", "manage_job", "download_job", "view", "app_command")
+SERVER_RIGHTS = ("submit_job", "manage_job", "view", "app_command")
 
 _LOG_BYTES = 2_000_000
 

@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-import base64
-import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import CONTROLLER, EXECUTOR
+from confide.federation.flare.signed_question import SignedQuestion
 from confide.federation.question import Question
 
 _APP = "app"
 
 
-def write_job(folder: Path, question: Question, *, at: tuple[str, ...], timeout: float) -> Path:
+FOLDER = "config/"
+FILES = frozenset(
+    {f"{folder}{name}" for folder in ("", FOLDER) for name in (".__nvfl_sig.json", ".__nvfl_submitter.crt")}
+    | {f"{FOLDER}config_fed_client.json", f"{FOLDER}config_fed_server.json"}
+)
+"""The files of a run that come to a site, two of ours among those in which FLARE keeps signatures; there are no others.
+
+FLARE reads files by other names too, and signs contents only: so a site refuses a run with any other file.
+"""
+
+
+def write_job(folder: Path, question: Question, signed: SignedQuestion, *, at: tuple[str, ...], timeout: float) -> Path:
     """Write the folder of a run that is started at some sites.
 
-    FLARE itself asks for one site only. The question says which sites it is for and how many of them are needed; it is
-    signed with the folder, so sites refuse whatever a server makes of it. The timeout is the server's own affair.
+    FLARE itself asks for one site only. The question says which sites it is for and how many of them are needed, and
+    is signed, so sites refuse whatever a server makes of it. The timeout is the server's own affair.
     """
-    text = written(question)
     config = make_owned(folder / _APP / "config")
     write_json(folder / "meta.json", _meta(question, at))
-    write_json(config / "config_fed_server.json", _server({"question": text, "timeout": timeout}))
-    write_json(config / "config_fed_client.json", _client({"question": text}))
+    write_json(config / "config_fed_server.json", _server({"question": signed.question, "timeout": timeout}))
+    write_json(config / "config_fed_client.json", _client(asdict(signed)))
     return folder
 
 
-def written(question: Question) -> str:
-    """A question as one word: FLARE takes braces in its settings for names of variables."""
-    return base64.b64encode(json.dumps(question.to_dict(), sort_keys=True).encode()).decode("ascii")
-
-
-def read_question(word: str) -> dict[str, Any]:
-    """The plain data of a question that was written as one word."""
-    plain = json.loads(base64.b64decode(word, validate=True))
-    if not isinstance(plain, dict):
-        raise ValueError("this is no question")
-    return plain
+def job_files(app: Path) -> frozenset[str]:
+    """List the files of a run as it came to a site."""
+    return frozenset(path.relative_to(app).as_posix() for path in app.rglob("*") if not path.is_dir())
 
 
 def _meta(question: Question, at: tuple[str, ...]) -> dict[str, Any]:

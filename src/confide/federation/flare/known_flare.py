@@ -1,7 +1,8 @@
 """The version of FLARE that the guard was written for, and a check that the installed one is the same where it matters.
 
-The guard relies on FLARE's internals: where messages arrive, where topics are looked up, how a run is deployed. `HOOKS`
-lists these functions with a hash of their source. An engine does not start where one of them differs.
+The guard relies on FLARE's internals: where messages arrive, where topics are looked up, how a run is deployed, what a
+session does with replies. `HOOKS` lists these functions with a hash of their source. An engine does not start where one
+of them differs.
 """
 
 from __future__ import annotations
@@ -33,8 +34,45 @@ _ALL = {
     "nvflare.fuel.f3.streaming.byte_receiver:ByteReceiver._data_handler": "cfa9781542a09348",
 }
 
+_LOGIN = {
+    "nvflare.private.fed.authenticator:Authenticator._challenge_server": "00a2e4821ba71864",
+    "nvflare.private.fed.authenticator:Authenticator.authenticate": "fd0667da15a03286",
+}
+
+_SESSION = {
+    "nvflare.fuel.hci.client.api:AdminAPI.__init__": "e552b9a49b6c64f6",
+    "nvflare.fuel.hci.client.api:AdminAPI.connect": "cc5488b548c7f865",
+    "nvflare.fuel.hci.client.api:AdminAPI._after_login": "de7944208dd59f90",
+    "nvflare.fuel.hci.client.api:AdminAPI._load_client_cmds_from_modules": "8caf2c556bc5e2ce",
+    "nvflare.fuel.hci.client.api:AdminAPI._user_login": "e3148715777a5295",
+    "nvflare.fuel.hci.client.api:AdminAPI._get_command_detail": "c4c18e21a040b1ce",
+    "nvflare.fuel.hci.client.api:AdminAPI._do_client_command": "3b5e683e266223da",
+    "nvflare.fuel.hci.client.api:AdminAPI.do_command": "1b8aa0b31c756807",
+    "nvflare.fuel.hci.client.api:AdminAPI.server_execute": "9496f4c0d7ef45cd",
+    "nvflare.fuel.hci.client.api:AdminAPI._try_command": "fbe3ad368b22b4b3",
+    "nvflare.fuel.hci.client.api:AdminAPI._send_to_cell": "14e4f9d610fa37b7",
+    "nvflare.fuel.hci.client.api:AdminAPI.upload_file": "ab62ed2a19b69e0e",
+    "nvflare.fuel.hci.client.api:AdminAPI._handle_session_expired": "e67aad810cc9d145",
+    "nvflare.fuel.hci.client.api:_ServerReplyJsonProcessor.process_server_reply": "90f79ddbcf43f2b5",
+    "nvflare.fuel.hci.client.api:_DefaultReplyProcessor": "0f7cbac584d95f6b",
+    "nvflare.fuel.hci.client.api:_LoginReplyProcessor": "01fc815cef889478",
+    "nvflare.fuel.flare_api.flare_api:Session.__init__": "ac45d1f514e884b5",
+    "nvflare.fuel.flare_api.flare_api:Session.try_connect": "1ecd348c1e780361",
+    "nvflare.fuel.flare_api.flare_api:Session._do_command": "165e0e72f8c39ac4",
+    "nvflare.fuel.flare_api.flare_api:Session.submit_job": "85e0e1fcce58e311",
+    "nvflare.fuel.flare_api.flare_api:Session.get_job_meta": "950e3f228cee4300",
+    "nvflare.fuel.flare_api.flare_api:Session.do_app_command": "1ee325b55bd3a744",
+    "nvflare.fuel.flare_api.flare_api:Session.abort_job": "d8ba187802fc9107",
+    "nvflare.fuel.flare_api.flare_api:Session._do_get_system_info": "3ffa2be8deb04c0a",
+    "nvflare.fuel.hci.client.file_transfer:FileTransferModule.push_folder": "8d1713c0011f24a3",
+    "nvflare.fuel.hci.client.file_transfer:_FileSender": "f3fad49bfab296e0",
+    "nvflare.fuel.hci.reg:CommandRegister": "fad81de28acfbebf",
+    "nvflare.lighter.utils:sign_folders": "e87f5161ab2b3ab5",
+}
+
 HOOKS: Mapping[Party, Mapping[str, str]] = {
     Party.SITE: _ALL
+    | _LOGIN
     | {
         "nvflare.private.fed.app.client.client_train:main": "21d6cd8bb8b2ce43",
         "nvflare.private.fed.client.admin:FedAdminAgent._dispatch_request": "529e1bddf08c3425",
@@ -56,7 +94,7 @@ HOOKS: Mapping[Party, Mapping[str, str]] = {
         "nvflare.private.fed.server.server_command_agent:ServerCommandAgent.execute_command": "6cedaecc94667c05",
         "nvflare.private.fed.server.server_command_agent:ServerCommandAgent.aux_communicate": "ca484b8c60bf2174",
     },
-    Party.COORDINATOR: _ALL,
+    Party.COORDINATOR: _ALL | _LOGIN | _SESSION,
 }
 """Functions of FLARE that each party's guard relies on, with the beginning of the hash of their source."""
 

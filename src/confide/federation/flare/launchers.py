@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nvflare.apis.fl_constant import FLContextKey, JobConstants
 from nvflare.apis.fl_context import FLContext
-from nvflare.apis.job_launcher_spec import JobHandleSpec, JobProcessArgs
+from nvflare.apis.job_launcher_spec import JobHandleSpec, JobProcessArgs, JobReturnCode
 from nvflare.app_common.job_launcher.process_launcher import ProcessHandle, ProcessJobLauncher
 from nvflare.utils.job_launcher_utils import get_client_job_args, get_credential_env, get_server_job_args
 from nvflare.utils.process_utils import spawn_process
@@ -20,12 +21,20 @@ from confide.federation.flare.flows import is_run
 SITE_RUN = "confide.federation.flare.site_run"
 SERVER_RUN = "confide.federation.flare.server_run"
 
+MOST_RUNS = 4
+"""How many runs an engine has under way at once. A server does one at a time, and those that end take some seconds."""
+
 
 class _RunLauncher(ProcessJobLauncher):  # type: ignore[misc]
     """Starts a run with the arguments that FLARE made, no folder of a job's own code, and no shell."""
 
     module: str
     names: Sequence[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runs: list[ProcessHandle] = []
+        self._lock = threading.Lock()
 
     def launch_job(self, job_meta: Mapping[str, Any], fl_ctx: FLContext) -> JobHandleSpec:
         """Start a run's process."""
@@ -34,7 +43,13 @@ class _RunLauncher(ProcessJobLauncher):  # type: ignore[misc]
         if not is_run(run) or job_meta.get(JobConstants.JOB_ID) != run:
             raise FederationError("a run is named by a UUID; it is not started")
         environment = {**os.environ, **get_credential_env(given)}
-        return ProcessHandle(process_adapter=spawn_process(command(self.module, self.names, given), environment))
+        with self._lock:
+            self._runs = [handle for handle in self._runs if handle.poll() == JobReturnCode.UNKNOWN]
+            if len(self._runs) >= MOST_RUNS:
+                raise FederationError(f"{MOST_RUNS} runs are under way; another is not started")
+            handle = ProcessHandle(process_adapter=spawn_process(command(self.module, self.names, given), environment))
+            self._runs.append(handle)
+        return handle
 
     def get_command(self, job_meta: Mapping[str, Any], fl_ctx: FLContext) -> str:
         """Fail: a command is a list of words here, not a text to be split."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import tempfile
 import time
@@ -18,7 +17,9 @@ from confide.federation.flare.federation import ANEW, Federation
 from confide.federation.flare.guard import guard_sessions
 from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
-from confide.federation.outcome import ANSWERED, FAILED, SILENT, Outcome, RunError, SiteReport
+from confide.federation.flare.run_result import printable, read_result
+from confide.federation.flare.signed_question import SignedQuestion
+from confide.federation.outcome import ANSWERED, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
 from confide.federation.question import Question
 
 BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
@@ -27,7 +28,13 @@ BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
 _UNDER_WAY = ("SUBMITTED", "APPROVED", "DISPATCHED", "RUNNING")
 _PAUSE_SECONDS = 0.25
 _TRY_SECONDS = 5.0
-_MISSED = 3
+_MISSED = 7
+"""A run that does not reply is asked ever more seldom, as each request fills the server's log; up to so many pauses."""
+
+_RESULT_SECONDS = 60.0
+_STATES = frozenset({"asked", "asked for its answer", "replied", "well", REFUSED, FAILED, SILENT})
+"""What a run may say of a site."""
+
 ABSENT = "not connected"
 """What is told of a site that is asked nothing, as it is not there."""
 
@@ -58,7 +65,7 @@ class FederationSession:
 
     def connected_sites(self) -> tuple[str, ...]:
         """The sites that the server hears from, in the federation's order; a site that died stays for some seconds."""
-        there = {client.name for client in self._do(self._engine.get_connected_client_list)}
+        there = [client.name for client in self._do(self._engine.get_connected_client_list)]
         return tuple(site for site in self.federation.sites if site in there)
 
     def wait_for(self, sites: tuple[str, ...], timeout: float) -> tuple[str, ...]:
@@ -91,15 +98,16 @@ class FederationSession:
         for site in question.sites:
             progress(site, "waiting" if site in there else ABSENT)
         watch = Watch(question=question, progress=progress)
+        signed = SignedQuestion.sign(question, self.federation.coordinator_kit / "startup")
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
-            job = write_job(Path(scratch) / "job", question, at=there, timeout=timeout)
+            job = write_job(Path(scratch) / "job", question, signed, at=there, timeout=timeout)
             run = self._submitted(job)
-            try:
-                meta = self._finished(run, watch, timeout)
-            except BaseException:
-                self._abort(run)
-                raise
-            return self._read(run, Path(scratch), watch, meta)
+        try:
+            meta, result = self._finished(run, watch, timeout)
+        except BaseException:
+            self._abort(run)
+            raise
+        return _read(result, watch, meta)
 
     def _require(self, question: Question, there: tuple[str, ...]) -> None:
         """See that enough sites are connected before anybody is asked."""
@@ -121,50 +129,58 @@ class FederationSession:
         )
 
     def _submitted(self, job: Path) -> str:
-        return str(self._do(lambda: self._engine.submit_job(str(job))))
+        return str(self._do(lambda: self._engine.submit(job)))
 
-    def _finished(self, run: str, watch: Watch, timeout: float) -> Mapping[str, Any]:
-        """Wait for a run's end, telling how it goes; what the engine says of it."""
+    def _finished(self, run: str, watch: Watch, timeout: float) -> tuple[Mapping[str, Any], str | None]:
+        """Wait for a run's end, telling how it goes; return what the engine says of it, and its result."""
         begin_by = time.monotonic() + BEGIN_SECONDS
         end_by = begin_by + 2 * timeout + END_SECONDS
+        result: str | None = None
         while True:
-            meta: Mapping[str, Any] = self._do(lambda: self._engine.get_job_meta(run))
+            meta = self._meta(run)
             status = str(meta.get("status"))
             if not status.startswith(_UNDER_WAY):
-                return meta
+                return meta, result
             if status.startswith("RUNNING"):
-                if not watch.over:
-                    watch.heard(self._states(run))
+                if result is None and watch.heard(self._told(run, "progress")):
+                    result = self._fetched(run)
             elif time.monotonic() > begin_by:
                 raise watch.ended("The server did not begin the run in time. It does one at a time: another may go on.")
             if time.monotonic() > end_by:
-                raise watch.ended("The run did not end in time.")
-            time.sleep(_PAUSE_SECONDS)
+                if result is None:
+                    raise watch.ended("The run did not end in time.")
+                self._abort(run)
+                return meta, result
+            time.sleep(_PAUSE_SECONDS * (1 + min(watch.missed, _MISSED)))
 
-    def _states(self, run: str) -> Mapping[str, Any]:
-        """How far each site is; nothing while the run begins or ends."""
+    def _meta(self, run: str) -> Mapping[str, Any]:
+        meta = self._do(lambda: self._engine.get_job_meta(run))
+        return meta if isinstance(meta, Mapping) else {}
+
+    def _told(self, run: str, what: str) -> Mapping[str, Any]:
+        """Return what a run's process replies to a command; nothing while the run begins or ends."""
         try:
             with quiet():
-                states = self._engine.do_app_command(run, "progress", {})
+                told = self._engine.do_app_command(run, what, {})
         except Exception:  # of many kinds, while there is nobody there to reply
             return {}
-        return states if isinstance(states, Mapping) else {}
+        return told if isinstance(told, Mapping) else {}
+
+    def _fetched(self, run: str) -> str | None:
+        """Fetch the result of a run and let it end; None where it did not arrive, so that it is asked for again."""
+        self._engine.set_timeout(_RESULT_SECONDS)
+        try:
+            result = self._told(run, "result").get("result")
+        finally:
+            self._engine.unset_timeout()
+        if not isinstance(result, str):
+            return None
+        self._told(run, "done")
+        return result
 
     def _abort(self, run: str) -> None:
         with suppress(Exception), quiet():
             self._engine.abort_job(run)
-
-    def _read(self, run: str, scratch: Path, watch: Watch, meta: Mapping[str, Any]) -> Outcome:
-        """What a run left behind."""
-        watch.refused(meta.get("job_deploy_detail"))
-        place = Path(self._do(lambda: self._engine.download_job_result(run, str(scratch / "result"))) or scratch)
-        outcome, failure = (_plain(place / "workspace" / name) for name in ("outcome.json", "failure.json"))
-        if outcome is not None:
-            return Outcome.from_dict(outcome)
-        if failure is not None:
-            reports = tuple(SiteReport(**report) for report in failure["reports"])
-            raise RunError(str(failure["message"]), reports or watch.reports(), rounds=int(failure["rounds"]))
-        raise watch.ended(f"The engine ended the run before it had a result ({meta.get('status')}).")
 
     def _do(self, action: Callable[[], _T]) -> _T:
         """Call the engine, and say in our words what went wrong."""
@@ -188,25 +204,23 @@ class Watch:
     words: dict[str, str] = field(default_factory=dict)
     missed: int = 0
 
-    @property
-    def over(self) -> bool:
-        """Whether the run was heard and no longer is: it is ending, and asking it would only fill the server's log."""
-        return bool(self.states) and self.missed >= _MISSED
-
-    def heard(self, states: Mapping[str, Any]) -> None:
-        """Take the latest states in and pass on what is new."""
-        self.missed = 0 if states else self.missed + 1
-        for site, state in states.items():
-            if site in self.question.sites and isinstance(state, str) and self.states.get(site) != state:
+    def heard(self, told: Mapping[str, Any]) -> bool:
+        """Take in what a run says of itself, and pass on what is new; return whether it has a result."""
+        self.missed = 0 if told else self.missed + 1
+        states = told.get("states")
+        for site, state in states.items() if isinstance(states, Mapping) else ():
+            known = site in self.question.sites and isinstance(state, str) and state in _STATES
+            if known and self.states.get(site) != state:
                 self.states[site] = state
                 self.progress(site, state)
+        return told.get("over") is True
 
     def refused(self, detail: object) -> None:
         """Note at which sites the engine did not let a run start, and why."""
         for line in detail if isinstance(detail, list) else []:
             site, _, said = str(line).partition(": ")
             if site in self.question.sites and said != "OK":
-                self.words[site] = f"its engine did not let the run start: {said}"
+                self.words[site] = f"its engine did not let the run start: {printable(said)}"
 
     def reports(self) -> tuple[SiteReport, ...]:
         """How each site took part, so far as is known."""
@@ -232,18 +246,18 @@ class Watch:
 
 def _logged_in(federation: Federation, timeout: float) -> Any:
     """Try to log in until it works or the time is over; a server that has just begun may miss the first knock."""
-    from nvflare.fuel.flare_api.flare_api import new_secure_session
-
     guard_sessions()
+    from confide.federation.flare.admin import log_in
+
     _require_known(federation)
     end, patience = time.monotonic() + timeout, _TRY_SECONDS
     while True:
         left = max(end - time.monotonic(), _PAUSE_SECONDS)
         try:
             with quiet():
-                return new_secure_session(
-                    federation.coordinator, str(federation.coordinator_kit), timeout=min(patience, left)
-                )
+                return log_in(federation.coordinator, federation.coordinator_kit, timeout=min(patience, left))
+        except FederationError:
+            raise
         except Exception as error:  # FLARE raises many kinds
             if time.monotonic() + _PAUSE_SECONDS >= end:
                 raise _shut_out(federation, type(error).__name__) from None
@@ -279,13 +293,13 @@ def _shut_out(federation: Federation, error: str) -> FederationError:
     )
 
 
-def _plain(path: Path) -> dict[str, Any] | None:
-    try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return plain if isinstance(plain, dict) else None
+def _read(result: str | None, watch: Watch, meta: Mapping[str, Any]) -> Outcome:
+    """Read the result of a run that ended."""
+    watch.refused(meta.get("job_deploy_detail"))
+    if result is None:
+        raise watch.ended(f"The engine ended the run before it had a result ({printable(meta.get('status'), 60)}).")
+    return read_result(result, watch.question, watch.reports())
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    return printable(error, 200)

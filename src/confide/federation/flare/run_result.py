@@ -1,0 +1,129 @@
+"""The result of a run as one text, which the server hands to the coordinator's session; read as from a stranger.
+
+A session believes nothing in it that it can check: the outcome must be for the question that was asked, and of its
+sizes, and words must be printable. It cannot check the numbers: a dishonest server can invent them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from confide.errors import ConfideError, FederationError
+from confide.federation.outcome import BUDGET, STATES, Outcome, RunError, SiteReport
+from confide.federation.question import MASKED, PRIVATE, Question
+from confide.federation.sent import expected_cells, expected_wide, readable
+
+MOST_ROUNDS = 2
+_LONGEST = 4_000
+_LONGEST_MESSAGE = 600
+_CELL_BYTES = 8
+_UNREADABLE = (
+    "the server's result of the run cannot be read; install the same version of confide at the server and here, and "
+    "ask again"
+)
+_ANOTHER = (
+    "the server returned a result for another question than was asked, or for other sites; nothing of it is used. Ask "
+    "whoever runs the server, and do not trust it until you know why"
+)
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
+
+def write_outcome(outcome: Outcome) -> str:
+    """Write the outcome of a run."""
+    return json.dumps({"outcome": outcome.to_dict()})
+
+
+def write_failure(error: ConfideError) -> str:
+    """Write why a run has no outcome."""
+    reports, rounds = (error.reports, error.rounds) if isinstance(error, RunError) else ((), MOST_ROUNDS)
+    plain = {"message": str(error), "reports": [report.to_dict() for report in reports], "rounds": rounds}
+    return json.dumps({"failure": plain})
+
+
+def read_result(text: object, asked: Question, reports: tuple[SiteReport, ...] = ()) -> Outcome:
+    """Read the outcome of a question that was asked; `reports` stand in where a failure has none.
+
+    Raises RunError where the run has no outcome, and FederationError where the text is no result of this question.
+    """
+    try:
+        plain = json.loads(text) if isinstance(text, str) else {}
+        if "failure" in plain:
+            raise _failure(plain["failure"], asked, reports)
+        outcome = Outcome.from_dict(plain["outcome"])
+        if outcome.question != asked.of(outcome.question.sites):
+            raise FederationError(_ANOTHER)
+        return _checked(outcome, asked)
+    except FederationError:
+        raise
+    except ConfideError:
+        raise FederationError(_ANOTHER) from None
+    except _MALFORMED:
+        raise FederationError(_UNREADABLE) from None
+
+
+def printable(text: object, longest: int = _LONGEST_MESSAGE) -> str:
+    """Return a text on one line, not too long, without characters that a terminal would obey."""
+    line = " ".join(str(text).split())[:longest]
+    return "".join(letter if letter.isprintable() else "·" for letter in line)
+
+
+def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteReport, ...]) -> RunError:
+    reports = tuple(_report(SiteReport(**report), asked) for report in plain["reports"])
+    rounds = _whole(plain["rounds"])
+    return RunError(printable(plain["message"], _LONGEST), reports or otherwise, rounds=rounds)
+
+
+def _checked(outcome: Outcome, asked: Question) -> Outcome:
+    question = outcome.question
+    if (outcome.total is not None) != (question.mode in MASKED):
+        raise ValueError("a sum belongs to the modes that mask")
+    if outcome.total is not None:
+        _check_total(question, outcome.total)
+    if not set(outcome.sites) <= set(question.sites):
+        raise ValueError("a site that does not take part sent something")
+    if question.mode not in MASKED and set(outcome.sites) != set(question.sites):
+        raise ValueError("a site that takes part sent nothing")
+    if not all(readable(question, sent) for sent in outcome.sites.values()):
+        raise ValueError("what a site sent cannot be read")
+    reports = tuple(_report(report, asked) for report in outcome.reports)
+    if sorted(report.name for report in reports) != sorted(asked.sites):
+        raise ValueError("reports are of every site, once")
+    if not math.isfinite(outcome.seconds) or outcome.seconds < 0:
+        raise ValueError("a run takes some seconds")
+    return replace(outcome, reports=reports, rounds=_whole(outcome.rounds))
+
+
+def _check_total(question: Question, total: Mapping[str, Any]) -> None:
+    counts, wide = base64.b64decode(total["counts"], validate=True), total["wide"]
+    if len(counts) != _CELL_BYTES * expected_cells(question) or len(wide) != expected_wide(question):
+        raise ValueError("a sum has as many values as were asked for")
+    if not all(isinstance(value, str) and value.removeprefix("-").isdecimal() for value in wide):
+        raise ValueError("a sum has whole numbers")
+
+
+def _report(report: SiteReport, asked: Question) -> SiteReport:
+    if report.name not in asked.sites or report.state not in STATES:
+        raise ValueError("a report is of a site that was asked, in a known state")
+    message = printable(report.message) if report.message else ""
+    reason = BUDGET if report.reason == BUDGET else ""
+    return replace(report, message=message, reason=reason, receipt=_receipt(report.receipt, asked))
+
+
+def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:
+    """Keep what a site says that it was charged, where it is in numbers."""
+    if asked.mode != PRIVATE or not isinstance(receipt, Mapping):
+        return None
+    numbers = {name: receipt.get(name) for name in ("charged", "remaining")}
+    fine = all(type(number) in (int, float) and math.isfinite(number) for number in numbers.values())  # type: ignore[arg-type]
+    return {**numbers, "reused": receipt.get("reused") is True} if fine else None
+
+
+def _whole(rounds: object) -> int:
+    if type(rounds) is not int or not 0 <= rounds <= MOST_ROUNDS:
+        raise ValueError("a run has two rounds")
+    return rounds

@@ -1,0 +1,147 @@
+"""What a coordinator signs, against a server that carries signed jobs and takes them apart."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from nvflare.apis.workspace import Workspace
+from nvflare.lighter.utils import load_private_key_file, sign_content, sign_folders, verify_folder_signature
+
+from confide.errors import FederationError
+from confide.federation.flare.executor import signer
+from confide.federation.flare.federation import Federation
+from confide.federation.flare.job import write_job
+from confide.federation.flare.provision import provision, unpack_site_kit
+from confide.federation.flare.signed_question import SignedQuestion, read_question, write_question
+from confide.federation.folder import SiteFolder
+from confide.federation.question import Question
+
+SITES = ("a", "b", "c")
+RUN = "5f0d3f06-3d0b-4a3f-9a32-2a3b8a4b3c11"
+SIGNATURES = ".__nvfl_sig.json"
+QUESTION, OTHER = (
+    Question.checked(study="s", model="m", mode="secure-sum", sites=SITES, grid=grid)
+    for grid in ("uniform:100", "uniform:50")
+)
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A signed run, as it lies at a site."""
+
+    federation: Federation
+    kit: Path
+    signed: SignedQuestion
+
+    @property
+    def app(self) -> Path:
+        return Path(self.workspace.get_app_dir(RUN))
+
+    @property
+    def workspace(self) -> Workspace:
+        return Workspace(str(self.kit), "a")
+
+    @property
+    def root(self) -> str:
+        return (self.kit / "startup" / "rootCA.pem").read_text()
+
+    def signer(self) -> str | None:
+        return signer(self.workspace, RUN, self.signed)
+
+    def verified_by_flare(self) -> bool:
+        return bool(verify_folder_signature(str(self.app), str(self.kit / "startup" / "rootCA.pem")))
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    return provision(tmp_path_factory.mktemp("signed") / "federation", name="Signed", sites=SITES)
+
+
+@pytest.fixture
+def deployed(federation: Federation, tmp_path: Path) -> Deployed:
+    site = SiteFolder(tmp_path / "a")
+    unpack_site_kit(federation.site_kit("a"), site)
+    made = Deployed(federation, site.kit, SignedQuestion.sign(QUESTION, startup_of(federation)))
+    shutil.copytree(signed_job(federation, QUESTION, tmp_path / "job") / "app", made.app)
+    return made
+
+
+def startup_of(federation: Federation) -> Path:
+    return federation.coordinator_kit / "startup"
+
+
+def signed_job(federation: Federation, question: Question, folder: Path) -> Path:
+    startup = startup_of(federation)
+    job = write_job(folder, question, SignedQuestion.sign(question, startup), at=SITES, timeout=60.0)
+    sign_folders(str(job), load_private_key_file(str(startup / "client.key")), str(startup / "client.crt"))
+    return job
+
+
+def test_a_run_as_it_was_signed_has_its_coordinator(deployed: Deployed) -> None:
+    assert deployed.verified_by_flare()
+    assert deployed.signer() == deployed.federation.coordinator
+    assert read_question(deployed.signed.question) == QUESTION.to_dict()
+
+
+def test_a_renamed_file_is_refused(deployed: Deployed) -> None:
+    config = deployed.app / "config"
+    signatures = json.loads((config / SIGNATURES).read_text())
+    (config / "config_fed_server.json").rename(config / "resources.json")
+    signatures["resources.json"] = signatures.pop("config_fed_server.json")
+    (config / SIGNATURES).write_text(json.dumps(signatures))
+    assert deployed.verified_by_flare()
+    assert deployed.signer() is None
+
+
+def test_a_folder_of_elsewhere_is_refused(deployed: Deployed) -> None:
+    config = deployed.app / "config"
+    signatures = json.loads((config / SIGNATURES).read_text())
+    signatures["config"] = json.loads((deployed.app / SIGNATURES).read_text())["config"]
+    (config / SIGNATURES).write_text(json.dumps(signatures))
+    shutil.copytree(config, deployed.app / "again")
+    shutil.move(deployed.app / "again", config / "config")
+    assert deployed.verified_by_flare()
+    assert deployed.signer() is None
+
+
+def test_files_that_are_signed_do_not_make_a_question_signed(deployed: Deployed) -> None:
+    """Whatever FLARE signed, as a file or at a login, is no signature of a question."""
+    key = load_private_key_file(str(startup_of(deployed.federation) / "client.key"))
+    word = write_question(OTHER)
+    for forged in (sign_content(word, key), sign_content(base64.b64decode(word), key), deployed.signed.signature):
+        other = replace(deployed, signed=replace(deployed.signed, question=word, signature=forged))
+        assert other.signer() is None
+        with pytest.raises(FederationError, match="the question"):
+            other.signed.signer(deployed.root, at=datetime.now(UTC))
+
+
+@pytest.mark.parametrize("who", ["server", "site"])
+def test_servers_and_sites_sign_no_questions(deployed: Deployed, who: str) -> None:
+    startup = deployed.kit / "startup"
+    if who == "server":
+        startup = deployed.federation.server_kit / "startup"
+        for end in ("crt", "key"):
+            shutil.copyfile(startup / f"server.{end}", deployed.kit / f"client.{end}")
+        startup = deployed.kit
+    signed = SignedQuestion.sign(QUESTION, startup)
+    with pytest.raises(FederationError, match="is not of the role project_admin"):
+        signed.signer(deployed.root, at=datetime.now(UTC))
+    assert replace(deployed, signed=signed).signer() is None
+
+
+def test_a_coordinator_of_another_federation_is_nobody(deployed: Deployed, tmp_path: Path) -> None:
+    other = provision(tmp_path / "other", name="Other", sites=SITES)
+    signed = SignedQuestion.sign(QUESTION, startup_of(other))
+    with pytest.raises(FederationError, match="was not issued by this federation's root"):
+        signed.signer(deployed.root, at=datetime.now(UTC))
+
+
+@pytest.mark.parametrize("damage", [{"signature": "?"}, {"certificate": "no PEM"}, {"certificate": ""}])
+def test_damaged_signatures_are_refused(deployed: Deployed, damage: dict[str, str]) -> None:
+    assert replace(deployed, signed=replace(deployed.signed, **damage)).signer() is None
