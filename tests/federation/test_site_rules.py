@@ -17,9 +17,7 @@ from confide.counts import ScoreCounts
 from confide.errors import FederationError
 from confide.federation import ledger_answers
 from confide.federation.channel import ANSWER, OFFER, Message
-from confide.federation.flare.executor import ConfideExecutor, signer
 from confide.federation.flare.hardening import harden_server, harden_site
-from confide.federation.flare.job import written
 from confide.federation.outcome import Outcome, RunError
 from confide.federation.question import EXACT, PROTOCOL, Question
 from confide.federation.results import derive
@@ -312,75 +310,6 @@ def flare_certificate(name: str, key: int, issuer: int) -> str:
     role = "project_admin" if "@" in name else None
     subject, root = Identity(name, role=role), Identity("confide")
     return pem(generate_cert(subject, root, rsa_key(issuer), rsa_key(key).public_key(), ca=name == "confide"))
-
-
-class TestWhoSignedARun:
-    """By FLARE's own signing: a folder of a run counts if one coordinator of this federation signed all of it."""
-
-    @pytest.fixture
-    def kit(self, tmp_path: Path) -> Path:
-        kit = tmp_path / "east" / "kit"
-        (kit / "startup").mkdir(parents=True)
-        harden_site(kit)
-        (kit / "startup" / "rootCA.pem").write_text(flare_certificate("confide", 1, issuer=1))
-        app = kit / "job" / "app_east" / "config"
-        app.mkdir(parents=True)
-        (app / "config_fed_client.json").write_text("{}")
-        return kit
-
-    def sign(self, kit: Path, folder: str, name: str, issuer: int = 1) -> None:
-        from nvflare.lighter.utils import sign_folders
-
-        certificate = kit.parent / f"{name}.crt"
-        certificate.write_text(flare_certificate(name, 2, issuer=issuer))
-        sign_folders(str(kit / "job" / folder), rsa_key(2), str(certificate))
-
-    def found(self, kit: Path) -> str | None:
-        from nvflare.apis.workspace import Workspace
-
-        return signer(Workspace(str(kit), "east"), "job")
-
-    def test_one_coordinator(self, kit: Path) -> None:
-        self.sign(kit, "app_east", "one@confide")
-        assert self.found(kit) == "one@confide"
-
-    def test_nobody(self, kit: Path) -> None:
-        assert self.found(kit) is None
-
-    def test_two(self, kit: Path) -> None:
-        self.sign(kit, "app_east", "one@confide")
-        self.sign(kit, "app_east/config", "two@confide")
-        assert self.found(kit) is None
-
-    @pytest.mark.parametrize("name", ["server", "north"])
-    def test_a_server_or_site_is_no_coordinator(self, kit: Path, name: str) -> None:
-        """Its certificate is of the same root; a question that it signs is its own, and nobody's to answer."""
-        self.sign(kit, "app_east", name)
-        assert self.found(kit) is None
-
-    def test_somebody_of_another_root(self, kit: Path) -> None:
-        self.sign(kit, "app_east", "one@confide", issuer=3)
-        assert self.found(kit) is None
-
-    def test_something_was_changed_after_signing(self, kit: Path) -> None:
-        self.sign(kit, "app_east", "one@confide")
-        (kit / "job" / "app_east" / "config" / "config_fed_client.json").write_text("[]")
-        assert self.found(kit) is None
-
-    def test_what_nobody_or_two_signed_is_refused(self, kit: Path) -> None:
-        from nvflare.apis.workspace import Workspace
-
-        question = Question.checked(study="trial", model=MODEL, mode="disclosure-control", sites=["east"])
-        request = json.dumps({"protocol": PROTOCOL, "session": "5" * 32, "question": question.to_dict()})
-        for signed in (False, True):
-            if signed:
-                self.sign(kit, "app_east", "one@confide")
-                self.sign(kit, "app_east/config", "two@confide")
-            reply = ConfideExecutor(written(question))._reply(OFFER, request, Workspace(str(kit), "east"), "job")
-            assert reply["state"] == "refused"
-            assert "not signed by one coordinator" in reply["message"]
-            last = json.loads((kit.parent / "requests.jsonl").read_text().splitlines()[-1])
-            assert (last["state"], last["coordinator"]) == ("refused", None)
 
 
 def test_engines_run_one_class_each(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import load_private_key_file, sign_content, sign_folders, verify_folder_signature
 
 from confide.errors import FederationError
-from confide.federation.flare.executor import signer
+from confide.federation.channel import OFFER
+from confide.federation.flare.executor import ConfideExecutor, signer
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.job import write_job
 from confide.federation.flare.provision import provision, unpack_site_kit
 from confide.federation.flare.signed_question import SignedQuestion, read_question, write_question
 from confide.federation.folder import SiteFolder
-from confide.federation.question import Question
+from confide.federation.question import PROTOCOL, Question
 
 SITES = ("a", "b", "c")
 RUN = "5f0d3f06-3d0b-4a3f-9a32-2a3b8a4b3c11"
@@ -87,6 +88,18 @@ def test_a_run_as_it_was_signed_has_its_coordinator(deployed: Deployed) -> None:
     assert deployed.verified_by_flare()
     assert deployed.signer() == deployed.federation.coordinator
     assert read_question(deployed.signed.question) == QUESTION.to_dict()
+
+
+def test_what_nobody_signed_is_refused_and_logged(deployed: Deployed) -> None:
+    request = json.dumps({"protocol": PROTOCOL, "session": "5" * 32, "question": QUESTION.to_dict()})
+    (deployed.app / "config" / "more.json").write_text("{}")
+    signed = deployed.signed
+    executor = ConfideExecutor(signed.question, signed.signature, signed.certificate)
+    reply = executor._reply(OFFER, request, deployed.workspace, RUN)
+    assert reply["state"] == "refused"
+    assert "not signed by one coordinator" in reply["message"]
+    last = json.loads((deployed.kit.parent / "requests.jsonl").read_text().splitlines()[-1])
+    assert (last["state"], last["coordinator"]) == ("refused", None)
 
 
 def test_a_renamed_file_is_refused(deployed: Deployed) -> None:
