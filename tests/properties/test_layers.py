@@ -65,7 +65,7 @@ ROOMS = {
     "nvflare": {"federation"},
     "psutil": {"federation"},
     "onnxruntime": {"federation"},
-    "pandas": set(),
+    "pandas": {"federation"},  # what a model that a site runs takes
     "polars": set(),
     "statsmodels": set(),
 }
