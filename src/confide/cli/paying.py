@@ -43,6 +43,21 @@ class Payer:
     source: str | None = None
     public_files: tuple[Path, ...] = ()
 
+    @classmethod
+    def of_workflow(
+        cls, workflow: Workflow, file: Path, words: Sequence[Path | None], *, ledger: str | None, **who: Any
+    ) -> Payer:
+        """Return who pays for a step of a workflow; `words` are the files of public words that it takes."""
+        return cls(
+            file=file,
+            label=workflow.label,
+            positive=workflow.positive,
+            details={"workflow": workflow.digest()},
+            ledger=ledger,
+            public_files=tuple(one for one in words if one is not None),
+            **who,
+        )
+
     def checked(self) -> Payer:
         """Refuse an account that does not exist before the file's rows are read, and note which file it is."""
         from confide.ledger.ledger import Ledger

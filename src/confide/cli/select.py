@@ -143,17 +143,8 @@ def select(
     part = workflow.part(Terms.checked(**hidden), TRAINING)
     prepare_selection(workflow.no_rows(), **how, **hidden)  # refuses wrong parameters before the file is read
     source = readable(file)
-    payer = Payer(
-        file=source,
-        label=workflow.label,
-        positive=workflow.positive,
-        details={"workflow": workflow.digest()},
-        ledger=ledger,
-        account=account,
-        analyst=analyst,
-        also_charge=also_charge,
-        public_files=tuple(file for file in (leave_out, vocabulary) if file is not None),
-    ).checked()
+    who: dict[str, Any] = {"ledger": ledger, "account": account, "analyst": analyst, "also_charge": also_charge}
+    payer = Payer.of_workflow(workflow, source, (leave_out, vocabulary), **who).checked()
     with output.busy("reading"):
         rows = workflow.rows(source, TRAINING)
     prepared = prepare_selection(rows, part=part, **how, **hidden)

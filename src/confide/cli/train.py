@@ -166,17 +166,8 @@ def train(
     part = before.part(Terms.checked(**hidden), TRAINING)
     prepare_model(before.no_rows(), model, how, **hidden)  # refuses wrong parameters before the file is read
     source = readable(file)
-    payer = Payer(
-        file=source,
-        label=before.label,
-        positive=before.positive,
-        details={"workflow": before.digest()},
-        ledger=ledger,
-        account=account,
-        analyst=analyst,
-        also_charge=also_charge,
-        public_files=tuple(file for file in (leave_out, vocabulary) if file is not None),
-    ).checked()
+    who: dict[str, Any] = {"ledger": ledger, "account": account, "analyst": analyst, "also_charge": also_charge}
+    payer = Payer.of_workflow(before, source, (leave_out, vocabulary), **who).checked()
     with output.busy("reading"):
         rows = before.rows(source, TRAINING)
     prepared = prepare_model(rows, model, how, part=part, **hidden)

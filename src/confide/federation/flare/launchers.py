@@ -52,8 +52,8 @@ class _RunLauncher(ProcessJobLauncher):  # type: ignore[misc]
         return handle
 
     def get_command(self, job_meta: Mapping[str, Any], fl_ctx: FLContext) -> str:
-        """Fail: a command is a list of words here, not a text to be split."""
-        raise NotImplementedError
+        """Refuse: a command is a list of words here, not a text to be split."""
+        raise FederationError("a run is started by a list of words, not by a line of text; use launch_job")
 
 
 class SiteRunLauncher(_RunLauncher):
