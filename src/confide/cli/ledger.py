@@ -80,7 +80,7 @@ def new(
         typer.Option("--analyst", metavar="NAME=E", help="The most epsilon for this analyst; repeatable."),
     ] = None,
     change: Annotated[
-        bool, typer.Option("--change", help="Change the caps of an account that exists; the others stay.")
+        bool, typer.Option("--change", help="Change those caps of an account that are given; its other caps stay.")
     ] = False,
     ledger: LedgerOption = None,
     as_json: JsonOption = False,
@@ -88,9 +88,9 @@ def new(
     """Open an account with a budget, or change the caps of one.
 
     An account is for the data of the same people. Its terms stay as they are: neighbours, unit, data and labels. A cap
-    below what was spent leaves nothing. Where --data is given, `release`, `select` and `train` find the account by
-    the file. Under label-only neighbours everything but one column of labels is public, so that column and the data
-    must be named.
+    below what was spent means that no more can be spent. Where --data is given, `release`, `select` and `train` find
+    the account by the file. Under label-only neighbours everything but one column of labels is public, so that column
+    and the data must be named.
 
     Examples:
 
