@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from confide.audit.exhaustive import table_neighbours, tables
 from confide.audit.subject import counted
 from confide.errors import ParameterError
 from confide.grid import Grid
@@ -34,6 +33,7 @@ from confide.privacy.mechanisms.strategies import (
 )
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import IntegerQuery
+from tests.audit.exhaustive import table_neighbours, tables
 
 Matrix = NDArray[np.int64]
 

@@ -115,8 +115,9 @@ def test_generated_pages_are_fresh() -> None:
 
 
 def test_every_verb_is_in_the_reference() -> None:
-    from confide.cli import attack, federation, ledger, site, study
+    from confide.cli import attack, federation, ledger, site
     from confide.cli.main import app
+    from studies import __main__ as study
 
     verbs = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
     assert sorted(str(verb) for verb in verbs) == sorted(_generator().VERBS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 from tests.contracts.ledger.asking import Book, choose
 from tests.shell.commands import confide
 

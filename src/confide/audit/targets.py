@@ -31,7 +31,7 @@ from confide.privacy.mechanisms.squared_error import squared_error
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import default_mechanism
 from confide.releases.average_precision import average_precision_bounds
-from confide.releases.smooth import calibrate, sizes_query
+from confide.releases.smooth_sensitivity import calibrate, sizes_query
 from confide.releases.terms import Terms, public_rows
 
 GRID = Grid.uniform(2)
