@@ -27,7 +27,7 @@ from confide.studies.schalk.private_mode import PrivateMode, counted, pooled_noi
 from confide.studies.schalk.published import BINS, TABLE_1, bin_name, bins_of
 from confide.studies.schalk.running import FINE, Found, Plain, rates, run
 from confide.studies.schalk.study import Study
-from tests.shell.commands import Answer, confide
+from tests.cli.commands import Answer, confide
 
 
 @pytest.fixture(scope="module")

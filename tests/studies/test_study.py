@@ -24,7 +24,7 @@ from confide.studies.stoddard.plan import GRID, Settings, planned
 from confide.studies.stoddard.running import Ground
 from confide.studies.stoddard.study import Study
 from confide.studies.stoddard.trials import Trial, run_trials
-from tests.shell.commands import confide
+from tests.cli.commands import confide
 
 
 def test_settings_are_checked() -> None:
