@@ -27,7 +27,7 @@ from confide.federation.modes.noisy_scores import analytic_gaussian_scale
 from confide.grid import Grid
 from confide.kernels.roc_glm import exact_studies
 from confide.metrics.ranking import auc_score
-from tests.shell.commands import Answer, confide
+from tests.cli.commands import Answer, confide
 
 
 @pytest.fixture(scope="module")

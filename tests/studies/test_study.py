@@ -24,7 +24,7 @@ from studies.stoddard.tables import points
 from studies.stoddard.trials import Trial, run_trials
 
 from confide.errors import ParameterError
-from tests.shell.commands import confide
+from tests.cli.commands import confide
 
 
 def test_settings_are_checked() -> None:

@@ -1,0 +1,112 @@
+"""A small federation on disk: kits, sites with rows of their own, and a session that asks them in this process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from confide.federation.channel import InProcess
+from confide.federation.coordinator.rounds import Progress, validate
+from confide.federation.flare import session as engine
+from confide.federation.flare.federation import Federation
+from confide.federation.flare.kits import site_identity
+from confide.federation.outcome import Outcome
+from confide.federation.question import Question
+from confide.federation.site.site import Site
+from confide.federation.site.site_folder import SiteFolder
+from tests.cli.commands import Answer, confide
+
+NAMES = ("north", "south", "west")
+COLUMNS = ("--model-name", "risk", "--label", "died", "--score", "risk")
+
+
+def write_rows(path: Path, seed: int, rows: int = 60) -> Path:
+    """Rows whose scores are 0.01, 0.02, ..., so that exact sums over cells are those over rows."""
+    random = np.random.default_rng(seed)
+    scores = random.integers(1, 100, size=rows) / 100
+    labels = (random.random(rows) < 0.15 + 0.6 * scores).astype(int)
+    lines = [f"{label},{score}" for label, score in zip(labels, scores, strict=True)]
+    path.write_text("\n".join(["died,risk", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+@dataclass(frozen=True)
+class Hospitals:
+    """A coordinator's folder and a folder for each site."""
+
+    folder: Path
+
+    @property
+    def coordinator(self) -> Path:
+        return self.folder / "net"
+
+    def site(self, name: str) -> SiteFolder:
+        return SiteFolder(self.folder / name)
+
+    def rows(self, name: str) -> Path:
+        return self.folder / f"{name}.csv"
+
+    def set_up(self, name: str, *options: object) -> Answer:
+        kit = self.coordinator / "kits" / f"{name}.zip"
+        return confide("site", "init", kit, self.site(name).path, *COLUMNS, "--data", self.rows(name), *options)
+
+    def ask(self, *options: object) -> Answer:
+        return confide("validate", "--federation", self.coordinator, "--model-name", "risk", *options)
+
+    def copy(self, folder: Path) -> Hospitals:
+        """The same federation with sites that were asked nothing yet."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return Hospitals(folder)
+
+
+@dataclass(frozen=True)
+class NearSession:
+    """What a session offers, with sites that are functions in this process."""
+
+    federation: Federation
+    hospitals: Hospitals
+
+    def connected_sites(self) -> tuple[str, ...]:
+        return self.federation.sites
+
+    def run(self, question: Question, *, timeout: float, progress: Progress) -> Outcome:
+        return validate(
+            question,
+            InProcess(self.replies(question)),
+            root=self.federation.root,
+            timeout=timeout,
+            progress=progress,
+        )
+
+    def replies(self, question: Question) -> Mapping[str, Any]:
+        places = {name: self.hospitals.site(name) for name in question.sites}
+        return {
+            name: Site.open(place.path, site_identity(place), coordinator=self.federation.coordinator).reply
+            for name, place in places.items()
+        }
+
+
+def near(hospitals: Hospitals, patch: pytest.MonkeyPatch) -> None:
+    """Let commands ask these sites in this process instead of through the engine."""
+
+    @contextmanager
+    def open_session(federation: Federation, timeout: float) -> Iterator[NearSession]:
+        yield NearSession(federation, hospitals)
+
+    patch.setattr(engine, "open_session", open_session)
+
+
+def out_of_reach(patch: pytest.MonkeyPatch) -> None:
+    """Let every command fail that would ask anybody."""
+
+    def open_session(federation: Federation, timeout: float) -> None:
+        raise AssertionError("somebody was asked")
+
+    patch.setattr(engine, "open_session", open_session)
