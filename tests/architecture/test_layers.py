@@ -23,7 +23,7 @@ LAYERS = (
     {"metrics"},
     {"intervals", "privacy"},
     {"evaluation", "releases"},
-    {"attacks", "audit", "ledger"},
+    {"attacks", "audits", "ledger"},
     {"federation", "selection"},
     {"learning"},
     {"estimators"},
@@ -165,7 +165,7 @@ def test_third_parties_stay_in_their_rooms(package: str) -> None:
 # What is imported at the top here is itself imported only when something is drawn, released or charged.
 LATE = {
     "matplotlib": ("report",),
-    "scipy": ("intervals/private", "privacy/mechanisms", "releases", "attacks", "audit", "learning"),
+    "scipy": ("intervals/private", "privacy/mechanisms", "releases", "attacks", "audits", "learning"),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.audit.share_targets import GRIDS
+from confide.audits.share_targets import GRIDS
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.federation.coordinator.decode import noise_parts, strategy_of

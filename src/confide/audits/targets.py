@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from confide.audit.curve_targets import curve_targets
-from confide.audit.learning_targets import learning_targets
-from confide.audit.selection_targets import selection_targets
-from confide.audit.share_targets import share_targets
-from confide.audit.subject import DELTA, Pair, Queries, Query, Subject, asking, counted, differing
+from confide.audits.curve_targets import curve_targets
+from confide.audits.learning_targets import learning_targets
+from confide.audits.selection_targets import selection_targets
+from confide.audits.share_targets import share_targets
+from confide.audits.subject import DELTA, Pair, Queries, Query, Subject, asking, counted, differing
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.privacy.accounting import rho_for

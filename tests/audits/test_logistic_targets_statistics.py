@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from confide.audit.logistic_targets import logistic_targets, logistic_twins
-from confide.audit.run import audit
-from confide.audit.subject import Subject
+from confide.audits.logistic_targets import logistic_targets, logistic_twins
+from confide.audits.run import audit
+from confide.audits.subject import Subject
 from confide.features import FeatureRows
 from confide.privacy.mechanisms.objective_perturbation import objective_perturbation
 from confide.privacy.mechanisms.output_perturbation import output_perturbation

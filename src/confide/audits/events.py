@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.audit.bound import loss_below
+from confide.audits.bound import loss_below
 from confide.counts import FloatArray
 
 Score = Callable[[FloatArray], FloatArray]

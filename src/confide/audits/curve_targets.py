@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.audit.subject import DELTA, REAL_COST, Pair, Queries, Query, Rows, Steps, Subject, asking, differing
+from confide.audits.subject import DELTA, REAL_COST, Pair, Queries, Query, Rows, Steps, Subject, asking, differing
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.privacy.mechanisms.class_sizes import MOST_ROWS, number_of_rows

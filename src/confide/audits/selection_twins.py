@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.audit.selection_targets import Having, differing_rows, turned
-from confide.audit.subject import Pair, Query, Sampler, Subject, asking
+from confide.audits.selection_targets import Having, differing_rows, turned
+from confide.audits.subject import Pair, Query, Sampler, Subject, asking
 from confide.counts import FloatArray
 from confide.features import FeatureRows
 from confide.privacy.mechanisms.feature_scores import scored

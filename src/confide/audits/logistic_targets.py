@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from confide.audit.selection_targets import differing_rows
-from confide.audit.subject import REAL_COST, Pair, Sampler, Subject
+from confide.audits.selection_targets import differing_rows
+from confide.audits.subject import REAL_COST, Pair, Sampler, Subject
 from confide.counts import FloatArray
 from confide.features import FeatureRows
 from confide.privacy.mechanisms.objective_perturbation import ROUNDING_SHARE, TiltedQuery, objective_perturbation

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from confide.audit.bound import checked_error, loss_below
-from confide.audit.events import choose_event
-from confide.audit.subject import Data, Pair, Subject
-from confide.audit.targets import targets
-from confide.audit.twins import twins
+from confide.audits.bound import checked_error, loss_below
+from confide.audits.events import choose_event
+from confide.audits.subject import Data, Pair, Subject
+from confide.audits.targets import targets
+from confide.audits.twins import twins
 from confide.errors import ParameterError, did_you_mean
 from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.neighbours import Neighbours

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from confide.audit.subject import Pair, Query, Subject, asking
+from confide.audits.subject import Pair, Query, Subject, asking
 from confide.features import FeatureRows
 from confide.privacy.mechanisms.feature_scores import public_order
 from confide.privacy.mechanisms.score_perturbation import perturbed_scores

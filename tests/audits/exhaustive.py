@@ -13,7 +13,7 @@ from functools import cache
 from itertools import combinations_with_replacement
 from typing import TypeAlias
 
-from confide.audit.subject import counted
+from confide.audits.subject import counted
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.privacy.neighbours import Neighbours

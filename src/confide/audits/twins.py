@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from confide.audit.curve_twins import curve_twins
-from confide.audit.logistic_targets import logistic_twins
-from confide.audit.selection_twins import selection_twins
-from confide.audit.share_targets import share_twins
-from confide.audit.subject import REAL_COST, Pair, Queries, Query, Sampler, Subject, counted, drawing
-from confide.audit.targets import bottom_and_rest, targets, top_and_rest
+from confide.audits.curve_twins import curve_twins
+from confide.audits.logistic_targets import logistic_twins
+from confide.audits.selection_twins import selection_twins
+from confide.audits.share_targets import share_twins
+from confide.audits.subject import REAL_COST, Pair, Queries, Query, Sampler, Subject, counted, drawing
+from confide.audits.targets import bottom_and_rest, targets, top_and_rest
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import OneClassError
 from confide.metrics.ranking import auc_score

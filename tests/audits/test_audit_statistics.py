@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from confide.audit.bound import loss_below, proportion_above, proportion_below
-from confide.audit.events import choose_event, lowest_bit
-from confide.audit.run import audit, audit_all, subjects
-from confide.audit.subject import Subject, counted
-from confide.audit.targets import targets
-from confide.audit.twins import twins
+from confide.audits.bound import loss_below, proportion_above, proportion_below
+from confide.audits.events import choose_event, lowest_bit
+from confide.audits.run import audit, audit_all, subjects
+from confide.audits.subject import Subject, counted
+from confide.audits.targets import targets
+from confide.audits.twins import twins
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
 from confide.privacy.neighbours import Neighbours

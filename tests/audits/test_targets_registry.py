@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.audit.subject import DELTA, Query, Subject
-from confide.audit.targets import GRID, THRESHOLD, targets
-from confide.audit.twins import twins
+from confide.audits.subject import DELTA, Query, Subject
+from confide.audits.targets import GRID, THRESHOLD, targets
+from confide.audits.twins import twins
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.features import FeatureRows
@@ -235,7 +235,7 @@ def test_integers_with_laplace_noise_are_strained_to_their_epsilon(target: Subje
 
     The papers' curves spend a part of epsilon alone.
     """
-    from tests.audit.exhaustive import loss
+    from tests.audits.exhaustive import loss
 
     assert (target.spent < 1) == (target.release is not None and target.release[1] in PUBLISHED and not target.steps)
     for first, second in target.pairs if target.queries else ():
@@ -248,7 +248,7 @@ def test_integers_with_laplace_noise_are_strained_to_their_epsilon(target: Subje
 
 @every_target
 def test_integers_with_gaussian_noise_are_strained_to_their_rho(target: Subject[Any]) -> None:
-    from tests.audit.exhaustive import concentrated_loss
+    from tests.audits.exhaustive import concentrated_loss
 
     rho = rho_for(target.epsilon, DELTA)
     for first, second in target.pairs if target.release and target.release[1] == "gaussian" else ():

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from confide.audit.logistic_targets import logistic_targets
-from confide.audit.selection_targets import differing_rows, turned
-from confide.audit.subject import Pair, Query, Subject, asking
+from confide.audits.logistic_targets import logistic_targets
+from confide.audits.selection_targets import differing_rows, turned
+from confide.audits.subject import Pair, Query, Subject, asking
 from confide.features import FeatureRows
 from confide.privacy.mechanisms.feature_counts import feature_counts
 from confide.privacy.mechanisms.row_limits import RowLimit

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from confide.audit.curve_targets import counting_with, counts_of
-from confide.audit.subject import REAL_COST, Query, Rows, Steps, Subject, asking, differing
+from confide.audits.curve_targets import counting_with, counts_of
+from confide.audits.subject import REAL_COST, Query, Rows, Steps, Subject, asking, differing
 from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.audit.subject import Rows, Sampler, Subject, counted, differing
+from confide.audits.subject import Rows, Sampler, Subject, counted, differing
 from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
 from confide.privacy.mechanisms.noise_shares import shared_counts
