@@ -29,9 +29,6 @@ STOPPED = 130
 """Exit code of a command that a user stopped, as in shells."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-BackgroundOption = Annotated[
-    bool, typer.Option("--background", help="Return at once; stop it later with the command `stop`.")
-]
 
 
 def split_names(text: str | None) -> tuple[str, ...]:

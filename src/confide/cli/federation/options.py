@@ -21,6 +21,9 @@ PortOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=65535, help="The server's port. [default: 8002; a free one on localhost]"),
 ]
+BackgroundOption = Annotated[
+    bool, typer.Option("--background", help="Return at once; stop it with `confide federation stop`.")
+]
 
 DemoFolder = Annotated[
     Path | None, typer.Argument(metavar="[DIR]", help="A new folder for everything. [default: a temporary one]")

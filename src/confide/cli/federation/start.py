@@ -6,8 +6,8 @@ import typer
 
 from confide.cli import output
 from confide.cli.federation.next_steps import validate_example
-from confide.cli.federation.options import FolderArgument
-from confide.cli.federation_common import BackgroundOption, keep_running, print_next, print_notes
+from confide.cli.federation.options import BackgroundOption, FolderArgument
+from confide.cli.federation_common import keep_running, print_next, print_notes
 
 
 def start(folder: FolderArgument, background: BackgroundOption = False) -> None:

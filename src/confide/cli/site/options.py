@@ -98,6 +98,9 @@ StudyBudgetOption = Annotated[
         help="Mode private: the part of the budget, in epsilon, that is open to one study. [default: 1]",
     ),
 ]
+BackgroundOption = Annotated[
+    bool, typer.Option("--background", help="Return at once; stop it with `confide site stop`.")
+]
 RequestsOption = Annotated[int, typer.Option(metavar="N", min=0, help="Show the last N requests.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="I have read what this may disclose.")]
 

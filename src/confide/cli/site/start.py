@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from confide.cli import output
-from confide.cli.federation_common import BackgroundOption, keep_running, print_next, print_notes
-from confide.cli.site.options import FolderArgument
+from confide.cli.federation_common import keep_running, print_next, print_notes
+from confide.cli.site.options import BackgroundOption, FolderArgument
 
 
 def start(folder: FolderArgument, background: BackgroundOption = False) -> None:

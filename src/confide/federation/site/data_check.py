@@ -39,10 +39,10 @@ class DataCheck:
 
     counts: ScoreCounts = field(repr=False)
     seconds: float
-    unscored: str
+    unscored: str = field(repr=False)
     score_range: tuple[float, float]
-    beyond_range: bool
-    small_class: bool
+    beyond_range: bool = field(repr=False)
+    small_class: bool = field(repr=False)
 
 
 def check_data(model_name: str, model: SiteModel, policy: Policy) -> DataCheck:
