@@ -10,7 +10,7 @@ import pytest
 from confide.cli.site_progress import Watch
 from confide.federation.flare.federation import Federation
 from confide.federation.outcome import SiteReport
-from confide.federation.policy import default_policy
+from confide.federation.policy_template import default_policy
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import confide
 from tests.cli.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
@@ -110,7 +110,7 @@ def test_a_dry_run_says_how_accurate_the_answer_would_be(
     assert "Rows as stated" in shown.out
     exact = provisioned.ask("--mode", "secure-sum", "--rows", 3_000, "--dry-run")
     assert exact.code == 2
-    assert "rows is for the mode private" in exact.err
+    assert "is for the mode private" in exact.err
 
 
 def test_exact_sums_are_those_of_all_rows(

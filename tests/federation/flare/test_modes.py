@@ -12,7 +12,7 @@ import pytest
 from confide.counts import ScoreCounts
 from confide.federation.coordinator.decode import summed_table
 from confide.federation.coordinator.validation import derive
-from confide.federation.modes.disclosure_control import disclosed
+from confide.federation.grouped_tables import disclosed
 from confide.federation.outcome import ANSWERED, REFUSED
 from confide.federation.question import Question
 from confide.federation.tables import SiteTable

@@ -19,12 +19,12 @@ from typing import Any
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.channel import ANSWER, OFFER, Channel, Message, Silence
-from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
+from confide.federation.coordinator.decode import readable
 from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
-from confide.federation.modes.noisy_scores import NoisyScores, pooled_noisy_scores
+from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
-from confide.federation.question import MASKED, NOISY_SCORES, PRIVATE, PROTOCOL, Question
+from confide.federation.question import PROTOCOL, Question
 
 Progress = Callable[[str, str], None]
 """Told a site's name and what is known of it: "asked", "takes part", "answered", ..."""
@@ -124,7 +124,7 @@ def validate(
     _require_enough(run, "Nothing was charged or released.")
     _require_same_sites(run, offers, accepted)
     final = question.of(tuple(offers))
-    agreement = _agreement(run, final, offers) if final.mode in MASKED else None
+    agreement = _agreement(run, final, offers) if mode_of(final).masked else None
     answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), "asked for its answer")
     outcome = _gathered(run, final, answers) if agreement is None else _summed(run, final, answers, agreement)
     return Outcome(**outcome, reports=run.all_reports, seconds=round(time.monotonic() - started, 3))
@@ -174,8 +174,7 @@ def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
             if (offer.site, offer.session, offer.question) != (site, run.session, run.question.digest()):
                 raise FederationError(f"the offer of site {site!r} is not for this run")
             offer.verified(run.root, at=datetime.now(UTC))
-            if run.question.mode == NOISY_SCORES:
-                NoisyScores.from_dict(reply.get("noisy"))
+            mode_of(run.question).check_first_reply(reply)
         except FederationError as error:
             run.fail(site, str(error))
         else:
@@ -212,16 +211,12 @@ def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping
         earlier = tuple(name for name in question.sites if isinstance(listed, list) and name in listed)
         if listed is None or earlier == taking_part:
             continue
-        same = f"--sites {','.join(earlier)}" + (f" --colluders {question.colluders}" if question.colluders else "")
-        anew = (
-            f"ask it as a new edition (--edition {question.edition + 1})"
-            if question.edition
-            else f"ask the sites' administrators to run `confide site forget FOLDER {question.model}`"
-        )
+        same = f"`sites` {','.join(earlier)}" + (f" and `colluders` {question.colluders}" if question.colluders else "")
         raise RunError(
             f"Site {site} answered this question before, and a site answers a question with one list of sites, ever. "
             f"Now {', '.join(taking_part)} would take part. Nothing was charged or released. For that answer again, at "
-            f"no further cost, ask with {same}; for a new one {anew}",
+            f"no further cost, ask with {same}; for a new one "
+            f"{mode_of(question).ask_anew(question)}",
             run.all_reports,
             rounds=run.rounds,
         )
@@ -231,9 +226,8 @@ def _second_requests(
     run: Run, final: Question, offers: Mapping[str, Offer], accepted: Mapping[str, Message]
 ) -> dict[str, Message]:
     signed = [offers[site].to_dict() for site in final.sites]
-    request: dict[str, Any] = {"protocol": PROTOCOL, "session": run.session, "offers": signed}
-    if final.mode == NOISY_SCORES:
-        request["pooled"] = pooled_noisy_scores([accepted[site].get("noisy") for site in final.sites])
+    more = mode_of(final).second_request([accepted[site] for site in final.sites])
+    request = {"protocol": PROTOCOL, "session": run.session, "offers": signed, **more}
     return dict.fromkeys(final.sites, request)
 
 
@@ -244,20 +238,21 @@ def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement
     for site, reply in answers.items():
         try:
             vectors.append(_vector(site, reply))
-            if final.mode == PRIVATE and final.own_epsilon:
+            if mode_of(final).sends_own(final):
                 own[site] = _own(final, site, reply)
         except FederationError as error:
             run.fail(site, str(error))
     if run.missing_of(final.sites):
         raise run.stop(
             "A sum needs every site that began it, and not all of them answered:",
-            f"Nothing is released. {_paid(final)}",
+            f"Nothing is released. {mode_of(final).after_failure}",
         )
     try:
         counts, wide = unmasked_sum(vectors, agreement)
     except FederationError as error:
-        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports, rounds=run.rounds) from None
-    if counts.size != expected_cells(final) or len(wide) != expected_wide(final):
+        message = f"{error}. Nothing is released. {mode_of(final).after_failure}"
+        raise RunError(message, run.all_reports, rounds=run.rounds) from None
+    if (counts.size, len(wide)) != mode_of(final).sum_shape(final):
         raise FederationError(
             "the sites answered with other numbers of values than were asked for; nothing is released"
         )
@@ -277,15 +272,6 @@ def _own(final: Question, site: str, reply: Message) -> Mapping[str, Any]:
     if not isinstance(sent, Mapping) or not readable(final, sent):
         raise FederationError(f"the noisy counts of site {site!r} cannot be read")
     return sent
-
-
-def _paid(final: Question) -> str:
-    if final.mode != PRIVATE:
-        return "Ask the same sites again."
-    return (
-        "Sites that had answered may have charged their ledgers: asking the same question of the same sites costs "
-        "nothing more."
-    )
 
 
 def _gathered(run: Run, final: Question, answers: Mapping[str, Message]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from confide.errors import ConfideError, FederationError
-from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
+from confide.federation.coordinator.decode import readable
+from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import BUDGET, STATES, Outcome, RunError, SiteReport
-from confide.federation.question import MASKED, PRIVATE, Question
+from confide.federation.question import Question
 
 MOST_ROUNDS = 2
 _LONGEST = 4_000
@@ -79,14 +80,14 @@ def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteRep
 
 
 def _checked(outcome: Outcome, asked: Question) -> Outcome:
-    question = outcome.question
-    if (outcome.total is not None) != (question.mode in MASKED):
+    question, mode = outcome.question, mode_of(outcome.question)
+    if (outcome.total is not None) != mode.masked:
         raise ValueError("a sum belongs to the modes that mask")
     if outcome.total is not None:
         _check_total(question, outcome.total)
     if not set(outcome.sites) <= set(question.sites):
         raise ValueError("a site that does not take part sent something")
-    if question.mode not in MASKED and set(outcome.sites) != set(question.sites):
+    if not mode.masked and set(outcome.sites) != set(question.sites):
         raise ValueError("a site that takes part sent nothing")
     if not all(readable(question, sent) for sent in outcome.sites.values()):
         raise ValueError("what a site sent cannot be read")
@@ -100,7 +101,8 @@ def _checked(outcome: Outcome, asked: Question) -> Outcome:
 
 def _check_total(question: Question, total: Mapping[str, Any]) -> None:
     counts, wide = base64.b64decode(total["counts"], validate=True), total["wide"]
-    if len(counts) != _CELL_BYTES * expected_cells(question) or len(wide) != expected_wide(question):
+    cells, sums = mode_of(question).sum_shape(question)
+    if (len(counts), len(wide)) != (_CELL_BYTES * cells, sums):
         raise ValueError("a sum has as many values as were asked for")
     if not all(isinstance(value, str) and value.removeprefix("-").isdecimal() for value in wide):
         raise ValueError("a sum has whole numbers")
@@ -116,7 +118,7 @@ def _report(report: SiteReport, asked: Question) -> SiteReport:
 
 def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:
     """Keep what a site says that it was charged, where it is in numbers."""
-    if asked.mode != PRIVATE or not isinstance(receipt, Mapping):
+    if not mode_of(asked).private or not isinstance(receipt, Mapping):
         return None
     numbers = {name: receipt.get(name) for name in ("charged", "remaining")}
     fine = all(type(number) in (int, float) and math.isfinite(number) for number in numbers.values())  # type: ignore[arg-type]
