@@ -11,6 +11,7 @@ from confide.cli.site_progress import Watch
 from confide.federation.flare.federation import Federation
 from confide.federation.outcome import SiteReport
 from confide.federation.policy_template import default_policy
+from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import confide
 from tests.cli.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
@@ -222,7 +223,7 @@ def test_a_site_is_told_of_when_something_changes(capsys: pytest.CaptureFixture[
         *(("west", "asked"), ("west", "silent"), ("north", "well")),
     ):
         watch(site, state)
-    watch.settle([SiteReport(name="west", state="silent", message="it is not connected")])
+    watch.settle([SiteReport(name="west", state=SiteState.SILENT, message="it is not connected")])
     assert capsys.readouterr().err.splitlines() == [
         "  north: waiting",
         "  west: not connected",

@@ -112,7 +112,7 @@ def test_no_minimum_cell_tells_how_large_a_class_is(network: Network, mode: str)
         heard.append([told(east, asked(network, mode, minimum_cell=least)) for least in (1, 5, 6, 36, 37, 10_000)])
     assert heard[0] == heard[1]
     assert [state for state, _ in heard[0]] == ["answered"] * 2 + ["refused"] * 4
-    assert all("ask with `minimum_cell` 5 or less" in str(message) for _, message in heard[0][2:])
+    assert all("ask with `minimum_cell=5` or less" in str(message) for _, message in heard[0][2:])
     write_rows(east, classes(4, 82), np.linspace(0.0, 1.0, 86))
     refused = {told(east, asked(network, mode, minimum_cell=least)) for least in (1, 4, 5)}
     assert [(state, "too few rows of a class" in str(message)) for state, message in refused] == [("refused", True)]

@@ -23,7 +23,8 @@ from confide.counts import ScoreCounts
 from confide.federation.coordinator.performance import Performance
 from confide.federation.coordinator.validation import SiteResult, Validation, derive
 from confide.federation.noisy_placements import NOT_PRIVATE
-from confide.federation.outcome import FAILED, REFUSED, SILENT, SiteReport
+from confide.federation.outcome import SiteReport
+from confide.federation.site_state import SiteState
 from confide.intervals import private_counts
 from confide.intervals.interval import Estimate, Interval
 from confide.releases import curve_numbers
@@ -60,9 +61,9 @@ from tests.federation.outcomes import drawn_sites, outcome_of
 NAMES = ("east", "north", "south", "west")
 HOSTILE = "</p><script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[31m[bold]red[/bold] \u202eevil"
 ABSENT = (
-    SiteReport(name="alps", state=REFUSED, message=f"the study is not allowed here {HOSTILE}"),
-    SiteReport(name="coast", state=SILENT, message="it did not reply within 60 s"),
-    SiteReport(name="valley", state=FAILED, message="its rows cannot be read"),
+    SiteReport(name="alps", state=SiteState.REFUSED, message=f"the study is not allowed here {HOSTILE}"),
+    SiteReport(name="coast", state=SiteState.SILENT, message="it did not reply within 60 s"),
+    SiteReport(name="valley", state=SiteState.FAILED, message="its rows cannot be read"),
 )
 TERMS: dict[str, dict[str, Any]] = {
     "disclosure-control": {},

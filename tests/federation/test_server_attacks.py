@@ -95,7 +95,7 @@ class TestWhoTakesPart:
         replies = [served(network, question, subset)[VICTIM] for subset in (*subsets, tuple(FIVE))]
         assert [reply["state"] for reply in replies] == ["answered"] + ["refused"] * len(subsets)
         assert "answered this question with the sites 'east', 'north', 'south'" in replies[1]["message"]
-        assert "`edition`" in replies[1]["message"]
+        assert "`edition=2`" in replies[1]["message"]
         assert network.spent(VICTIM) == 0.25
 
     def test_the_same_sites_may_be_asked_again_at_no_cost(self, network: Network) -> None:
@@ -159,7 +159,7 @@ class TestWhoTakesPart:
 
     def test_a_policy_may_ask_for_more_sites_than_the_question(self, tmp_path: Path) -> None:
         network = Network.build(tmp_path / "strict", FIVE, "fewest_sites = 4\n")
-        with pytest.raises(RunError, match=r"as few as 3 sites .*fewest_sites in its policy.*`fewest` 4") as caught:
+        with pytest.raises(RunError, match=r"as few as 3 sites .*fewest_sites in its policy.*`fewest=4`") as caught:
             network.run(network.question("private", epsilon="1/4", fewest=3))
         assert "Nothing was charged" in str(caught.value)
 
@@ -175,8 +175,8 @@ class TestWhoTakesPart:
         assert first.total == again.total
         with pytest.raises(RunError, match="answered this question before") as caught:
             network.run(question)
-        assert "`sites` east,north,south,valley and `colluders` 2" in str(caught.value)
-        assert "`edition` 2" in str(caught.value)
+        assert "`sites=east,north,south,valley` and `colluders=2`" in str(caught.value)
+        assert "`edition=2`" in str(caught.value)
         assert "Nothing was charged" in str(caught.value)
         assert [network.spent(name) for name in FIVE] == [0.25] * 4 + [0.0]
         named = network.question("private", epsilon="1/4", site_share=0, sites=tuple(FIVE)[:4], colluders=2)
@@ -280,7 +280,7 @@ class TestTheSizeOfGroups:
                 network.run(network.question(mode, minimum_cell=q))
             told = {(report.state, report.message) for report in caught.value.reports}
             assert len(told) == 1
-            assert "smallest_class in its policy): ask with `minimum_cell` 5 or less" in told.pop()[1]
+            assert "smallest_class in its policy): ask with `minimum_cell=5` or less" in told.pop()[1]
         assert [Register(site.folder.path).fixed() for site in network.sites.values()] == [()] * 5
         assert network.run(network.question(mode, minimum_cell=5))
 

@@ -162,9 +162,9 @@ def _without_words(error: RunError) -> str:
 
 def lacks_budget(report: SiteReport) -> bool:
     """Whether a site did not answer because its ledger could not pay."""
-    from confide.federation.outcome import BUDGET
+    from confide.federation.site_state import RefusalReason
 
-    return report.reason == BUDGET
+    return report.reason is RefusalReason.BUDGET
 
 
 def show_validation(validation: Validation, *, report: Path | None, as_json: bool) -> None:

@@ -111,7 +111,7 @@ class Policy:
                 "modes",
                 f"mode {question.mode} was asked for",
                 f"allows {allowed or 'no mode at present'}",
-                f"ask with `mode` {self.modes[0]}" if self.modes else "ask its administrator",
+                f"ask with `mode={self.modes[0]}`" if self.modes else "ask its administrator",
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def check_sum(policy: Policy, question: Question) -> None:
             "fewest_sites",
             f"a sum over as few as {question.fewest} sites was asked for",
             f"takes part only in sums over at least {policy.fewest_sites}",
-            f"ask with `fewest` {policy.fewest_sites}",
+            f"ask with `fewest={policy.fewest_sites}`",
         )
     strangers = [site for site in question.sites if policy.peers is not None and site not in policy.peers]
     if strangers:
@@ -54,14 +54,14 @@ def check_guarantee(policy: Policy, question: Question) -> None:
             "epsilon_per_study",
             f"epsilon {shown(question.exact_epsilon)} was asked for",
             f"grants a study at most {shown(policy.epsilon_per_study)}",
-            f"ask with `epsilon` {policy.epsilon_per_study} or less",
+            f"ask with `epsilon={policy.epsilon_per_study}` or less",
         )
     if (question.colluders or 0) < policy.least_colluders:
         raise refusal(
             "least_colluders",
             f"a guarantee against {question.colluders} colluding sites was offered",
             f"asks for one against at least {policy.least_colluders}",
-            f"ask with `colluders` {policy.least_colluders}",
+            f"ask with `colluders={policy.least_colluders}`",
         )
     if question.rows_per_person < policy.rows_per_person:
         rows = "row" if question.rows_per_person == 1 else "rows"
@@ -69,7 +69,7 @@ def check_guarantee(policy: Policy, question: Question) -> None:
             "rows_per_person",
             f"a guarantee for at most {question.rows_per_person} {rows} of a person was offered",
             f"has up to {policy.rows_per_person} rows of a person",
-            f"ask with `unit` person and `rows_per_person` {policy.rows_per_person}",
+            f"ask with `unit=person` and `rows_per_person={policy.rows_per_person}`",
         )
 
 
@@ -84,14 +84,14 @@ def check_cells(policy: Policy, question: Question, rule: str) -> None:
             rule,
             f"cells of at least {asked} rows were asked for",
             f"sends cells of at least {least} rows in mode {question.mode}",
-            f"ask with `minimum_cell` {least}",
+            f"ask with `minimum_cell={least}`",
         )
     if asked > most:
         raise refusal(
             "smallest_class",
             f"cells of at least {asked} rows were asked for",
             f"makes cells of at most {most} rows: whether a class has more is not to be asked",
-            f"ask with `minimum_cell` {most} or less",
+            f"ask with `minimum_cell={most}` or less",
         )
     cells = len(question.public_grid)
     if cells > policy.most_cells:
@@ -99,7 +99,7 @@ def check_cells(policy: Policy, question: Question, rule: str) -> None:
             "most_cells",
             f"a grid of {cells:,} cells was asked for",
             f"counts in at most {policy.most_cells:,} cells",
-            f"ask with a coarser one, for example `grid` uniform:{policy.most_cells}",
+            f"ask with a coarser one, for example `grid=uniform:{policy.most_cells}`",
         )
 
 

@@ -23,11 +23,12 @@ from confide.federation.coordinator.decode import readable
 from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
 from confide.federation.modes.registry import mode_of
-from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
+from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site_state import ProgressState, RefusalReason, SiteState
 
-Progress = Callable[[str, str], None]
-"""Told a site's name and what is known of it: "asked", "takes part", "answered", ..."""
+Progress = Callable[[str, ProgressState], None]
+"""Function that is called with a site's name and its state whenever the state changes."""
 
 LONGEST_TIMEOUT = 24 * 3600.0
 _LONGEST_MESSAGE = 600
@@ -46,31 +47,31 @@ class Run:
     reports: dict[str, SiteReport] = field(default_factory=dict)
     rounds: int = 0
 
-    def ask(self, topic: str, requests: Mapping[str, Message], said: str) -> dict[str, Message]:
+    def ask(self, topic: str, requests: Mapping[str, Message], state: ProgressState) -> dict[str, Message]:
         """Begin a round: ask sites, return the replies that say yes, and note why others do not."""
         self.rounds += 1
         for site in requests:
-            self.progress(site, said)
+            self.progress(site, state)
         replies = self.channel.ask(
-            topic, requests, timeout=self.timeout, heard=lambda site: self.progress(site, "replied")
+            topic, requests, timeout=self.timeout, heard=lambda site: self.progress(site, ProgressState.REPLIED)
         )
         good: dict[str, Message] = {}
         for site in requests:
             reply = replies.get(site, Silence("it did not reply"))
             report = _reported(site, reply)
             self.note(report)
-            if report.state == ANSWERED and not isinstance(reply, Silence):
+            if report.state is SiteState.ANSWERED and not isinstance(reply, Silence):
                 good[site] = reply
         return good
 
     def note(self, report: SiteReport) -> None:
         """Remember how a site takes part."""
         self.reports[report.name] = report
-        self.progress(report.name, report.state if report.state != ANSWERED else "well")
+        self.progress(report.name, ProgressState.of(report.state))
 
     def fail(self, site: str, message: str) -> None:
         """Remember that a site sent something that cannot be used."""
-        self.note(SiteReport(name=site, state=FAILED, message=message))
+        self.note(SiteReport(name=site, state=SiteState.FAILED, message=message))
 
     @property
     def all_reports(self) -> tuple[SiteReport, ...]:
@@ -79,7 +80,7 @@ class Run:
 
     def missing(self) -> list[SiteReport]:
         """The sites that do not take part."""
-        return [report for report in self.all_reports if report.state != ANSWERED]
+        return [report for report in self.all_reports if report.state is not SiteState.ANSWERED]
 
     def missing_of(self, sites: tuple[str, ...]) -> list[SiteReport]:
         """Those of some sites that do not take part."""
@@ -119,13 +120,13 @@ def validate(
     )
     started = time.monotonic()
     request = {"protocol": PROTOCOL, "session": run.session, "question": question.to_dict()}
-    accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), "asked")
+    accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), ProgressState.ASKED)
     offers = _offers(run, accepted)
     _require_enough(run, "Nothing was charged or released.")
     _require_same_sites(run, offers, accepted)
     final = question.of(tuple(offers))
     agreement = _agreement(run, final, offers) if mode_of(final).masked else None
-    answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), "asked for its answer")
+    answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), ProgressState.ASKED_FOR_ANSWER)
     outcome = _gathered(run, final, answers) if agreement is None else _summed(run, final, answers, agreement)
     return Outcome(**outcome, reports=run.all_reports, seconds=round(time.monotonic() - started, 3))
 
@@ -140,23 +141,30 @@ def checked_timeout(timeout: float) -> float:
 def _reported(site: str, reply: Message | Silence) -> SiteReport:
     """What a reply says of a site, whatever it is made of."""
     if isinstance(reply, Silence):
-        return SiteReport(name=site, state=SILENT, message=reply.reason)
+        return SiteReport(name=site, state=SiteState.SILENT, message=reply.reason)
     if not isinstance(reply, Mapping) or reply.get("site") != site:
-        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     if reply.get("protocol") != PROTOCOL:
         return SiteReport(
             name=site,
-            state=FAILED,
+            state=SiteState.FAILED,
             message=f"it speaks another version of the protocol than {PROTOCOL}: install the same version of confide",
         )
     state = reply.get("state")
-    if state in (REFUSED, FAILED):
-        reason = BUDGET if state == REFUSED and reply.get("reason") == BUDGET else ""
-        return SiteReport(name=site, state=state, message=_plain(reply.get("message")), reason=reason)
-    if state != ANSWERED:
-        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+    if state in (SiteState.REFUSED, SiteState.FAILED):
+        budget = state == SiteState.REFUSED and reply.get("reason") == RefusalReason.BUDGET
+        return SiteReport(
+            name=site,
+            state=SiteState(state),
+            message=_plain(reply.get("message")),
+            reason=RefusalReason.BUDGET if budget else None,
+        )
+    if state != SiteState.ANSWERED:
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     receipt = reply.get("receipt")
-    return SiteReport(name=site, state=ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None)
+    return SiteReport(
+        name=site, state=SiteState.ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None
+    )
 
 
 def _plain(message: object) -> str:
@@ -211,7 +219,7 @@ def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping
         earlier = tuple(name for name in question.sites if isinstance(listed, list) and name in listed)
         if listed is None or earlier == taking_part:
             continue
-        same = f"`sites` {','.join(earlier)}" + (f" and `colluders` {question.colluders}" if question.colluders else "")
+        same = f"`sites={','.join(earlier)}`" + (f" and `colluders={question.colluders}`" if question.colluders else "")
         raise RunError(
             f"Site {site} answered this question before, and a site answers a question with one list of sites, ever. "
             f"Now {', '.join(taking_part)} would take part. Nothing was charged or released. For that answer again, at "

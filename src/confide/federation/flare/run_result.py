@@ -16,7 +16,7 @@ from typing import Any
 from confide.errors import ConfideError, FederationError
 from confide.federation.coordinator.decode import readable
 from confide.federation.modes.registry import mode_of
-from confide.federation.outcome import BUDGET, STATES, Outcome, RunError, SiteReport
+from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
 
 MOST_ROUNDS = 2
@@ -74,7 +74,7 @@ def printable(text: object, longest: int = _LONGEST_MESSAGE) -> str:
 
 
 def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteReport, ...]) -> RunError:
-    reports = tuple(_report(SiteReport(**report), asked) for report in plain["reports"])
+    reports = tuple(_report(SiteReport.from_dict(report), asked) for report in plain["reports"])
     rounds = _whole(plain["rounds"])
     return RunError(printable(plain["message"], _LONGEST), reports or otherwise, rounds=rounds)
 
@@ -109,11 +109,10 @@ def _check_total(question: Question, total: Mapping[str, Any]) -> None:
 
 
 def _report(report: SiteReport, asked: Question) -> SiteReport:
-    if report.name not in asked.sites or report.state not in STATES:
-        raise ValueError("a report is of a site that was asked, in a known state")
+    if report.name not in asked.sites:
+        raise ValueError("a report is of a site that was asked")
     message = printable(report.message) if report.message else ""
-    reason = BUDGET if report.reason == BUDGET else ""
-    return replace(report, message=message, reason=reason, receipt=_receipt(report.receipt, asked))
+    return replace(report, message=message, receipt=_receipt(report.receipt, asked))
 
 
 def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:

@@ -121,7 +121,7 @@ class Private(Mode):
 
     def ask_anew(self, question: Question) -> str:
         """Return that a new edition draws new noise."""
-        return f"ask it as a new edition (`edition` {(question.edition or 1) + 1}), which is paid for again"
+        return f"ask it as a new edition (`edition={(question.edition or 1) + 1}`), which is paid for again"
 
     def sum_shape(self, question: Question) -> tuple[int, int]:
         """Return the number of noisy integers; there are no sums of scores."""

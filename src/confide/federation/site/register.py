@@ -54,7 +54,7 @@ from confide.federation.site.fixed_terms import (
     other_sites,
 )
 from confide.federation.site.rows import SiteRows
-from confide.ledger.key import appear
+from confide.files import create_file
 from confide.ledger.seals import same_seal, seal
 
 FILE, KEY_FILE = "register.db", "register.key"
@@ -229,7 +229,7 @@ class Register:
     def _create(self) -> None:
         """Make the register first and its key when it is used: a register with entries is never without its key."""
         try:
-            appear(self.path, self._build)
+            create_file(self.path, self._build)
         except FileExistsError:
             pass
         except OSError as error:
@@ -249,7 +249,9 @@ class Register:
         """The key; a fresh one for a register without entries that has none yet."""
         if not self.key_path.exists() and not _used(connection):
             try:
-                appear(self.key_path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY_BYTES) + "\n"))
+                create_file(
+                    self.key_path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY_BYTES) + "\n")
+                )
             except FileExistsError:
                 pass
             except OSError as error:

@@ -32,13 +32,13 @@ from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.secure_sum import Masks
 from confide.federation.modes.mode import SecondRound, SiteData
 from confide.federation.modes.registry import mode_of
-from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED
 from confide.federation.policy import Policy
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.data import SiteConfig
 from confide.federation.site.register import Register
 from confide.federation.site.rows import SiteRows, read_rows
 from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site_state import RefusalReason, SiteState
 
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
 _OWN_FILES = "the site's own files cannot be used; its administrator finds the reason in the site's log"
@@ -99,19 +99,19 @@ class Site:
         try:
             if topic not in handlers or not isinstance(request, Mapping):
                 raise FederationError("this request is unknown here; install the same version of confide everywhere")
-            return {"site": self.name, "protocol": PROTOCOL, "state": ANSWERED, **handlers[topic](request)}
+            return {"site": self.name, "protocol": PROTOCOL, "state": SiteState.ANSWERED, **handlers[topic](request)}
         except RefusedError as refusal:
-            reason = BUDGET if isinstance(refusal, UnpayableError) else ""
-            return self._said(topic, request, REFUSED, str(refusal)) | ({"reason": reason} if reason else {})
+            reason = {"reason": RefusalReason.BUDGET} if isinstance(refusal, UnpayableError) else {}
+            return self._said(topic, request, SiteState.REFUSED, str(refusal)) | reason
         except _UnreadableError as error:
-            self._log(topic, request, FAILED, error.reason)
-            return self._no(FAILED, _UNREADABLE)
+            self._log(topic, request, SiteState.FAILED, error.reason)
+            return self._no(SiteState.FAILED, _UNREADABLE)
         except ConfideError as error:
-            self._log(topic, request, FAILED, str(error))
-            return self._no(FAILED, _OWN_FILES if self._about_files(error) else str(error))
+            self._log(topic, request, SiteState.FAILED, str(error))
+            return self._no(SiteState.FAILED, _OWN_FILES if self._about_files(error) else str(error))
         except Exception as error:  # a site must reply, and must not show what an unknown error might hold
-            self._log(topic, request, FAILED, f"{_UNEXPECTED} [{type(error).__name__}]")
-            return self._no(FAILED, _UNEXPECTED)
+            self._log(topic, request, SiteState.FAILED, f"{_UNEXPECTED} [{type(error).__name__}]")
+            return self._no(SiteState.FAILED, _UNEXPECTED)
 
     def _offer(self, request: Message) -> dict[str, Any]:
         """Round 1: whether the site takes part, with a fresh signed key."""
@@ -131,7 +131,7 @@ class Site:
         pending = Pending(question=question, data=data, keys=keys, offer=offer)
         first = mode_of(question).first_reply(question, data)
         self.pending = {session: pending}
-        self._log(OFFER, request, ANSWERED, "; ".join(filter(None, ("takes part", rows.note))))
+        self._log(OFFER, request, SiteState.ANSWERED, "; ".join(filter(None, ("takes part", rows.note))))
         return {"offer": offer.to_dict(), **({} if earlier is None else {"answered_with": list(earlier)}), **first}
 
     def _rows(self, question: Question) -> tuple[SiteRows, str]:
@@ -164,7 +164,7 @@ class Site:
         )
         answer = mode.answer(question, pending.data, second)
         self.answered = {session: (asked, answer)}
-        self._log(ANSWER, request, ANSWERED, _in_words(question, answer.get("receipt")))
+        self._log(ANSWER, request, SiteState.ANSWERED, _in_words(question, answer.get("receipt")))
         return answer
 
     def _taking_part(self, signed: Question, listed: tuple[str, ...]) -> Question:
@@ -195,7 +195,7 @@ class Site:
         )
         return Masks(agreement, pending.keys, self.identity)
 
-    def _said(self, topic: str, request: Message, state: str, message: str) -> dict[str, Any]:
+    def _said(self, topic: str, request: Message, state: SiteState, message: str) -> dict[str, Any]:
         self._log(topic, request, state, message)
         return self._no(state, message)
 
@@ -203,10 +203,10 @@ class Site:
         """Whether an error is about the site's own files, which are nobody else's business."""
         return isinstance(error, LedgerError) or str(self.folder.path) in str(error)
 
-    def _no(self, state: str, message: str) -> dict[str, Any]:
+    def _no(self, state: SiteState, message: str) -> dict[str, Any]:
         return {"site": self.name, "protocol": PROTOCOL, "state": state, "message": message}
 
-    def _log(self, topic: str, request: Message, state: str, message: str) -> None:
+    def _log(self, topic: str, request: Message, state: SiteState, message: str) -> None:
         """A line for the site's administrator: who asked what, and what came of it."""
         known = request if isinstance(request, Mapping) else {}
         asked, before = known.get("question"), self.asked.get(str(known.get("session")))

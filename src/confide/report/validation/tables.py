@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from confide.federation.coordinator.calibration_line import NoLine
 from confide.federation.modes.registry import mode_of
-from confide.federation.outcome import ANSWERED
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate, Interval
 from confide.report.shared.tables import Table, amount, number, p_value
 from confide.report.validation.forest import forest_of, percent, rows_words
@@ -197,7 +197,7 @@ def hypothesis_words(validation: Validation) -> str:
 def sites_table(validation: Validation, *, wide: bool = True) -> Table:
     """How every site took part, and its own results where they are seen; in the narrow form AUC alone."""
     level = f"{percent(validation.level)} interval"
-    columns = {"state": [site.report.state for site in validation.sites]}
+    columns: dict[str, list[str]] = {"state": [site.report.state for site in validation.sites]}
     results = [site.result for site in validation.sites]
     columns["rows"] = [rows_words(result) for result in results]
     columns["positives"] = [_positives_of(result) for result in results]
@@ -285,4 +285,4 @@ def _whole(value: float) -> str:
 
 def took_part(site: SiteResult) -> bool:
     """Whether a site's rows are in the results."""
-    return site.report.state == ANSWERED
+    return site.report.state == SiteState.ANSWERED
