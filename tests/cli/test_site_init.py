@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from confide.federation.policy import Policy, default_policy
+from confide.federation.policy import Policy
+from confide.federation.policy_template import default_policy
 from confide.federation.question import Question
 from confide.federation.site.data import SiteConfig
 from confide.ledger.ledger import Ledger

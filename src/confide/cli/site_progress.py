@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from confide.cli.federation_common import with_flags
+from confide.federation.site_state import ProgressState, SiteState
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -18,18 +19,8 @@ if TYPE_CHECKING:
 
     from confide.federation.outcome import RunError, SiteReport
 
-_WAITING = "not asked yet"
-_SECOND = "asked for its answer"
-_WELL = "well"
-_ABSENT = "not connected"
-_COLOURS: Mapping[str, str] = {
-    "answered": "green",
-    "takes part": "cyan",
-    "refused": "red",
-    "failed": "red",
-    "silent": "red",
-    _ABSENT: "red",
-}
+_NOT_ASKED = "not asked yet"
+_BAD = frozenset({ProgressState.NOT_CONNECTED, ProgressState.REFUSED, ProgressState.FAILED, ProgressState.SILENT})
 
 
 @dataclass(slots=True)
@@ -38,41 +29,48 @@ class SiteProgress:
 
     sites: tuple[str, ...]
     live: Live | None = None
-    states: dict[str, str] = field(default_factory=dict)
     second_round: bool = False
+    absent: set[str] = field(default_factory=set)
+    words: dict[str, str] = field(default_factory=dict)
+    colours: dict[str, str] = field(default_factory=dict)
 
-    def __call__(self, site: str, state: str) -> None:
-        """Show a state that a run tells; a site that is not connected stays so."""
-        if self.states.get(site) == _ABSENT:
+    def __call__(self, site: str, state: ProgressState) -> None:
+        """Show a state that a run reports; a site that is not connected stays so."""
+        if site in self.absent:
             return
-        if state == _SECOND:
+        if state is ProgressState.NOT_CONNECTED:
+            self.absent.add(site)
+        if state is ProgressState.ASKED_FOR_ANSWER:
             self.second_round = True
-        if state == _WELL:
-            state = "answered" if self.second_round else "takes part"
-        self.show(site, state)
+        if state is ProgressState.ACCEPTED:
+            words, colour = ("answered", "green") if self.second_round else ("takes part", "cyan")
+            self.show(site, words, colour)
+        else:
+            self.show(site, state.value, "red" if state in _BAD else "dim")
 
     def settle(self, reports: Sequence[SiteReport]) -> None:
         """Show the final state of each site, with the message of one that did not take part."""
         for report in reports:
             message = f": {with_flags(report.message)}" if report.message else ""
-            self.show(report.name, f"{report.state}{message}", report.state)
+            self.show(report.name, f"{report.state}{message}", _final_colour(report.state))
 
     def fail(self, error: RunError) -> None:
         """Show the final state of each site of a failed run; its messages stand in a table that follows."""
         from confide.report.validation.failure import state_words
 
         for report in error.reports:
-            self(report.name, state_words(report, error))
+            if report.name not in self.absent:
+                self.show(report.name, state_words(report, error), _final_colour(report.state))
 
-    def show(self, site: str, text: str, state: str = "") -> None:
-        """Show a text about a site, if it is new."""
-        if self.states.get(site) == text:
+    def show(self, site: str, words: str, colour: str = "dim") -> None:
+        """Show words about a site, if they are new."""
+        if self.words.get(site) == words:
             return
-        self.states[site] = text
+        self.words[site], self.colours[site] = words, colour
         if self.live is not None:
             self.live.update(self.draw(), refresh=True)
         else:
-            typer.echo(f"  {site}: {text}", err=True)
+            typer.echo(f"  {site}: {words}", err=True)
 
     def draw(self) -> Text:
         """Return a line for each site."""
@@ -81,10 +79,13 @@ class SiteProgress:
         width = max(len(site) for site in self.sites)
         text = Text()
         for site in self.sites:
-            state = self.states.get(site, _WAITING)
             text.append(f"  {site:<{width}}  ")
-            text.append(f"{state}\n", style=_COLOURS.get(state.partition(":")[0], "dim"))
+            text.append(f"{self.words.get(site, _NOT_ASKED)}\n", style=self.colours.get(site, "dim"))
         return text
+
+
+def _final_colour(state: SiteState) -> str:
+    return "green" if state is SiteState.ANSWERED else "red"
 
 
 @contextmanager

@@ -179,10 +179,11 @@ def ask_demo(
 
 def must_forget(demo: Demo, mode: str) -> bool:
     """Whether a mode asks for a second answer without noise, which sites refuse until they forget the first."""
-    from confide.federation.question import EXACT
+    from confide.federation.modes.registry import mode_named
 
-    earlier = list(demo.questions)[: list(demo.questions).index(mode)]
-    return mode in EXACT and any(one in EXACT for one in earlier)
+    order = list(demo.questions)
+    exact = [one for one in order[: order.index(mode) + 1] if not mode_named(one).private]
+    return mode in exact and len(exact) > 1
 
 
 def forget_answers(made: DemoFederation) -> None:
@@ -247,9 +248,10 @@ def _demo_data(
 
 
 def _question(mode: str, model: str, sites: tuple[str, ...], epsilon: object, site_share: object) -> Question:
-    from confide.federation.question import PRIVATE, Question
+    from confide.federation.modes.registry import mode_named
+    from confide.federation.question import Question
 
-    if mode != PRIVATE:
+    if not mode_named(mode).private:
         return Question.checked(study=STUDY, model=model, mode=mode, sites=sites)
     return Question.checked(study=STUDY, model=model, mode=mode, sites=sites, epsilon=epsilon, site_share=site_share)
 

@@ -313,7 +313,7 @@ def _require_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> 
 
 def _write(place: SiteFolder, config: SiteConfig, studies: Sequence[str]) -> None:
     """Write the configuration, and add studies to the policy; neither if a study's name is refused."""
-    from confide.federation.policy import with_studies
+    from confide.federation.policy_template import with_studies
     from confide.federation.site_files import read_text, write_whole
 
     if studies:

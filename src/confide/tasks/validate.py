@@ -230,16 +230,14 @@ def ask_sites(
 
 def plan_validation(request: ValidationRequest) -> ValidationPlan:
     """Return promise, price and expected accuracy of a checked request, from public facts alone."""
-    from confide.federation.coordinator.validation import promise_of
-    from confide.federation.question import PRIVATE
+    from confide.federation.modes.registry import mode_of
 
-    question = request.question
-    price = question.epsilon if question.mode == PRIVATE else None
+    question, mode = request.question, mode_of(request.question)
     return ValidationPlan(
         question=question,
-        promise=promise_of(question),
-        prices=dict.fromkeys(question.sites, price),
-        expected=_expected(request) if question.mode == PRIVATE else None,
+        promise=mode.promise(question),
+        prices=dict.fromkeys(question.sites, mode.price(question)),
+        expected=_expected(request) if mode.private else None,
     )
 
 
@@ -264,9 +262,9 @@ def _checked_sites(sites: Sequence[str] | None, known: tuple[str, ...]) -> tuple
 
 
 def _require_epsilon(mode: str, epsilon: object) -> None:
-    from confide.federation.question import NOISY_SCORES, PRIVATE
+    from confide.federation.modes.registry import modes_that_take
 
-    if epsilon is None and mode in (PRIVATE, NOISY_SCORES):
+    if epsilon is None and mode in modes_that_take("epsilon"):
         raise ParameterError(
             f"mode {mode} needs `epsilon`, the price at each site, such as 1; usual choices are 0.1 to 2"
         )

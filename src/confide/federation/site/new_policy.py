@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from confide.errors import ParameterError
-from confide.federation.policy import default_policy
+from confide.federation.policy_template import default_policy
 from confide.federation.site_files import toml_value
 from confide.privacy.guarantee import checked_epsilon
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from confide.errors import UsageError
 from confide.federation.policy import Policy
-from confide.federation.question import EXACT
 from confide.federation.site.data import SiteConfig
 from confide.federation.site.same_rows import check_copies, check_rows_apart
 from confide.federation.site.site_folder import SiteFolder
@@ -40,7 +39,7 @@ def _compare_models(config: SiteConfig, policy: Policy) -> float | None:
 
     The comparison reads and scores every model's rows. A site with one model, or with noise in all answers, skips it.
     """
-    if len(config.models) < 2 or not set(policy.modes) & set(EXACT):
+    if len(config.models) < 2 or not policy.allows_exact:
         return None
     started = time.perf_counter()
     check_rows_apart(config)

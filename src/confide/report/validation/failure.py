@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from confide.federation.outcome import ANSWERED
+from confide.federation.site_state import SiteState
 from confide.report.validation.word_table import print_words
 
 if TYPE_CHECKING:
@@ -36,6 +36,6 @@ def failure_document(error: RunError, question: Question) -> dict[str, Any]:
 
 def state_words(report: SiteReport, error: RunError) -> str:
     """Return the state of a site after a failed run, in which no answer came to a result."""
-    if report.state != ANSWERED:
+    if report.state is not SiteState.ANSWERED:
         return report.state
     return "was ready" if error.rounds < 2 else "did its part"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confide.federation.question import NOISY_SCORES
+from confide.federation.modes.registry import mode_of
 from confide.report.validation.word_table import print_words
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def print_plan(plan: ValidationPlan, console: Console) -> None:
 
 def _no_price(question: Question) -> str:
     """Say why a mode charges no ledger."""
-    why = "its noise promises nothing" if question.mode == NOISY_SCORES else "this mode has no noise"
-    return f"no privacy budget: {why}"
+    return f"no privacy budget: {mode_of(question).free_reason}"
 
 
 def _print_expected(expected: Expected, console: Console) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from confide.federation.outcome import ANSWERED
+from confide.federation.site_state import SiteState
 from confide.report.validation.word_table import print_words
 
 if TYPE_CHECKING:
@@ -98,4 +98,4 @@ def _request(line: Mapping[str, Any]) -> tuple[str, str, str]:
     terms = [str(line[key]) for key in ("study", "model", "mode") if line.get(key)]
     who = f"{', '.join(terms) or 'an answer'} (round {line.get('round') or '?'}), by {line.get('coordinator') or '?'}"
     state, message = str(line.get("state")), str(line.get("message"))
-    return when, who, message if state == ANSWERED else f"{state}: {message}"
+    return when, who, message if state == SiteState.ANSWERED else f"{state}: {message}"
