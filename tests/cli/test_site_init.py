@@ -153,6 +153,6 @@ def test_a_new_kit_in_an_old_folder_keeps_what_the_site_is_and_spent(
 def test_the_defaults_that_help_names_are_those_of_the_policy() -> None:
     text = " ".join(confide("site", "init", "--help").out.split())
     policy = Policy()
-    assert f"spent in all. [default: {policy.epsilon_in_all}]" in text
-    assert f"one study. [default: {policy.epsilon_per_study}]" in text
+    assert f"all studies together may spend. [default: {policy.epsilon_in_all}]" in text
+    assert f"one study may spend, out of the budget. [default: {policy.epsilon_per_study}]" in text
     assert Question.checked(study="s", model="m", mode="secure-sum", sites=NAMES).minimum_cell == 1

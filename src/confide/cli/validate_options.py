@@ -39,8 +39,8 @@ EpsilonOption = Annotated[
         "--epsilon",
         "-e",
         metavar="E",
-        help="Mode private: the price of this validation, which each site charges to its own privacy budget, such as "
-        "1.",
+        help="Mode private: the price of this validation, such as 1, charged to the privacy budget of each site. Mode "
+        "noisy-scores: epsilon of its noise calibration.",
     ),
 ]
 SiteShareOption = Annotated[

@@ -86,8 +86,8 @@ BudgetOption = Annotated[
     typer.Option(
         "--budget",
         metavar="E",
-        help="Mode private: this site's privacy budget. All studies together are refused when more epsilon than this "
-        "would be spent in all. [default: 3]",
+        help="Mode private: this site's privacy budget, the most epsilon that all studies together may spend. "
+        "[default: 3]",
     ),
 ]
 StudyBudgetOption = Annotated[
@@ -95,7 +95,7 @@ StudyBudgetOption = Annotated[
     typer.Option(
         "--epsilon-per-study",
         metavar="E",
-        help="Mode private: the part of the budget, in epsilon, that is open to one study. [default: 1]",
+        help="Mode private: the most epsilon that one study may spend, out of the budget. [default: 1]",
     ),
 ]
 BackgroundOption = Annotated[
