@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,8 @@ from hypothesis import settings
 from confide.intervals import private_counts
 from confide.releases import curve_numbers
 from tests.memory import disk_in_memory
+
+HERE = Path(__file__).parent
 
 # Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples.
 settings.register_profile("confide", deadline=None, derandomize=True, max_examples=30)
@@ -36,12 +39,26 @@ def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 50)
 
 
+MARKERS_OF_FIXTURES = {"shared_data": "shared", "postgresql_place": "postgresql"}
+MARKERS_OF_ROOMS = {"studies": "studies"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that may read the shared data: those with the fixture, and those of modules that run benchmarks."""
+    """Mark tests by the fixtures that they use, by their room, and by whether their module runs benchmarks."""
     for item in items:
-        names = vars(getattr(item, "module", None) or object).values()
-        if "shared_data" in getattr(item, "fixturenames", ()) or any(_is_of_benchmarks(value) for value in names):
+        for fixture in MARKERS_OF_FIXTURES.keys() & getattr(item, "fixturenames", ()):
+            item.add_marker(MARKERS_OF_FIXTURES[fixture])
+        if item.path.is_relative_to(HERE):
+            room = item.path.relative_to(HERE).parts[0]
+            if room in MARKERS_OF_ROOMS:
+                item.add_marker(MARKERS_OF_ROOMS[room])
+        if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
+
+
+@cache
+def _uses_benchmarks(module: ModuleType | None) -> bool:
+    return module is not None and any(_is_of_benchmarks(value) for value in vars(module).values())
 
 
 def _is_of_benchmarks(value: object) -> bool:

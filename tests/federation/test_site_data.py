@@ -238,10 +238,10 @@ class TestScoreColumns:
         ("name", "content"),
         [
             ("d.csv", b"age,risk,event\n"),
-            ("d.csv.gz", gzip.compress(b"age,risk,event\n")),
+            ("d.csv.gz", gzip.compress(b"age,risk,event\n", mtime=0)),
             ("d.jsonl", b""),
             ("d.jsonl", b"\n"),
-            ("d.jsonl.gz", gzip.compress(b"")),
+            ("d.jsonl.gz", gzip.compress(b"", mtime=0)),
             ("d.json", b"[]"),
             ("d.parquet", None),
         ],
