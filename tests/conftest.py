@@ -70,10 +70,12 @@ def _is_of_benchmarks(value: object) -> bool:
 def unpadded_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ledgers answer as soon as they can. That answers are padded in time is tested without this."""
     from confide.ledger.ledger import Ledger
+    from confide.ledger.padding import padded
 
     defaults = Ledger.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "padding", 0.0)
+    monkeypatch.setattr(padded.__wrapped__, "__defaults__", (0.0,))  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

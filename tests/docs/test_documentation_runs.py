@@ -63,6 +63,7 @@ def in_a_process(line: str, folder: Path) -> Answer:
             return answer
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = "\n".join(blocks(page, "python"))
@@ -70,6 +71,7 @@ def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.stem)
 def test_commands_run(page: Path, folder: Path) -> None:
     commands = [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
