@@ -30,8 +30,8 @@ from confide.metrics.calibration import brier_score, observed_expected_ratio
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
-from confide.releases.curve_set import NUMBERS, CurvesRelease
 from confide.releases.curves import release_curves
+from confide.releases.curves_release import NUMBERS, CurvesRelease
 from confide.releases.release import PrivateIntervals
 
 ROWS = (500, 5_000)

@@ -20,11 +20,12 @@ from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.errors import DataError
-from confide.federation.disclosure import disclosed
-from confide.federation.expected import noisy_table
-from confide.federation.noisy_scores import NoisyScores, PlacementSums, analytic_gaussian_scale, validated
-from confide.federation.pooled import pooled_private
-from confide.federation.pooled_groups import pooled_from_groups
+from confide.federation.coordinator.decode import noise_parts, strategy_of
+from confide.federation.coordinator.expected_accuracy import noisy_table
+from confide.federation.coordinator.performance import pooled_private
+from confide.federation.coordinator.pooled_groups import pooled_from_groups
+from confide.federation.modes.disclosure_control import disclosed
+from confide.federation.modes.noisy_scores import NoisyScores, PlacementSums, analytic_gaussian_scale, validated
 from confide.federation.question import (
     DEFAULT_GRIDS,
     DEFAULT_MINIMUM,
@@ -33,14 +34,13 @@ from confide.federation.question import (
     SECURE_SUM,
     Question,
 )
-from confide.federation.sent import noise_parts, strategy_of
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 from confide.intervals.delong import delong_variance
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.releases.curve_numbers import table_auc
-from confide.releases.curve_set import curves_of
+from confide.releases.curves_release import curves_of
 from confide.releases.shapes import fitting_shape, shaped
 
 SITES = tuple("abcde")

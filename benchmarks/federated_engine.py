@@ -16,7 +16,7 @@ from benchmarks.timing import seconds, table, timed
 if TYPE_CHECKING:
     from confide.federation.flare.federation import Federation
     from confide.federation.flare.session import FederationSession
-    from confide.federation.folder import SiteFolder
+    from confide.federation.site.site_folder import SiteFolder
 
 SITES = tuple(f"hospital-{letter}" for letter in "abcde")
 ROWS = 20_000
@@ -56,7 +56,7 @@ def _set_up(folder: Path) -> tuple[Federation, list[SiteFolder]]:
 
     from confide.cli.site_setup import set_up_site
     from confide.federation.flare.provision import provision
-    from confide.federation.site_data import SiteModel
+    from confide.federation.site.data import SiteModel
 
     network = provision(folder / "coordinator", name="benchmark", sites=SITES)
     places = []
@@ -90,10 +90,10 @@ def _running(network: Federation, places: list[SiteFolder]) -> Iterator[tuple[Fe
 
 def _run(session: FederationSession, places: list[SiteFolder], mode: str) -> tuple[float, ...]:
     """Ask in one mode; seconds of the engine's own, of the sites, until results, until the report, and in all."""
+    from confide.federation.coordinator.validation import derive
     from confide.federation.question import PRIVATE, Question
-    from confide.federation.register import Register
-    from confide.federation.results import derive
-    from confide.report.validation import validation_page
+    from confide.federation.site.register import Register
+    from confide.report.validation.page import validation_page
 
     for place in places:  # without noise a site answers one question about its rows
         Register(place.path).forget(_MODEL)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from studies.schalk.fisher_scoring import DistributedFit, SiteStep, distributed_fit, site_step
 
 from benchmarks.timing import best_of, seconds, table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds, fit_roc_glm, survivor, threshold_counts
-from confide.federation.fisher_scoring import DistributedFit, SiteStep, distributed_fit, site_step
-from confide.federation.noisy_scores import share_above
+from confide.federation.modes.noisy_scores import share_above
 from confide.federation.question import DEFAULT_GRIDS, SECURE_SUM
 from confide.federation.tables import SiteTable
 from confide.grid import Grid

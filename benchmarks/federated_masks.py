@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from benchmarks.federated_sites import SESSION, identity
 from benchmarks.timing import seconds, table, timed
-from confide.federation.agreement import Agreement, KeyPair, Offer
-from confide.federation.secure_sum import MaskedVector, Masks, unmasked_sum
+from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
+from confide.federation.crypto.secure_sum import MaskedVector, Masks, unmasked_sum
 from confide.federation.tables import wide_values
 
 COUNTS = 131_072

@@ -26,10 +26,10 @@ from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.distance import Curve, area_between
 from confide.curves.roc import roc_curve
-from confide.federation.expected import noisy_table
-from confide.federation.pooled import pooled_private
+from confide.federation.coordinator.decode import noise_parts, pooled_counts, strategy_of
+from confide.federation.coordinator.expected_accuracy import noisy_table
+from confide.federation.coordinator.performance import pooled_private
 from confide.federation.question import PRIVATE, Question
-from confide.federation.sent import noise_parts, pooled_counts, strategy_of
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.privacy.mechanisms.noise_shares import shared_counts
@@ -37,7 +37,7 @@ from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE
 from confide.releases.curve_numbers import auc_intervals, table_auc
-from confide.releases.curve_set import curves_of, drawn_counts
+from confide.releases.curves_release import curves_of, drawn_counts
 from confide.releases.release import Release
 from confide.releases.shapes import fitting_shape, shaped
 

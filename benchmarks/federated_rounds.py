@@ -24,11 +24,11 @@ from benchmarks.timing import table
 from confide.counts import FloatArray
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.federation.channel import InProcess, Message, Silence
-from confide.federation.coordinator import validate
-from confide.federation.noisy_scores import share_above
+from confide.federation.coordinator.rounds import validate
+from confide.federation.coordinator.validation import derive
+from confide.federation.modes.noisy_scores import share_above
 from confide.federation.question import PRIVATE, Question
-from confide.federation.results import derive
-from confide.federation.site_data import SiteModel
+from confide.federation.site.data import SiteModel
 
 GBSG2 = "gbsg2_federated_scores.csv.gz"
 

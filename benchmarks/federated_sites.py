@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from confide.federation.agreement import KeyPair, Offer
-from confide.federation.folder import SiteFolder
-from confide.federation.identity import Identity
+from confide.federation.crypto.agreement import KeyPair, Offer
+from confide.federation.crypto.identity import Identity
+from confide.federation.crypto.site_key import SiteKey
 from confide.federation.policy import default_policy
-from confide.federation.site import Site
-from confide.federation.site_data import SiteConfig, SiteModel
-from confide.federation.site_key import SiteKey
+from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.site import Site
+from confide.federation.site.site_folder import SiteFolder
 
 MODEL = "risk"
 SESSION = "0123456789abcdef" * 2

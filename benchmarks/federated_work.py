@@ -145,7 +145,7 @@ def _site_work(work: Work) -> Taken:
     from benchmarks import federated_sites as sites
     from confide.federation.channel import ANSWER, OFFER
     from confide.federation.question import PRIVATE, PROTOCOL, Question
-    from confide.federation.site_data import SiteModel
+    from confide.federation.site.data import SiteModel
     from confide.metrics.ranking import auc_score
     from confide.sources.tables import as_table
 

@@ -39,7 +39,7 @@ from confide.privacy.mechanisms.rank_sum import rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import auc_of, rank_sum_limits
 from confide.releases.average_precision import average_precision_bounds
-from confide.releases.smooth import SIZES_SHARE, Bounds, calibrate, smooth_limits
+from confide.releases.smooth_sensitivity import SIZES_SHARE, Bounds, calibrate, smooth_limits
 from confide.releases.terms import Terms
 
 LEVEL = 0.95

@@ -14,7 +14,7 @@ from confide.attacks.bounds import Game, success_bound
 from confide.attacks.disclosure import Published
 from confide.attacks.one_row.game import label_game, missing_row_game
 from confide.counts import FloatArray, ScoreCounts
-from confide.report import plots
+from confide.report.shared import plots
 
 SIZES = (10, 20, 50, 100, 250, 500, 1_000, 1_500, 2_000, 2_500)
 DIGITS = (2, 3, 4, 5, 6, 7)

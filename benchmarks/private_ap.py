@@ -21,7 +21,7 @@ from confide.privacy.mechanisms.smooth_sensitivity import Calibration, published
 from confide.privacy.neighbours import Neighbours
 from confide.releases.average_precision import DEFAULT_GRID, average_precision_bounds, middle_average_precision
 from confide.releases.cells import noisy_cells
-from confide.releases.smooth import calibrate
+from confide.releases.smooth_sensitivity import calibrate
 from confide.releases.terms import Terms
 
 SETTINGS = ((1_000, 1_000), (100, 900), (100, 100), (1_000, 9_000))  # positives, negatives

@@ -22,7 +22,7 @@ from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration, published_cauchy
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import auc_of
-from confide.releases.smooth import calibrate
+from confide.releases.smooth_sensitivity import calibrate
 from confide.releases.terms import Terms
 
 SETTINGS = ((200, 100), (2_000, 1_000), (10_000, 5_000), (558, 77), (1_000, 100), (10_000, 100))  # rows, positives

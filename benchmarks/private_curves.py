@@ -35,8 +35,8 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.average_precision import middle_average_precision
 from confide.releases.counting import Counting, rebuilt_cells
-from confide.releases.curve_set import drawn_counts
 from confide.releases.curves import release_curves
+from confide.releases.curves_release import drawn_counts
 from confide.releases.shapes import AUTO, fitting_shape, shaped
 from confide.releases.symmetric import release_symmetric_roc
 from confide.releases.terms import Terms, public_rows
@@ -365,7 +365,7 @@ def draw_figure(errors: Errors, sets: Sequence[HeldOut], epsilons: Sequence[str]
     """Error against epsilon, a panel for each test set."""
     from matplotlib.figure import Figure
 
-    from confide.report.plots import COLOURS, GREY, house_style
+    from confide.report.shared.plots import COLOURS, GREY, house_style
 
     methods = {
         OURS: "confide, defaults",

@@ -27,14 +27,13 @@ VERBS = (
         "ledger",
         "attack",
     ),
-    *("audit", "study", "demo"),
+    *("audit", "demo"),
 )
 GROUPS = {
     "federation": ("init", "add-site", "start", "stop", "status", "demo"),
     "site": ("init", "add-model", "start", "stop", "status", "forget"),
     "ledger": ("new", "show", "history", "verify"),
     "attack": ("file", "labelings", "contest"),
-    "study": ("stoddard", "schalk"),
 }
 
 

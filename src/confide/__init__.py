@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from confide.errors import ConfideError as ConfideError
     from confide.errors import ConfideWarning as ConfideWarning
     from confide.errors import LedgerError as LedgerError
+    from confide.evaluation.evaluate import evaluate as evaluate
+    from confide.evaluation.evaluation import Evaluation as Evaluation
     from confide.grid import Grid as Grid
     from confide.intervals.bands import curve_bands as curve_bands
     from confide.intervals.comparison import compare_auc as compare_auc
@@ -88,9 +90,9 @@ if TYPE_CHECKING:
     from confide.releases.confusion import ConfusionRelease as ConfusionRelease
     from confide.releases.confusion import release_confusion as release_confusion
     from confide.releases.confusion import release_prevalence as release_prevalence
-    from confide.releases.curve_set import CurvesRelease as CurvesRelease
-    from confide.releases.curve_set import curves_of as curves_of
     from confide.releases.curves import release_curves as release_curves
+    from confide.releases.curves_release import CurvesRelease as CurvesRelease
+    from confide.releases.curves_release import curves_of as curves_of
     from confide.releases.operating import OperatingPoint as OperatingPoint
     from confide.releases.plan import Plan as Plan
     from confide.releases.plan import plan as plan
@@ -99,12 +101,10 @@ if TYPE_CHECKING:
     from confide.releases.release import PreparedRelease as PreparedRelease
     from confide.releases.release import Release as Release
     from confide.releases.symmetric import release_symmetric_roc as release_symmetric_roc
-    from confide.report.displays import CalibrationDisplay as CalibrationDisplay
-    from confide.report.displays import DecisionCurveDisplay as DecisionCurveDisplay
-    from confide.report.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
-    from confide.report.displays import RocCurveDisplay as RocCurveDisplay
-    from confide.report.evaluate import evaluate as evaluate
-    from confide.report.model import Evaluation as Evaluation
+    from confide.report.evaluation.displays import CalibrationDisplay as CalibrationDisplay
+    from confide.report.evaluation.displays import DecisionCurveDisplay as DecisionCurveDisplay
+    from confide.report.evaluation.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
+    from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
 
 __version__ = "0.1.0"
 
@@ -148,16 +148,17 @@ _HOME = {
     "confide.releases.brier": "release_brier",
     "confide.releases.confusion": "ConfusionRelease release_confusion release_prevalence",
     "confide.releases.calibrator": "Calibrator",
-    "confide.releases.curve_set": "CurvesRelease curves_of",
+    "confide.releases.curves_release": "CurvesRelease curves_of",
     "confide.releases.curves": "release_curves",
     "confide.releases.operating": "OperatingPoint",
     "confide.releases.plan": "Plan plan",
     "confide.releases.registry": "RELEASE_METRICS prepare",
     "confide.releases.release": "PreparedRelease Release",
     "confide.releases.symmetric": "release_symmetric_roc",
-    "confide.report.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
-    "confide.report.evaluate": "evaluate",
-    "confide.report.model": "Evaluation",
+    "confide.report.evaluation.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay "
+    "RocCurveDisplay",
+    "confide.evaluation.evaluate": "evaluate",
+    "confide.evaluation.evaluation": "Evaluation",
 }
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

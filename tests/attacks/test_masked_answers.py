@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from confide.errors import FederationError
-from confide.federation.agreement import Agreement, KeyPair, Offer
-from confide.federation.identity import Identity
-from confide.federation.secure_sum import MaskedVector, Masks, pair_masks, unmasked_sum
-from confide.federation.site_key import SiteKey
+from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
+from confide.federation.crypto.identity import Identity
+from confide.federation.crypto.secure_sum import MaskedVector, Masks, pair_masks, unmasked_sum
+from confide.federation.crypto.site_key import SiteKey
 from tests.federation.certificates import DAY, NOW, Authority, fresh_key, issued
 from tests.federation.rounds import (
     NAMES,

@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
-from confide.attacks.shared_seed import (
+from studies.schalk.shared_seed import (
     differences,
     fitting_seeds,
     from_known_site,
@@ -19,9 +18,10 @@ from confide.attacks.shared_seed import (
     shared_noise,
     without_noise,
 )
+
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
-from confide.federation import noisy_scores
+from confide.federation.modes import noisy_scores
 from confide.federation.question import Question
 from confide.privacy.noise.shares import laplace_share
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from confide.federation.channel import InProcess
-from confide.federation.coordinator import Progress, validate
+from confide.federation.coordinator.rounds import Progress, validate
 from confide.federation.flare import session as engine
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.kits import site_identity
-from confide.federation.folder import SiteFolder
 from confide.federation.outcome import Outcome
 from confide.federation.question import Question
-from confide.federation.site import Site
+from confide.federation.site.site import Site
+from confide.federation.site.site_folder import SiteFolder
 from tests.cli.commands import Answer, confide
 
 NAMES = ("north", "south", "west")

@@ -11,9 +11,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from confide.audit import run
-from confide.audit.subject import Subject
-from confide.audit.twins import twins
+from confide.audits import run
+from confide.audits.subject import Subject
+from confide.audits.twins import twins
 from confide.cli.audit import audit
 from tests.cli.commands import confide
 

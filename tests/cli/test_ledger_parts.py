@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 from tests.cli.commands import confide
 from tests.ledger.asking import Book, choose
 

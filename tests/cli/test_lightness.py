@@ -50,7 +50,7 @@ VERBS = (
         "ledger",
         "attack",
     ),
-    *("audit", "study", "demo"),
+    *("audit", "demo"),
 )
 
 

@@ -17,8 +17,8 @@ from confide.ledger.receipts import Receipt
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import Release
-from confide.report.curves import EXACT, exact_shares, picture, pr_joined
-from confide.report.release import FOOTER, release_page
+from confide.report.release.curves import EXACT, exact_shares, picture, pr_joined
+from confide.report.release.page import FOOTER, release_page
 from tests.cli.desk import Desk
 from tests.ledger.asking import Book
 from tests.noises import RELATIONS, seeded

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from confide.federation.flare.federation import Federation
 from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
-from confide.federation.register import Register
-from confide.federation.site_data import SiteConfig
+from confide.federation.site.data import SiteConfig
+from confide.federation.site.register import Register
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import Answer, confide
 from tests.cli.hospitals import COLUMNS, NAMES, Hospitals, near, write_rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.cli.asking import Watch
+from confide.cli.site_progress import Watch
 from confide.federation.flare.federation import Federation
 from confide.federation.outcome import SiteReport
 from confide.federation.policy import default_policy
@@ -66,7 +66,7 @@ def test_a_folder_that_is_no_federation_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_the_engine_it_says_what_to_install(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.cli.network.find_spec", lambda name: None)
+    monkeypatch.setattr("confide.cli.federation_common.find_spec", lambda name: None)
     answer = provisioned.ask(*PRIVATE, "--dry-run")
     assert answer.code == 2
     assert "confide[federation]" in answer.err

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import ndtri
+from studies.schalk.fisher_scoring import SiteStep, distributed_fit, site_step
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import (
@@ -25,7 +26,6 @@ from confide.curves.roc_glm import (
     threshold_counts,
 )
 from confide.errors import ConfideError, DataError, ParameterError
-from confide.federation.fisher_scoring import SiteStep, distributed_fit, site_step
 from confide.grid import Grid
 
 Site = tuple[NDArray[np.int64], FloatArray]

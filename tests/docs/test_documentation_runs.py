@@ -117,12 +117,12 @@ def test_generated_pages_are_fresh() -> None:
 
 
 def test_every_verb_is_in_the_reference() -> None:
-    from confide.cli import attack, federation, ledger, site, study
+    from confide.cli import attack, federation, ledger, site
     from confide.cli.main import app
 
     verbs = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
     assert sorted(str(verb) for verb in verbs) == sorted(_generator().VERBS)
-    groups = {"federation": federation, "site": site, "ledger": ledger, "attack": attack, "study": study}
+    groups = {"federation": federation, "site": site, "ledger": ledger, "attack": attack}
     assert set(groups) == set(_generator().GROUPS)
     for group, inner in ((name, module.app) for name, module in groups.items()):
         below = [command.name or command.callback.__name__ for command in inner.registered_commands if command.callback]

@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import (
 
 from confide import Ledger
 from confide.errors import BudgetError, DataError, LabelError, ParameterError
+from confide.estimators import ScoreClusters, ScorePerturbation, SparseVector, TopFeatures
+from confide.estimators.selectors import PrivateSelector
 from confide.ledger.question import PublicQuestion
-from confide.selection import ScoreClusters, ScorePerturbation, SparseVector, TopFeatures
-from confide.selection.transformers import PrivateSelector
 from tests.noises import FORBIDDEN, SILENT
 from tests.selection.data import random_rows
 

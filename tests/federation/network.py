@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
 from confide.federation.channel import InProcess, Message
-from confide.federation.coordinator import validate
-from confide.federation.folder import SiteFolder
+from confide.federation.coordinator.rounds import validate
 from confide.federation.outcome import Outcome
 from confide.federation.policy import default_policy
 from confide.federation.question import Question
-from confide.federation.site import Site
-from confide.federation.site_data import SiteConfig, SiteModel
+from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.site import Site
+from confide.federation.site.site_folder import SiteFolder
 from tests.federation.certificates import DAY, Authority
 
 MODEL = "risk"

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds
-from confide.federation.disclosure import disclosed
-from confide.federation.noisy_scores import NoisyScores, PlacementSums, noise_scale
+from confide.federation.coordinator.decode import strategy_of
+from confide.federation.modes.disclosure_control import disclosed
+from confide.federation.modes.noisy_scores import NoisyScores, PlacementSums, noise_scale
 from confide.federation.outcome import ANSWERED, Outcome, SiteReport
 from confide.federation.question import Question
-from confide.federation.sent import strategy_of
 from confide.federation.tables import SiteTable
 
 Data = Mapping[str, ScoreCounts]

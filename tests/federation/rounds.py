@@ -11,9 +11,9 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
-from confide.federation.agreement import Agreement, KeyPair, Offer
-from confide.federation.identity import Identity
-from confide.federation.secure_sum import MaskedVector, Masks
+from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
+from confide.federation.crypto.identity import Identity
+from confide.federation.crypto.secure_sum import MaskedVector, Masks
 from tests.federation.certificates import NOW, Authority
 
 ROOT = Authority.fresh()

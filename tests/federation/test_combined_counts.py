@@ -11,15 +11,22 @@ import numpy as np
 import pytest
 
 from confide.errors import ParameterError
-from confide.federation.pooled import pooled_private
+from confide.federation.coordinator.decode import (
+    guarantee_of,
+    noise_parts,
+    own_release,
+    pooled_counts,
+    strategy_of,
+    summed_release,
+)
+from confide.federation.coordinator.performance import pooled_private
 from confide.federation.question import Question
-from confide.federation.sent import guarantee_of, noise_parts, own_release, pooled_counts, strategy_of, summed_release
 from confide.intervals.private_counts import NoisePart
 from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
-from confide.releases.curve_set import curves_of
+from confide.releases.curves_release import curves_of
 from confide.releases.shared_counts import combined_release, weighted_parts
 from tests.noises import SILENT, seeded
 

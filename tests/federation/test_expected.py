@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.audit.share_targets import GRIDS
+from confide.audits.share_targets import GRIDS
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.federation.expected import expected_accuracy, stand_in
+from confide.federation.coordinator.decode import noise_parts, strategy_of
+from confide.federation.coordinator.expected_accuracy import expected_accuracy, stand_in
 from confide.federation.question import Question
-from confide.federation.sent import noise_parts, strategy_of
 from confide.grid import Grid
 from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import cells_on

@@ -15,8 +15,10 @@ import pytest
 
 from confide import Ledger, ScoreCounts
 from confide.errors import ConfideError, FederationError, ParameterError, RefusedError
-from confide.federation.folder import SiteFolder
-from confide.federation.ledger_answers import (
+from confide.federation.crypto.sealing import Seal
+from confide.federation.policy import Policy, default_policy
+from confide.federation.question import Question
+from confide.federation.site.private_answer import (
     ACCOUNT,
     account_by_policy,
     charge,
@@ -28,14 +30,12 @@ from confide.federation.ledger_answers import (
     prepare_share,
     quote,
 )
-from confide.federation.policy import Policy, default_policy
-from confide.federation.question import Question
-from confide.federation.sealing import Seal
-from confide.federation.site_rows import SiteRows
+from confide.federation.site.rows import SiteRows
+from confide.federation.site.site_folder import SiteFolder
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
-from confide.releases.curve_set import curves_of
+from confide.releases.curves_release import curves_of
 from confide.releases.release import Release
 from tests.federation.held_rows import held
 from tests.noises import FORBIDDEN, SILENT, Deaf
@@ -260,7 +260,7 @@ class TestStored:
             "import os, signal, sys\n"
             "from confide.privacy.queries import Noise\n"
             "from confide.federation import ledger_answers as module\n"
-            "from confide.federation.folder import SiteFolder\n"
+            "from confide.federation.site.site_folder import SiteFolder\n"
             "from pathlib import Path\n"
             "from tests.federation.test_ledger_answers import ROWS, ask\n"
             "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -17,9 +17,9 @@ from confide.errors import ParameterError
 from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.outcome import RunError
 from confide.federation.question import DISCLOSURE_CONTROL, PROTOCOL, SECURE_SUM, Question
-from confide.federation.register import KEY_FILE
-from confide.federation.site import Site
-from confide.federation.site_data import SiteModel
+from confide.federation.site.data import SiteModel
+from confide.federation.site.register import KEY_FILE
+from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 
 SIZES = {"east": 90, "north": 60, "south": 75}

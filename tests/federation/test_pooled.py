@@ -16,9 +16,10 @@ from confide.curves.reliability import reliability_bins
 from confide.curves.roc import roc_curve
 from confide.curves.roc_glm import roc_glm
 from confide.errors import ConfideError
-from confide.federation.calibration_line import NoLine
-from confide.federation.disclosure import disclosed
-from confide.federation.pooled import Pooled, pooled_exact, pooled_grouped, pooled_private
+from confide.evaluation.evaluate import evaluate
+from confide.federation.coordinator.calibration_line import NoLine
+from confide.federation.coordinator.performance import Pooled, pooled_exact, pooled_grouped, pooled_private
+from confide.federation.modes.disclosure_control import disclosed
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
@@ -33,7 +34,6 @@ from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
 from confide.releases.curves import release_curves
-from confide.report.evaluate import evaluate
 from tests.federation.pooled_sites import gbsg2_sites, heart_sites, known, simulated
 
 FINE = Grid.uniform(65536)

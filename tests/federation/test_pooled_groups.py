@@ -12,10 +12,10 @@ import pytest
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import reliability_bins
 from confide.errors import ParameterError
-from confide.federation import pooled_groups
-from confide.federation.disclosure import DisclosedTable, disclosed
-from confide.federation.pooled import pooled_grouped
-from confide.federation.pooled_groups import pooled_from_groups
+from confide.federation.coordinator import pooled_groups
+from confide.federation.coordinator.performance import pooled_grouped
+from confide.federation.coordinator.pooled_groups import pooled_from_groups
+from confide.federation.modes.disclosure_control import DisclosedTable, disclosed
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
 from confide.metrics.calibration import (

@@ -13,10 +13,10 @@ import pytest
 
 from confide.errors import ParameterError
 from confide.federation.channel import ANSWER, OFFER, Message
+from confide.federation.coordinator.validation import derive
+from confide.federation.crypto.site_key import SiteKey
 from confide.federation.outcome import Outcome, RunError
 from confide.federation.question import PROTOCOL
-from confide.federation.results import derive
-from confide.federation.site_key import SiteKey
 from confide.intervals.delong import delong_interval
 from confide.metrics.calibration import brier_score, observed_expected_ratio
 from confide.metrics.precision_recall import average_precision_score

@@ -15,8 +15,8 @@ import pytest
 from confide import ScoreCounts
 from confide.errors import FederationError, RefusedError
 from confide.federation.question import Question
-from confide.federation.register import Register
-from confide.federation.site_rows import SiteRows
+from confide.federation.site.register import Register
+from confide.federation.site.rows import SiteRows
 from tests.federation.held_rows import held
 
 ROWS = held(ScoreCounts.from_arrays([0, 1, 1, 0, 1], [0.1, 0.8, 0.4, 0.4, 0.9]))
@@ -312,7 +312,7 @@ class TestDamage:
 RACE = """
 import sys
 from confide.errors import RefusedError
-from confide.federation.register import Register
+from confide.federation.site.register import Register
 from tests.federation.test_register import ask, rows_of
 
 print("ready", flush=True)

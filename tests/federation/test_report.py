@@ -20,21 +20,21 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from confide.counts import ScoreCounts
-from confide.federation.noisy_scores import NOT_PRIVATE
+from confide.federation.coordinator.performance import Pooled
+from confide.federation.coordinator.validation import SiteResult, Validation, derive
+from confide.federation.modes.noisy_scores import NOT_PRIVATE
 from confide.federation.outcome import FAILED, REFUSED, SILENT, SiteReport
-from confide.federation.pooled import Pooled
-from confide.federation.results import SiteResult, Validation, derive
 from confide.intervals import private_counts
 from confide.intervals.interval import Estimate, Interval
 from confide.releases import curve_numbers
-from confide.report import plots
-from confide.report.forest import axis_ends, draw_forest, forest_of, ratio_ticks
-from confide.report.forest_words import forest_caption
-from confide.report.names import cut, distinct, wrapped
-from confide.report.tables import TEXT_COLUMNS
-from confide.report.validation import print_validation, validation_page
-from confide.report.validation_how import how_table
-from confide.report.validation_plots import (
+from confide.report.shared import plots
+from confide.report.shared.tables import TEXT_COLUMNS
+from confide.report.validation.forest import axis_ends, draw_forest, forest_of, ratio_ticks
+from confide.report.validation.forest_text import forest_caption
+from confide.report.validation.methods import how_table
+from confide.report.validation.names import cut, distinct, wrapped
+from confide.report.validation.page import print_validation, validation_page
+from confide.report.validation.plots import (
     MOST_NAMED,
     Shown,
     draw_calibration,
@@ -47,8 +47,8 @@ from confide.report.validation_plots import (
     picture_size,
     site_style,
 )
-from confide.report.validation_released import NOTHING, released_table
-from confide.report.validation_tables import (
+from confide.report.validation.released import NOTHING, released_table
+from confide.report.validation.tables import (
     hypothesis_words,
     lead_of,
     numbers_table,

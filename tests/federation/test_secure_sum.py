@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.agreement import Agreement, KeyPair
-from confide.federation.secure_sum import MaskedVector, pair_masks, unmasked_sum
+from confide.federation.crypto.agreement import Agreement, KeyPair
+from confide.federation.crypto.secure_sum import MaskedVector, pair_masks, unmasked_sum
 from tests.federation.rounds import (
     NAMES,
     SITES,

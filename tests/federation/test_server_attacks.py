@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 
 from confide.federation.channel import ANSWER, OFFER
-from confide.federation.ledger_answers import prepare_share
+from confide.federation.crypto.sealing import Seal
+from confide.federation.crypto.secure_sum import MaskedVector
 from confide.federation.outcome import RunError
 from confide.federation.question import PROTOCOL, Question
-from confide.federation.register import Register
-from confide.federation.sealing import Seal
-from confide.federation.secure_sum import MaskedVector
-from confide.federation.site import Site, _exact_table
-from confide.federation.site_data import SiteConfig
+from confide.federation.site.data import SiteConfig
+from confide.federation.site.private_answer import prepare_share
+from confide.federation.site.register import Register
+from confide.federation.site.site import Site, _exact_table
 from tests.federation.network import MODEL, Network
 from tests.noises import Deaf
 
@@ -149,7 +149,7 @@ class TestWhoTakesPart:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("confide.federation.ledger_answers.charged_answer", killed)
+            patch.setattr("confide.federation.site.private_answer.charged_answer", killed)
             with pytest.raises(KeyboardInterrupt):
                 served(network, question, (VICTIM, *COLLUDERS))
         assert states(served(network, question, (VICTIM, "valley", "west")))[0] == "refused"
@@ -296,9 +296,9 @@ class TestTheSizeOfGroups:
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr("confide.federation.site.disclosed", broken)
-            patch.setattr("confide.federation.site._exact_table", broken)
-            patch.setattr("confide.federation.noisy_scores.site_noisy_scores", broken)
+            patch.setattr("confide.federation.site.site.disclosed", broken)
+            patch.setattr("confide.federation.site.site._exact_table", broken)
+            patch.setattr("confide.federation.modes.noisy_scores.site_noisy_scores", broken)
             with pytest.raises(RunError):
                 network.run(network.question(mode, **terms))
         assert [Register(site.folder.path).fixed() for site in network.sites.values()] == [()] * 5

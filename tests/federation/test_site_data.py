@@ -33,7 +33,7 @@ from confide.errors import (
     UnreadableError,
     UsageError,
 )
-from confide.federation.site_data import SiteConfig, SiteModel
+from confide.federation.site.data import SiteConfig, SiteModel
 
 SECRET = 31771.25
 """A value in the data that must be in no message."""
@@ -350,7 +350,7 @@ class TestModelsRunHere:
     def test_rows_are_scored_in_batches_in_their_order(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         model = LogisticRegression().fit(DATA[BOTH], DATA["event"])
         given = config(folder, features=tuple(BOTH), model_file=save(model, folder / "m.joblib"))
-        monkeypatch.setattr("confide.federation.feature_frames._BATCH_ROWS", 37)
+        monkeypatch.setattr("confide.federation.site.feature_frames._BATCH_ROWS", 37)
         same_rows(given.counts("m"), model.predict_proba(DATA[BOTH])[:, 1])
 
 

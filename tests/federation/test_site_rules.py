@@ -15,16 +15,16 @@ import pytest
 
 from confide.counts import ScoreCounts
 from confide.errors import FederationError
-from confide.federation import ledger_answers
 from confide.federation.channel import ANSWER, OFFER, Message
+from confide.federation.coordinator.decode import summed_table
+from confide.federation.coordinator.validation import derive
+from confide.federation.crypto.site_key import SiteKey
 from confide.federation.flare.hardening import harden_server, harden_site
 from confide.federation.outcome import Outcome, RunError
 from confide.federation.question import EXACT, PROTOCOL, Question
-from confide.federation.results import derive
-from confide.federation.sent import summed_table
-from confide.federation.site import Site, _exact_table
-from confide.federation.site_data import SiteConfig
-from confide.federation.site_key import SiteKey
+from confide.federation.site import private_answer as ledger_answers
+from confide.federation.site.data import SiteConfig
+from confide.federation.site.site import Site, _exact_table
 from confide.federation.tables import SiteTable
 from confide.ledger.padding import STEP_SECONDS, padded
 from confide.metrics.calibration import brier_score, observed_expected_ratio

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from studies.schalk.placements import placement_moments
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import reliability_bins
 from confide.errors import ConfideError, DataError, ParameterError, ScoreError, WeightError
-from confide.federation.placements import placement_moments
 from confide.federation.tables import IntegerArray, SiteTable, as_float, fixed_point, wide_values
 from confide.grid import Grid
 from confide.intervals.delong import delong_variance

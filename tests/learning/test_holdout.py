@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from confide.errors import ParameterError
-from confide.releases.holdout import HELD_OUT, TRAINING, HoldOut
+from confide.learning.holdout import HELD_OUT, TRAINING, HoldOut
 from confide.releases.terms import Terms
 from confide.sources.encoded_rows import row_keys
 

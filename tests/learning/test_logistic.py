@@ -24,9 +24,9 @@ from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confide.errors import BudgetError, DataError, LabelError, ParameterError
+from confide.estimators.logistic import PrivateLogisticRegression
 from confide.learning.linear_model import LinearModel
 from confide.learning.logistic import METHODS, prepare_logistic, usual_regularization
-from confide.learning.logistic_estimator import PrivateLogisticRegression
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
 from confide.privacy.mechanisms.logistic_minimum import near_minimum
@@ -382,7 +382,7 @@ def test_ledger_account_and_question_go_together(tmp_path: Path) -> None:
 
 
 def test_it_takes_its_place_in_a_pipeline() -> None:
-    from confide.selection.pipelines import total_guarantee
+    from confide.estimators.pipelines import total_guarantee
 
     matrix, labels = random_data()
     pipeline = make_pipeline(Binarizer(), PrivateLogisticRegression(1, row_norm=2.0)).fit(matrix, labels)

@@ -18,7 +18,7 @@ from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
-from confide.releases.prepared import Part, Prepared
+from confide.privacy.prepared import Part, Prepared
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 
 COUNTS = ScoreCounts.from_arrays([0, 1, 1, 0, 1], [0.1, 0.8, 0.4, 0.4, 0.9])

@@ -25,7 +25,7 @@ from sqlalchemy import NullPool, create_engine, text
 from confide.errors import BudgetError, LedgerError
 from confide.ledger import postgresql, sqlite
 from confide.ledger.entries import Entry
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 from confide.releases.release import Release
 from tests.ledger.asking import Book, ask, choose, noise
 

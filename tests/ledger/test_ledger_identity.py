@@ -17,8 +17,8 @@ from confide.learning.models import prepare_model
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion, score_digest
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.prepared import Part, Prepared
 from confide.releases.auc import prepare_auc
-from confide.releases.prepared import Part, Prepared
 from confide.releases.registry import RELEASE_METRICS, prepare
 from confide.selection.methods import prepare_selection
 from tests.ledger.asking import COUNTS, OTHER_COUNTS, Book, about, ask

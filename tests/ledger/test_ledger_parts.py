@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from confide.errors import BudgetError, LedgerError, ParameterError
-from confide.releases.prepared import Part, Prepared
+from confide.privacy.prepared import Part, Prepared
 from tests.ledger.asking import Book, Choice, ask, choose
 from tests.ledger.places import Place
 

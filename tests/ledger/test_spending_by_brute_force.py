@@ -17,7 +17,7 @@ from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.spending import Cost, Spending, covering
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 
 PARTS = [None, *(Part(partition, name) for partition in ("hash", "site", "year") for name in "abc")]
 PARAMETERS: tuple[Callable[[Budget], Fraction], ...] = (lambda one: one.epsilon, lambda one: one.delta)

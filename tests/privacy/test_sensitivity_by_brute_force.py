@@ -1,7 +1,7 @@
 """Every sensitivity in the code, against all datasets of up to nine rows and all their neighbours.
 
 Without ties to nine rows, with ties to eight (11,144 datasets). Values are computed by definition, in
-fractions, by `confide.audit.exhaustive`, which shares nothing with the mechanisms.
+fractions, by `tests.audits.exhaustive`, which shares nothing with the mechanisms.
 """
 
 from __future__ import annotations
@@ -14,26 +14,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from confide.audit.exhaustive import (
-    Ranking,
-    Row,
-    Sizes,
-    auc,
-    average_precision,
-    concentrated_loss,
-    flips,
-    insertions,
-    largest_rank_sum_loss,
-    local_sensitivities,
-    loss,
-    ranking_counts,
-    rankings,
-    sizes,
-    table_neighbours,
-    tables,
-    twice_rank_sum,
-)
-from confide.audit.subject import counted
+from confide.audits.subject import counted
 from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.privacy.mechanisms.auc_sensitivity import (
@@ -59,6 +40,25 @@ from confide.privacy.mechanisms.strategies import FLAT, Haar, PerPoint, Strategy
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, as_real, exponential, lower_bound, maximum, upper_bound
 from confide.privacy.queries import IntegerQuery
+from tests.audits.exhaustive import (
+    Ranking,
+    Row,
+    Sizes,
+    auc,
+    average_precision,
+    concentrated_loss,
+    flips,
+    insertions,
+    largest_rank_sum_loss,
+    local_sensitivities,
+    loss,
+    ranking_counts,
+    rankings,
+    sizes,
+    table_neighbours,
+    tables,
+    twice_rank_sum,
+)
 
 EPSILON = Fraction(7, 5)
 BETAS = [Fraction(1, 50), Fraction(1, 10), Fraction(3, 5), Fraction(2)]

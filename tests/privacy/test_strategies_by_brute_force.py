@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from confide.audit.exhaustive import table_neighbours, tables
-from confide.audit.subject import counted
+from confide.audits.subject import counted
 from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.privacy.mechanisms.private_counts import cells_on, concentrated_counts, private_counts
@@ -34,6 +33,7 @@ from confide.privacy.mechanisms.strategies import (
 )
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import IntegerQuery
+from tests.audits.exhaustive import table_neighbours, tables
 
 Matrix = NDArray[np.int64]
 

@@ -15,8 +15,8 @@ import confide
 from confide import CurvesRelease, Grid, ScoreCounts, release_curves
 from confide.errors import ParameterError
 from confide.privacy.queries import Noise
-from confide.releases.curve_set import CURVE_METRICS, curves_of
 from confide.releases.curves import prepare_curves
+from confide.releases.curves_release import CURVE_METRICS, curves_of
 from confide.releases.release import Release
 from confide.releases.shapes import SHAPES
 from tests.ledger.asking import Book

@@ -29,10 +29,10 @@ from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
 from confide.privacy.mechanisms.average_precision_sensitivity import pessimistic_average_precision
 from confide.releases.confusion import CONFUSION_METRICS
-from confide.releases.guesses import guess
 from confide.releases.plan import EPSILONS, PLANNED, MechanismPlan, Plan, plan
 from confide.releases.registry import ONLY_BY_CURVES, prepare
 from confide.releases.release import Release
+from confide.releases.stand_in import guess
 from tests.noises import seeded
 
 ROWS, PREVALENCE, THRESHOLD = 1_000, 0.2, 0.2

@@ -19,7 +19,7 @@ from confide.errors import ParameterError
 from confide.metrics.threshold import MEASURES
 from confide.releases import auc, average_precision, brier, confusion, curves
 from confide.releases.confusion import CONFUSION_METRICS
-from confide.releases.curve_set import CURVES
+from confide.releases.curves_release import CURVES
 from confide.releases.registry import RELEASABLE, prepare
 from confide.releases.symmetric import SYMMETRIC
 from tests.noises import FORBIDDEN, RELATIONS, SILENT, WAYS, Way, seeded

@@ -24,7 +24,7 @@ from confide.releases.counting import COUNTING_MECHANISMS, FAMILIES, PUBLISHED
 from confide.releases.curves import prepare_curves
 from confide.releases.grids import Automatic, GridSource, PrivateQuantiles, RecursiveMedians, grid_source
 from confide.releases.release import Release
-from confide.releases.smooth import calibrate, sizes_query
+from confide.releases.smooth_sensitivity import calibrate, sizes_query
 from confide.releases.terms import Terms
 from tests.noises import Deaf
 

@@ -24,9 +24,9 @@ from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, On
 from sklearn.utils import get_tags
 
 from confide.errors import ParameterError
-from confide.learning.logistic_estimator import PrivateLogisticRegression
-from confide.selection import ScorePerturbation, TopFeatures, total_guarantee
-from confide.selection.pipelines import ROW_BY_ROW
+from confide.estimators import ScorePerturbation, TopFeatures, total_guarantee
+from confide.estimators.logistic import PrivateLogisticRegression
+from confide.estimators.pipelines import ROW_BY_ROW
 from tests.selection.data import random_rows
 
 MATRIX, LABELS = random_rows(0)

@@ -14,7 +14,7 @@ from confide.errors import ParameterError
 from confide.features import FeatureRows
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 from confide.selection import METHODS, Selection, prepare_selection
 from tests.noises import FORBIDDEN, Deaf, seeded
 from tests.selection.data import random_rows, read

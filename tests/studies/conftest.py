@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from studies.stoddard.data import CORPORA, Dataset, read_dataset
+from studies.stoddard.plan import Settings, planned
+from studies.stoddard.running import Ground, pieces, run_pieces
+from studies.stoddard.study import Study
 
-from confide.studies.stoddard.data import CORPORA, Dataset, read_dataset
-from confide.studies.stoddard.plan import Settings, planned
-from confide.studies.stoddard.running import Ground, pieces, run_pieces
-from confide.studies.stoddard.study import Study
 from tests.studies.texts import text_folder
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
+from studies.stoddard.data import CORPORA, check_files, checked_corpora, read_dataset, stop_words, word_rows
 
 from confide.errors import ColumnError, LabelError, OneClassError, ParameterError, UsageError
-from confide.studies.stoddard.data import CORPORA, check_files, checked_corpora, read_dataset, stop_words, word_rows
 
 TEXTS = ["The Cat's hat: it's 2 cats, a_b and a-b!", "", "of the", "Ça va? ÇA VA 42 x", "hat HAT hat cat"]
 

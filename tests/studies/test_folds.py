@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies.folds import checked_folds, fold_of_each
 
 from confide.errors import DataError, ParameterError
-from confide.studies.folds import checked_folds, fold_of_each
 
 
 def test_folds_divide_each_class_evenly() -> None:

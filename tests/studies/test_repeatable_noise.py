@@ -12,9 +12,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from studies.repeatable_noise import generator_for, repeatable_noise
 
 from confide.privacy.queries import Noise
-from confide.studies.repeatable_noise import generator_for, repeatable_noise
 
 MANY = 8_000
 COSTS, RATE = (0, 1, 1, 3), Fraction(2, 3)

@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 from rich.console import Console
 from scipy.stats import nbinom
+from studies.schalk.claims import Claim, claims
+from studies.schalk.data import SHARES_AS_WRITTEN, row_numbers, simulated
+from studies.schalk.outcomes import Errors, Mean
+from studies.schalk.plan import PIECE, Settings, pieces
+from studies.schalk.plots import shade_of
+from studies.schalk.private_mode import PrivateMode, counted, pooled_noise, table_aucs
+from studies.schalk.published import BINS, TABLE_1, bin_name, bins_of
+from studies.schalk.report import TITLE, print_study
+from studies.schalk.running import FINE, Found, Plain, rates, run
+from studies.schalk.study import Study
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.federation.noisy_scores import analytic_gaussian_scale
+from confide.federation.modes.noisy_scores import analytic_gaussian_scale
 from confide.grid import Grid
 from confide.kernels.roc_glm import exact_studies
 from confide.metrics.ranking import auc_score
-from confide.report.schalk import TITLE, print_study
-from confide.report.schalk_plots import shade_of
-from confide.studies.schalk.claims import Claim, claims
-from confide.studies.schalk.data import SHARES_AS_WRITTEN, row_numbers, simulated
-from confide.studies.schalk.outcomes import Errors, Mean
-from confide.studies.schalk.plan import PIECE, Settings, pieces
-from confide.studies.schalk.private_mode import PrivateMode, counted, pooled_noise, table_aucs
-from confide.studies.schalk.published import BINS, TABLE_1, bin_name, bins_of
-from confide.studies.schalk.running import FINE, Found, Plain, rates, run
-from confide.studies.schalk.study import Study
 from tests.cli.commands import Answer, confide
 
 

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from studies.stoddard.claims import Claim
+from studies.stoddard.data import CORPORA, read_dataset
+from studies.stoddard.methods import METHODS
+from studies.stoddard.outcomes import Mean, Outcome
+from studies.stoddard.plan import GRID, Settings, planned
+from studies.stoddard.report import TITLE, print_study, study_page
+from studies.stoddard.running import Ground
+from studies.stoddard.study import Study
+from studies.stoddard.tables import points
+from studies.stoddard.trials import Trial, run_trials
 
 from confide.errors import ParameterError
-from confide.report.study import TITLE, print_study, study_page
-from confide.report.study_tables import points
-from confide.studies.stoddard.claims import Claim
-from confide.studies.stoddard.data import CORPORA, read_dataset
-from confide.studies.stoddard.methods import METHODS
-from confide.studies.stoddard.outcomes import Mean, Outcome
-from confide.studies.stoddard.plan import GRID, Settings, planned
-from confide.studies.stoddard.running import Ground
-from confide.studies.stoddard.study import Study
-from confide.studies.stoddard.trials import Trial, run_trials
 from tests.cli.commands import confide
 
 

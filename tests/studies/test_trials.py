@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score as sklearn_f1
 from sklearn.naive_bayes import BernoulliNB
+from studies.stoddard.data import Dataset
+from studies.stoddard.methods import METHODS, shown_name
+from studies.stoddard.running import Ground, pieces, run_pieces
+from studies.stoddard.selectors import Asked, Cut, Exact, Training
+from studies.stoddard.trials import Fold, Trial, f1_score, run_trials
 
 from confide.privacy.mechanisms.feature_scores import scored
-from confide.studies.stoddard.data import Dataset
-from confide.studies.stoddard.methods import METHODS, shown_name
-from confide.studies.stoddard.running import Ground, pieces, run_pieces
-from confide.studies.stoddard.selectors import Asked, Cut, Exact, Training
-from confide.studies.stoddard.trials import Fold, Trial, f1_score, run_trials
 
 HUGE = Fraction(10**5)
 K = 9

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from confide.studies.stoddard.data import CORPORA
+from studies.stoddard.data import CORPORA
 
 ROWS, WORDS = 160, 70
 

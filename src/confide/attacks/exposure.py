@@ -87,18 +87,18 @@ class Attacked:
         }
 
     def __str__(self) -> str:
-        from confide.report.attack import sentences
+        from confide.report.attack.page import sentences
 
         return "\n".join(sentences(self))
 
     def plot(self) -> Figure:
         """Draw what an outsider believes, and how often an insider is right."""
-        from confide.report.attack import picture
+        from confide.report.attack.page import picture
 
         return picture(self)
 
     def _repr_html_(self) -> str:
-        from confide.report.attack import fragment
+        from confide.report.attack.page import fragment
 
         return fragment(self)
 

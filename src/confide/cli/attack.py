@@ -126,7 +126,7 @@ def attack_file(
             starting=lambda published: step(str(published)),
         )
     if report is not None:
-        from confide.report.attack import attack_page
+        from confide.report.attack.page import attack_page
 
         with output.busy("drawing the report"):
             page = attack_page(found, title=f"What publishing would give away: {output.shown_name(file)}")
@@ -135,7 +135,7 @@ def attack_file(
     if as_json:
         output.print_json(found.to_dict())
     else:
-        from confide.report.attack import print_attack
+        from confide.report.attack.page import print_attack
 
         print_attack(found, output.console())
 
@@ -258,7 +258,7 @@ def attack_contest(
     if as_json:
         output.print_json(held.to_dict())
     else:
-        from confide.report.attack import contest_lines
+        from confide.report.attack.page import contest_lines
 
         for line in contest_lines(held):
             typer.echo(line)

@@ -10,7 +10,7 @@ import typer
 from confide.cli import output
 
 if TYPE_CHECKING:
-    from confide.audit.run import Finding
+    from confide.audits.run import Finding
 
 
 def audit(
@@ -50,7 +50,7 @@ def audit(
 
         confide audit --twins --json
     """
-    from confide.audit.run import audit_all, subjects
+    from confide.audits.run import audit_all, subjects
 
     chosen = subjects(mechanism or (), epsilon=epsilon, broken=twins)
     with output.steps(len(chosen)) as step:
@@ -69,7 +69,7 @@ def audit(
 
 
 def _document(findings: Sequence[Finding]) -> dict[str, object]:
-    from confide.audit.run import SCHEMA
+    from confide.audits.run import SCHEMA
 
     return {
         "schema": SCHEMA,

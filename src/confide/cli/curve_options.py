@@ -69,7 +69,7 @@ def asked_target(given: list[str], *, safe: bool) -> Target | None:
 
 def check_reveal(prepared: Sequence[PreparedRelease], report: Path | None) -> None:
     """Refuse exact curves where there is no page to draw them on, or no curve."""
-    from confide.releases.curve_set import CURVES
+    from confide.releases.curves_release import CURVES
 
     if report is None:
         raise UsageError("--reveal draws exact curves on a report and nowhere else; give --report OUT.html with it")

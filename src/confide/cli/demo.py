@@ -59,7 +59,7 @@ def demo(
     refusal = _refused(data, place)
     typer.echo(f"refused (exit code 3): {refusal}\n")
     with output.busy("drawing the report"):
-        from confide.report.story import story_page
+        from confide.report.release.demo_page import story_page
 
         page = story_page(evaluation, receipt, refusal, title="One-year mortality after a heart attack")
     output.write_whole(report, page)
@@ -74,7 +74,7 @@ def _say(headline: str, *commands: str) -> None:
 
 
 def _evaluate(data: Path) -> Any:
-    from confide.report.text import print_text
+    from confide.report.shared.text import print_text
 
     with output.busy("evaluating the bundled example"):
         evaluation = evaluate_file(str(data), label="died", scores=["logistic", "age_only"], group="sex")
@@ -84,7 +84,7 @@ def _evaluate(data: Path) -> Any:
 
 def _release(data: Path, place: Path) -> Any:
     from confide.ledger.ledger import Ledger
-    from confide.report.release import print_release
+    from confide.report.release.page import print_release
     from confide.sources.raw import raw_bytes
 
     scores = ColumnScores(label="died", score="logistic")

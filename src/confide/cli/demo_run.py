@@ -15,15 +15,15 @@ import typer
 
 from confide.cli import output
 from confide.cli.demo_sites import Source, write_rows
-from confide.cli.network import undisturbed
+from confide.cli.federation_common import undisturbed
 from confide.errors import FederationError
 
 if TYPE_CHECKING:
+    from confide.federation.coordinator.validation import Validation
     from confide.federation.flare.provision import Federation
     from confide.federation.flare.session import FederationSession
-    from confide.federation.folder import SiteFolder
     from confide.federation.question import Question
-    from confide.federation.results import Validation
+    from confide.federation.site.site_folder import SiteFolder
 
 _CONNECT_SECONDS = 90.0
 
@@ -92,7 +92,7 @@ def _caps(questions: Mapping[str, Question]) -> dict[str, str]:
 
 def validated(setting: Setting, reports: Mapping[str, Path], timeout: float, *, as_json: bool) -> dict[str, Validation]:
     """Start everything, ask in each mode, and stop everything whatever happens."""
-    from confide.cli.asking import write_report
+    from confide.cli.site_progress import write_report
     from confide.federation.flare.session import open_session
 
     found: dict[str, Validation] = {}
@@ -139,9 +139,9 @@ def _forget(setting: Setting, question: Question, earlier: tuple[str, ...]) -> N
 
 
 def _asked(session: FederationSession, question: Question, timeout: float, *, as_json: bool) -> Validation:
-    from confide.cli.asking import ask, show_failure
+    from confide.cli.site_progress import ask, show_failure
+    from confide.federation.coordinator.validation import derive
     from confide.federation.outcome import RunError
-    from confide.federation.results import derive
 
     typer.echo("", err=True)
     try:
@@ -177,7 +177,7 @@ def _stop(setting: Setting) -> None:
 
 
 def _wait_for_sites(session: FederationSession, setting: Setting) -> None:
-    from confide.cli.asking import watching
+    from confide.cli.site_progress import watching
 
     typer.echo("", err=True)
     deadline = time.monotonic() + _CONNECT_SECONDS

@@ -11,7 +11,7 @@ from confide.cli import output
 from confide.errors import ParameterError
 
 if TYPE_CHECKING:
-    from confide.report.model import Evaluation
+    from confide.evaluation.evaluation import Evaluation
 
 
 def evaluate(
@@ -83,7 +83,7 @@ def evaluate(
     if as_json:
         output.print_json(evaluation.to_dict())
     else:
-        from confide.report.text import print_text
+        from confide.report.shared.text import print_text
 
         print_text(evaluation, output.console())
 
@@ -100,8 +100,8 @@ def evaluate_file(
     level: float = 0.95,
 ) -> Evaluation:
     """Evaluate columns of a file; one score without groups is counted inside the engine."""
+    from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
     from confide.intervals.interval import check_level
-    from confide.report.evaluate import evaluate_counts, evaluate_rows
     from confide.sources.tables import count_table, table_rows
 
     check_level(level)

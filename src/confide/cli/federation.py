@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from confide.cli import federation_demo, output
-from confide.cli.network import (
+from confide.cli.federation_common import (
     JsonOption,
     keep_running,
     note_root,

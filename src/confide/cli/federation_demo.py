@@ -13,12 +13,20 @@ import typer
 from confide.cli import output
 from confide.cli.demo_run import Setting, set_up, validated
 from confide.cli.demo_sites import FEWEST, MOST, Source, deal
-from confide.cli.network import STOPPED, JsonOption, print_rows, require_engine, require_new, say_next, stoppable
+from confide.cli.federation_common import (
+    STOPPED,
+    JsonOption,
+    print_rows,
+    require_engine,
+    require_new,
+    say_next,
+    stoppable,
+)
 from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from confide.federation.coordinator.validation import Validation
     from confide.federation.question import Question
-    from confide.federation.results import Validation
 
 SCHEMA = "confide.federation-demo/1"
 
@@ -96,7 +104,7 @@ def demo(
     require_engine()
     modes = _checked_modes(mode, report, epsilon or site_share)
     source = _source(data, label, score, positive, model_file, features, site_column, sites)
-    from confide.federation.coordinator import checked_timeout
+    from confide.federation.coordinator.rounds import checked_timeout
 
     checked_timeout(timeout)
     if folder is not None:
@@ -217,7 +225,7 @@ def _show(
             }
         )
         return
-    from confide.report.tables import number, span
+    from confide.report.shared.tables import number, span
 
     body = [
         (
@@ -238,7 +246,7 @@ def _show(
 def _all_rows(setting: Setting) -> dict[str, float | None]:
     """What the rows of all sites would say in one place: possible here only because everything is."""
     from confide.counts import ScoreCounts
-    from confide.federation.site_data import SiteConfig
+    from confide.federation.site.data import SiteConfig
     from confide.metrics.calibration import brier_score
     from confide.metrics.ranking import auc_score
 

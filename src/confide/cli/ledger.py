@@ -193,8 +193,8 @@ def history(
         listed = [entry.to_dict() for entry in entries]
         output.print_json({"schema": SCHEMA, "ledger": book.shown, "account": account, "entries": listed})
         return
-    from confide.report.tables import Table
-    from confide.report.text import print_table
+    from confide.report.shared.tables import Table
+    from confide.report.shared.text import print_table
 
     head = ("#", "when", "what", "analyst", "epsilon", "delta", "answer")
     body = tuple(_line(entry) for entry in entries)
@@ -219,8 +219,8 @@ def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         output.print_json({"schema": SCHEMA, "ledger": book.shown, **found.to_dict()})
     else:
-        from confide.report.tables import Table
-        from confide.report.text import print_table
+        from confide.report.shared.tables import Table
+        from confide.report.shared.text import print_table
 
         body = tuple(
             (check.account, str(check.entries), "whole" if check.whole else f"entry {check.broken} {check.problem}")
@@ -272,8 +272,8 @@ def _show(
     if not accounts:
         typer.echo(f"ledger {shown} has no accounts yet; open one with `confide ledger new`", err=True)
         return
-    from confide.report.tables import Table
-    from confide.report.text import print_table
+    from confide.report.shared.tables import Table
+    from confide.report.shared.text import print_table
 
     head = ("account", "what", "epsilon spent", "left", "cap", "delta spent", "left", "cap")
     overview = Table(title="Accounts", head=head, body=tuple(_overview(account) for account in accounts))

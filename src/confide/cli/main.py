@@ -20,7 +20,6 @@ from confide.cli import (
     release,
     select,
     site,
-    study,
     train,
     validate,
 )
@@ -47,7 +46,6 @@ app.add_typer(site.app, name="site")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(attack.app, name="attack")
 app.command("audit")(audit.audit)
-app.add_typer(study.app, name="study")
 app.command("demo")(demo.demo)
 
 
@@ -72,12 +70,17 @@ def _main(
 
 
 def run() -> None:
-    """Run the command; an error that we raise on purpose becomes one clear line and an exit code."""
+    """Run the `confide` command."""
+    run_app(app, prog_name="confide")
+
+
+def run_app(command: typer.Typer, *, prog_name: str) -> None:
+    """Run a command line. Turn each exception into one line on standard error and an exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters gets question marks, not a crash
             stream.reconfigure(errors="replace")
     try:
-        app(prog_name="confide")
+        command(prog_name=prog_name)
     except ConfideError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from confide.ledger.ledger import Ledger
     from confide.ledger.question import PublicQuestion
     from confide.ledger.receipts import Quote, Receipt
-    from confide.releases.prepared import Answer, Prepared
+    from confide.privacy.prepared import Answer, Prepared
 
     A = TypeVar("A", bound=Answer)
 
@@ -150,7 +150,7 @@ def check_page(report: Path | None, file: str, ledger: str | None) -> None:
 
 def show_price(quote: Quote, workflow: Workflow, costs: dict[str, Any], *, as_json: bool) -> None:
     """Print what a step would cost, beside the whole workflow; a price that does not fit exits with 3."""
-    from confide.report.workflow import price_document, print_price
+    from confide.report.model.workflow import price_document, print_price
 
     if as_json:
         output.print_json(price_document(quote, workflow, costs))

@@ -77,7 +77,7 @@ def plan(
         )
     if report is not None:
         with output.busy("drawing the report"):
-            from confide.report.plan import plan_page
+            from confide.report.plan.page import plan_page
 
             page = plan_page(planned, title=f"Plan for a private {metric.replace('_', ' ')}")
         output.write_whole(report, page)
@@ -85,7 +85,7 @@ def plan(
     if as_json:
         output.print_json(planned.to_dict())
     else:
-        from confide.report.plan import print_plan
+        from confide.report.plan.page import print_plan
 
         print_plan(planned, output.console())
         typer.echo(f"\nTo release it so:\n  {release_command(planned, prevalence)}", err=True)

@@ -155,7 +155,7 @@ class ModelScores:
 
     def prepare(self, file: Path, metrics: Sequence[str], options: dict[str, Any]) -> tuple[PreparedRelease, ...]:
         """Run the model on the rows held out, and count its scores."""
-        from confide.releases.holdout import HELD_OUT
+        from confide.learning.holdout import HELD_OUT
         from confide.releases.registry import prepare
         from confide.releases.terms import Terms
 

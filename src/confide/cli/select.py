@@ -116,8 +116,8 @@ def select(
     )
     from dataclasses import replace
 
+    from confide.learning.holdout import TRAINING
     from confide.privacy.guarantee import checked_epsilon
-    from confide.releases.holdout import TRAINING
     from confide.releases.terms import Terms
     from confide.selection.methods import prepare_selection
 
@@ -157,7 +157,7 @@ def select(
     write_workflow(done, out)
     for remark in payer.remarks(receipt):
         typer.echo(remark, err=True)
-    from confide.report.workflow import costs_document, print_step, selection_table
+    from confide.report.model.workflow import costs_document, print_step, selection_table
 
     if as_json:
         document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}

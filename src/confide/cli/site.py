@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.network import (
+from confide.cli.federation_common import (
     JsonOption,
     keep_running,
     note_root,
@@ -38,8 +38,8 @@ from confide.cli.site_options import (
 from confide.errors import UsageError
 
 if TYPE_CHECKING:
-    from confide.federation.folder import SiteFolder
-    from confide.federation.site_data import SiteModel
+    from confide.federation.site.data import SiteModel
+    from confide.federation.site.site_folder import SiteFolder
 
 app = typer.Typer(
     help="Take part in a federation: say where the data are and what is allowed, start, and see what was asked.",
@@ -291,7 +291,7 @@ def forget(
 def open_site(folder: Path) -> SiteFolder:
     """A site's folder, which must be one."""
     require_engine()
-    from confide.federation.folder import SiteFolder
+    from confide.federation.site.site_folder import SiteFolder
 
     place = SiteFolder(folder)
     if not place.config.is_file():
@@ -310,7 +310,7 @@ def asked_model(
     score_range: str | None = None,
 ) -> SiteModel:
     """The model that was typed, with paths that hold wherever the site is started."""
-    from confide.federation.site_data import SiteModel
+    from confide.federation.site.data import SiteModel
 
     if not data.is_file():
         raise UsageError(f"there is no file {data}; give the file of rows")

@@ -19,9 +19,9 @@ from confide.errors import DataError, ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from confide.counts import ScoreCounts
-    from confide.federation.folder import SiteFolder
     from confide.federation.policy import Policy
-    from confide.federation.site_data import ScoredRows, SiteConfig, SiteModel
+    from confide.federation.site.data import ScoredRows, SiteConfig, SiteModel
+    from confide.federation.site.site_folder import SiteFolder
 
 _SLOW = 20.0  # seconds, of the 60 that a round has unless told otherwise
 
@@ -41,11 +41,11 @@ def set_up_site(
     A site whose studies are not named takes part in one that has the federation's name.
     """
     from confide.federation.flare.kits import kit_federation, unpack_site_kit
-    from confide.federation.folder import SiteFolder
-    from confide.federation.ledger_answers import account_by_policy
     from confide.federation.policy import Policy
-    from confide.federation.settings import write_whole
-    from confide.federation.site_data import SiteConfig
+    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.private_answer import account_by_policy
+    from confide.federation.site.site_folder import SiteFolder
+    from confide.federation.site_files import write_whole
     from confide.ledger.ledger import Ledger
 
     named = tuple(studies) or (kit_federation(kit),)
@@ -72,7 +72,7 @@ def add_site_model(
 ) -> None:
     """Add a model to a site, after its data were read once and compared with those of the others."""
     from confide.federation.policy import Policy
-    from confide.federation.same_rows import require_new_rows
+    from confide.federation.site.same_rows import require_new_rows
 
     config = _with_free_name(place, model_name, replace=replace)
     counts = counted(model_name, model, Policy.load(place.policy))
@@ -98,14 +98,14 @@ def add_site_alias(
 def add_studies(place: SiteFolder, studies: Sequence[str]) -> None:
     """Name more studies that a site takes part in, in its policy."""
     from confide.federation.policy import with_studies
-    from confide.federation.settings import read_text, write_whole
+    from confide.federation.site_files import read_text, write_whole
 
     if studies:
         write_whole(place.policy, with_studies(read_text(place.policy, "policy"), studies))
 
 
 def _with_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> SiteConfig:
-    from confide.federation.site_data import SiteConfig
+    from confide.federation.site.data import SiteConfig
 
     config = SiteConfig.load(place.path)
     if model_name in config.names and not replace:
@@ -119,8 +119,8 @@ def counted(model_name: str, model: SiteModel, policy: Policy) -> ScoreCounts:
     Errors and notes are for the administrator, who has the data: a running site replies alike whether or not there are
     rows, and whether or not the model has scores for them.
     """
-    from confide.federation.same_rows import ANYWHERE
-    from confide.federation.site_data import SiteConfig
+    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.same_rows import ANYWHERE
     from confide.sources.details import errors_shown
 
     anywhere = replace(model, range=ANYWHERE)
@@ -176,8 +176,8 @@ def check_site(place: SiteFolder) -> str:
     """See that a site's files can be read before it is started; return its name."""
     from confide.federation.flare.kits import site_identity
     from confide.federation.policy import Policy
-    from confide.federation.same_rows import check_copies
-    from confide.federation.site_data import SiteConfig
+    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.same_rows import check_copies
 
     policy = Policy.load(place.policy)
     config, identity = SiteConfig.load(place.path), site_identity(place)
@@ -198,7 +198,7 @@ def _compare_models(config: SiteConfig, policy: Policy) -> None:
     without.
     """
     from confide.federation.question import EXACT
-    from confide.federation.same_rows import check_rows_apart
+    from confide.federation.site.same_rows import check_rows_apart
 
     if len(config.models) < 2 or not set(policy.modes) & set(EXACT):
         return
@@ -216,8 +216,8 @@ def _compare_models(config: SiteConfig, policy: Policy) -> None:
 
 def forget_model(place: SiteFolder, model: str) -> None:
     """Let a model be asked for anew in modes without noise, under all names that it has."""
-    from confide.federation.register import Register
-    from confide.federation.site_data import SiteConfig
+    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.register import Register
 
     config = SiteConfig.load(place.path)
     known = config.names
@@ -241,8 +241,8 @@ def policy_text(studies: Sequence[str], *, budget: str | None, epsilon_per_study
 
 def account_of(place: SiteFolder) -> dict[str, Any] | None:
     """What was spent of the site's budget by whom, and what is left; caps are those of the policy now."""
-    from confide.federation.ledger_answers import ACCOUNT
     from confide.federation.policy import Policy
+    from confide.federation.site.private_answer import ACCOUNT
     from confide.ledger.ledger import Ledger
 
     with Ledger(place.ledger) as ledger:
@@ -262,7 +262,7 @@ def account_of(place: SiteFolder) -> dict[str, Any] | None:
 
 def _with_rule(text: str, rule: str, value: str) -> str:
     """Change one line of a policy, written so that it is read exactly."""
-    from confide.federation.settings import toml_value
+    from confide.federation.site_files import toml_value
     from confide.privacy.guarantee import checked_epsilon
 
     exact = checked_epsilon(value)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from confide.cli.network import print_rows
+from confide.cli.federation_common import print_rows
 
 if TYPE_CHECKING:
-    from confide.federation.folder import SiteFolder
+    from confide.federation.site.site_folder import SiteFolder
 
 SCHEMA = "confide.site/1"
 
@@ -39,8 +39,8 @@ def site_document(place: SiteFolder, requests: int) -> dict[str, Any]:
     from confide.federation.flare.kits import site_home, site_identity
     from confide.federation.flare.processes import find_running
     from confide.federation.policy import Policy
-    from confide.federation.register import Register
-    from confide.federation.site_data import SiteConfig
+    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.register import Register
 
     identity, home, running = site_identity(place), site_home(place), find_running(place)
     config = SiteConfig.load(place.path)

@@ -149,9 +149,9 @@ def train(
     }
     from dataclasses import replace
 
+    from confide.learning.holdout import TRAINING
     from confide.learning.models import prepare_model
     from confide.privacy.guarantee import checked_epsilon
-    from confide.releases.holdout import TRAINING
     from confide.releases.terms import Terms
 
     spent = Fraction(0) if before.selection is None else before.selection.guarantee.epsilon
@@ -186,13 +186,13 @@ def train(
     done = replace(before, model=receipt.releases[0])
     write_workflow(done, out)
     if report is not None:
-        from confide.report.model_page import model_page
+        from confide.report.model.page import model_page
 
         output.write_whole(report, model_page(done, costs, title=title or "A private model"))
         typer.echo(f"report: {report}", err=True)
     for remark in payer.remarks(receipt):
         typer.echo(remark, err=True)
-    from confide.report.workflow import costs_document, print_step, weights_table
+    from confide.report.model.workflow import costs_document, print_step, weights_table
 
     if as_json:
         document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.network import STOPPED, JsonOption, open_federation, say_next, stoppable
+from confide.cli.federation_common import STOPPED, JsonOption, open_federation, say_next, stoppable
 from confide.errors import ParameterError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from confide.federation.expected import Expected
+    from confide.federation.coordinator.expected_accuracy import Expected
+    from confide.federation.coordinator.validation import Validation
     from confide.federation.flare.provision import Federation
     from confide.federation.question import Question
-    from confide.federation.results import Validation
 
 
 def validate(
@@ -135,7 +135,7 @@ def validate(
     if report is not None:
         output.check_report(report, "-")
     network = open_federation(federation)
-    from confide.federation.coordinator import checked_timeout
+    from confide.federation.coordinator.rounds import checked_timeout
     from confide.federation.question import Question
     from confide.intervals.interval import check_level
 
@@ -162,13 +162,13 @@ def validate(
         rows=rows,
     )
     if dry_run:
-        from confide.cli.asking import show_plan
+        from confide.cli.site_progress import show_plan
 
         show_plan(question, prices(question), expected(question, rows, level), as_json=as_json)
         say_next(("Nobody was asked. To ask, leave out:", ("--dry-run",)))
         return
     validation = run(network, question, timeout=timeout, level=level, null_auc=null_auc, as_json=as_json)
-    from confide.cli.asking import show_validation
+    from confide.cli.site_progress import show_validation
 
     show_validation(validation, report=report, as_json=as_json)
     _say_end(report)
@@ -184,10 +184,10 @@ def run(
     as_json: bool,
 ) -> Validation:
     """Ask the sites and work out what follows; a run that fails shows what each site said, and exits."""
-    from confide.cli.asking import ask, show_failure
+    from confide.cli.site_progress import ask, show_failure
+    from confide.federation.coordinator.validation import derive
     from confide.federation.flare.session import open_session
     from confide.federation.outcome import RunError
-    from confide.federation.results import derive
 
     started = time.monotonic()
     try:
@@ -236,7 +236,7 @@ def expected(question: Question, rows: int | None, level: float) -> Expected | N
 
     if question.mode != PRIVATE:
         return None
-    from confide.federation.expected import expected_accuracy
+    from confide.federation.coordinator.expected_accuracy import expected_accuracy
 
     with output.busy("simulating answers"):
         return expected_accuracy(question, rows=rows, level=level)

@@ -27,7 +27,7 @@ from confide.federation.question import (
     Question,
     checked_names,
 )
-from confide.federation.settings import check_keys, parsed, read_text, toml_value
+from confide.federation.site_files import check_keys, parsed, read_text, toml_value
 from confide.privacy.guarantee import checked_epsilon, shown
 
 ANY = "any"

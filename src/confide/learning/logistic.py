@@ -27,10 +27,10 @@ from confide.privacy.mechanisms.objective_perturbation import TiltedQuery, objec
 from confide.privacy.mechanisms.output_perturbation import gradient_shift, output_perturbation
 from confide.privacy.mechanisms.unit_rows import UnitRows, unit_rows
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise, SphericalQuery
-from confide.releases.feature_terms import check_part, feature_guarantee
-from confide.releases.prepared import Part, Prepared
 from confide.releases.terms import Terms
+from confide.selection.feature_terms import check_part, feature_guarantee
 
 KIND = "logistic-regression"
 

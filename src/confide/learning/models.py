@@ -11,7 +11,7 @@ from confide.features import FeatureRows
 from confide.learning.linear_model import LinearModel
 from confide.learning.naive_bayes import Recipe, prepare_naive_bayes
 from confide.privacy.mechanisms.row_limits import RowLimit, checked_limit
-from confide.releases.prepared import Prepared
+from confide.privacy.prepared import Prepared
 
 MODELS = ("naive-bayes", "logistic-regression")
 

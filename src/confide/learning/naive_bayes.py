@@ -30,10 +30,10 @@ from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.mechanisms.feature_counts import NoisyFeatures, feature_counts, read_feature_counts
 from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.feature_terms import check_part, feature_guarantee
-from confide.releases.prepared import Part, Prepared
 from confide.releases.terms import Terms
+from confide.selection.feature_terms import check_part, feature_guarantee
 
 KIND = "naive-bayes"
 

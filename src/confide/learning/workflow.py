@@ -19,10 +19,10 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError, UnreadableError
 from confide.features import FeatureRows
 from confide.learning.budget import Plan
+from confide.learning.holdout import HELD_OUT, HoldOut
 from confide.learning.linear_model import LinearModel
 from confide.privacy.guarantee import Guarantee
-from confide.releases.holdout import HELD_OUT, HoldOut
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 from confide.releases.terms import Terms
 from confide.selection.selection import Selection
 from confide.sources.encoded_rows import KEY_RULE, read_rows, row_keys

@@ -22,7 +22,7 @@ from confide.privacy.guarantee import (
     exact_fraction,
 )
 from confide.privacy.neighbours import Neighbours, price_factor
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 
 _LONGEST_NAME = 200
 

@@ -39,7 +39,7 @@ from confide.ledger.entries import Draft, Entry, Kind
 from confide.ledger.receipts import Quote
 from confide.ledger.record import Record
 from confide.ledger.requests import Request
-from confide.releases.prepared import A, Answer
+from confide.privacy.prepared import A, Answer
 
 _ROOM = 4096  # characters for an answer, besides
 _NUMBER = 28  # for each of its numbers

@@ -12,7 +12,7 @@ from confide.ledger.account import Account, AccountTerms, Caps
 from confide.ledger.budget import Budget
 from confide.ledger.entries import canonical_json
 from confide.ledger.spending import Spending
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 
 
 def state_text(account: Account) -> str:

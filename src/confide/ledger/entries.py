@@ -12,7 +12,7 @@ from typing import Any
 from confide.errors import ParameterError
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.seals import same_seal, seal
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 
 START = ""  # the hash before the first entry
 

@@ -36,7 +36,7 @@ from confide.privacy.accounting import tight_epsilon
 from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.integers import float_at_least
-from confide.releases.prepared import A, Prepared
+from confide.privacy.prepared import A, Prepared
 
 if TYPE_CHECKING:
     from confide.ledger.transaction import Transaction

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
-from confide.releases.prepared import A
+from confide.privacy.prepared import A
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from confide.ledger.entries import canonical_json
 from confide.ledger.question import PublicQuestion
 from confide.ledger.seals import seal
 from confide.privacy.guarantee import Guarantee
-from confide.releases.prepared import LONGEST, A, Part, Prepared
+from confide.privacy.prepared import LONGEST, A, Part, Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from confide.ledger.budget import NOTHING, Budget
-from confide.releases.prepared import Part
+from confide.privacy.prepared import Part
 
 Amount: TypeAlias = Callable[[Budget], Fraction]
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth
 from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
-from confide.releases.smooth import (
+from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
     SmoothRelease,
     calibrate,

@@ -22,7 +22,14 @@ from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.cells import noisy_cells
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
-from confide.releases.smooth import SMOOTH_MECHANISMS, Bounds, SmoothRelease, calibrate, sizes_query, smooth_prepared
+from confide.releases.smooth_sensitivity import (
+    SMOOTH_MECHANISMS,
+    Bounds,
+    SmoothRelease,
+    calibrate,
+    sizes_query,
+    smooth_prepared,
+)
 from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = (*SMOOTH_MECHANISMS, "private-counts")

@@ -78,7 +78,7 @@ class ConfusionRelease:
         }
 
     def _repr_html_(self) -> str:
-        from confide.report.release import fragment
+        from confide.report.release.page import fragment
 
         return fragment(self.measures)
 

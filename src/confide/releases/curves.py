@@ -15,7 +15,7 @@ from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.confusion import CONFUSION_METRICS, checked_threshold
 from confide.releases.counting import COUNTING_MECHANISMS, Counting
 from confide.releases.curve_numbers import rows_intervals
-from confide.releases.curve_set import CURVE_METRICS, CurvesRelease, curves_of, noisy_counts
+from confide.releases.curves_release import CURVE_METRICS, CurvesRelease, curves_of, noisy_counts
 from confide.releases.grids import check_threshold
 from confide.releases.operating import Target
 from confide.releases.release import PreparedRelease, Release

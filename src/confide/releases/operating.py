@@ -16,7 +16,7 @@ from confide.releases.release import PrivateIntervals, Release
 
 if TYPE_CHECKING:
     from confide.intervals.private_curves import CurveRegion
-    from confide.releases.curve_set import CurvesRelease
+    from confide.releases.curves_release import CurvesRelease
 
 TARGETS = ("recall", "specificity")
 

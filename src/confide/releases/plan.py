@@ -16,9 +16,9 @@ from typing import Any, Literal
 from confide.errors import ParameterError, did_you_mean
 from confide.privacy.neighbours import Neighbours
 from confide.releases.confusion import CONFUSION_METRICS
-from confide.releases.guesses import USUAL_AUC, Guess, guess, planned_measure
 from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
 from confide.releases.simulation import Effort, Outcome, simulate
+from confide.releases.stand_in import USUAL_AUC, Guess, guess, planned_measure
 from confide.releases.terms import Terms
 
 SCHEMA = "confide.plan/1"

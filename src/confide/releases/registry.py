@@ -13,7 +13,7 @@ from confide.grid import Grid
 from confide.privacy.accounting import split_evenly
 from confide.privacy.guarantee import checked_delta, checked_epsilon
 from confide.releases import auc, average_precision, brier, confusion, curves
-from confide.releases.curve_set import CURVES
+from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
 from confide.releases.release import PreparedRelease
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee
-from confide.releases.prepared import Prepared
+from confide.privacy.prepared import Prepared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -134,18 +134,18 @@ class Release:
         }
 
     def __str__(self) -> str:
-        from confide.report.release import one_line
+        from confide.report.release.page import one_line
 
         return one_line(self)
 
     def plot(self) -> Figure:
         """Draw the value with both intervals."""
-        from confide.report.release import picture
+        from confide.report.release.page import picture
 
         return picture((self,))
 
     def _repr_html_(self) -> str:
-        from confide.report.release import fragment
+        from confide.report.release.page import fragment
 
         return fragment((self,))
 

@@ -46,9 +46,9 @@ from confide.releases.average_precision import (
 from confide.releases.brier import prepare_brier
 from confide.releases.cells import noisy_cells
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
-from confide.releases.guesses import Guess, planned_measure
 from confide.releases.release import PreparedRelease
-from confide.releases.smooth import Bounds, calibrate, sizes_query, smooth_limits
+from confide.releases.smooth_sensitivity import Bounds, calibrate, sizes_query, smooth_limits
+from confide.releases.stand_in import Guess, planned_measure
 from confide.releases.terms import Terms
 
 _SEED = 0  # the same plan must give the same numbers

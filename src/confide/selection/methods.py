@@ -22,11 +22,11 @@ from confide.privacy.mechanisms.score_perturbation import perturbed_scores
 from confide.privacy.mechanisms.sparse_vector import sparse_vector
 from confide.privacy.mechanisms.top_features import top_features
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.feature_terms import check_part, feature_guarantee
-from confide.releases.prepared import Part, Prepared
 from confide.releases.terms import Terms
 from confide.selection.clusters import cluster_means, clustered
+from confide.selection.feature_terms import check_part, feature_guarantee
 from confide.selection.rules import METHODS as METHODS
 from confide.selection.rules import Rule
 from confide.selection.selection import Selection

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from confide.attacks.selection.cluster_selection import (
+from studies.stoddard.attacks.cluster_selection import (
     cluster_scales,
     cluster_support,
     drawn_centers,
     nearest,
     sizes_and_sums,
 )
+
 from confide.errors import ParameterError
 
 COUNTS = np.array([[1, 2, 40, 41, 0, 80], [0, 1, 44, 40, 1, 2]])

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from studies.stoddard.attacks.game import Candidate, Guesses, game_scores, membership_game, worlds
+from studies.stoddard.attacks.refutations import ptt_success
 
 from confide.attacks.bounds import success_bound
-from confide.attacks.selection.game import Candidate, Guesses, game_scores, membership_game, worlds
-from confide.attacks.selection.refutations import ptt_success
 from confide.errors import ParameterError
 from confide.features import FeatureRows
 from tests.noises import seeded

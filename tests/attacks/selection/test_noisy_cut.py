@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from studies.stoddard.attacks.noisy_cut import noisycut_log_probability, noisycut_scales, noisycut_support
 
-from confide.attacks.selection.noisy_cut import noisycut_log_probability, noisycut_scales, noisycut_support
 from confide.errors import ParameterError
 
 LN_16 = 4.0 * math.log(2.0)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import studies.stoddard.attacks as package
+from studies.stoddard.attacks import cluster_selection, game, laplace, noisy_cut, refutations, threshold_testing
 
 import confide
-import confide.attacks.selection as package
-from confide.attacks.selection import cluster_selection, game, laplace, noisy_cut, refutations, threshold_testing
 from confide.features import FeatureRows
 from confide.privacy.guarantee import Guarantee
 

@@ -15,11 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from confide.attacks.bounds import success_bound
-from confide.attacks.selection.cluster_selection import cluster_scales, sizes_and_sums
-from confide.attacks.selection.noisy_cut import noisycut_support
-from confide.attacks.selection.refutations import (
+from studies.stoddard.attacks.cluster_selection import cluster_scales, sizes_and_sums
+from studies.stoddard.attacks.noisy_cut import noisycut_support
+from studies.stoddard.attacks.refutations import (
     cluster_loss,
     cluster_splits,
     identified_by_ptt,
@@ -31,8 +29,10 @@ from confide.attacks.selection.refutations import (
     round_loss,
     told_by_ptt,
 )
-from confide.attacks.selection.threshold_testing import ptt_probability, ptt_support
-from confide.audit.bound import loss_below
+from studies.stoddard.attacks.threshold_testing import ptt_probability, ptt_support
+
+from confide.attacks.bounds import success_bound
+from confide.audits.bound import loss_below
 from confide.errors import ParameterError
 
 EPSILONS = (0.01, 0.1, 1.0, 5.0)

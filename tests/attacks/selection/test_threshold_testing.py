@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from studies.stoddard.attacks.threshold_testing import ptt_probability, ptt_scale, ptt_support
 
-from confide.attacks.selection.threshold_testing import ptt_probability, ptt_scale, ptt_support
 from confide.errors import ParameterError
 
 SCORES = [2, 5, 5, 7]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from confide.cli.network import note_wide_folders
+from confide.cli.federation_common import note_wide_folders
 from confide.federation.flare.confinement import data_folders, wide_folders
-from confide.federation.site_data import SiteConfig, SiteModel
+from confide.federation.site.data import SiteConfig, SiteModel
 
 CONFINED = """
 import subprocess, sys, threading

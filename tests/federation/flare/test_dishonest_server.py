@@ -6,7 +6,7 @@ import pytest
 
 from confide.federation.outcome import REFUSED, RunError
 from confide.federation.question import Question
-from confide.federation.register import Register
+from confide.federation.site.register import Register
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, Network
 

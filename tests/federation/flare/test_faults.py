@@ -10,12 +10,12 @@ import psutil
 import pytest
 
 from confide.federation.channel import ANSWER, OFFER
+from confide.federation.coordinator.validation import derive
 from confide.federation.flare.processes import start_site
 from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
-from confide.federation.ledger_answers import ACCOUNT
 from confide.federation.outcome import ANSWERED, FAILED, SILENT, RunError
 from confide.federation.question import Question
-from confide.federation.results import derive
+from confide.federation.site.private_answer import ACCOUNT
 from confide.ledger.ledger import Ledger
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until

@@ -23,9 +23,9 @@ from confide.federation.flare.flows import ADMIN, MESSAGES, SITE_TOPICS, Party
 from confide.federation.flare.processes import start_site
 from confide.federation.flare.provision import add_site, provision, unpack_site_kit
 from confide.federation.flare.session import FederationSession, open_session
-from confide.federation.folder import SiteFolder
 from confide.federation.outcome import RunError
 from confide.federation.question import Question
+from confide.federation.site.site_folder import SiteFolder
 from tests.federation.flare import registered, unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, make_site, python_path, wait_until
 from tests.federation.flare.hostile import Answer, Attacker, Shot, flare_engine, flare_site

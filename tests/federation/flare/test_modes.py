@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from confide.counts import ScoreCounts
-from confide.federation.disclosure import disclosed
+from confide.federation.coordinator.decode import summed_table
+from confide.federation.coordinator.validation import derive
+from confide.federation.modes.disclosure_control import disclosed
 from confide.federation.outcome import ANSWERED, REFUSED
 from confide.federation.question import Question
-from confide.federation.results import derive
-from confide.federation.sent import summed_table
 from confide.federation.tables import SiteTable
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
 

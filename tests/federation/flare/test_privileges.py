@@ -18,7 +18,7 @@ from confide.errors import FederationError
 from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable, runs_as_root
 from confide.federation.flare.processes import start_site
 from confide.federation.flare.provision import provision, unpack_site_kit
-from confide.federation.folder import SiteFolder
+from confide.federation.site.site_folder import SiteFolder
 
 NOBODY = Owner(uid=65534, gid=65534)
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")

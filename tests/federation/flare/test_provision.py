@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from confide.errors import FederationError, ParameterError
+from confide.federation.crypto.identity import Peer
+from confide.federation.crypto.site_key import SiteKey, fingerprint
 from confide.federation.flare.kits import Home, site_home, site_identity
 from confide.federation.flare.old_runs import delete_runs
 from confide.federation.flare.processes import find_running, start_server, start_site
 from confide.federation.flare.provision import Federation, add_site, provision, unpack_site_kit
 from confide.federation.flare.session import open_session
-from confide.federation.folder import SiteFolder
-from confide.federation.identity import Peer
-from confide.federation.site_key import SiteKey, fingerprint
+from confide.federation.site.site_folder import SiteFolder
 
 
 @pytest.fixture(scope="module")

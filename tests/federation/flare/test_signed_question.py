@@ -20,8 +20,8 @@ from confide.federation.flare.federation import Federation
 from confide.federation.flare.job import write_job
 from confide.federation.flare.provision import provision, unpack_site_kit
 from confide.federation.flare.signed_question import SignedQuestion, read_question, write_question
-from confide.federation.folder import SiteFolder
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site.site_folder import SiteFolder
 
 SITES = ("a", "b", "c")
 RUN = "5f0d3f06-3d0b-4a3f-9a32-2a3b8a4b3c11"

@@ -50,7 +50,7 @@ def install() -> None:
 
 
 def _list_fewer(left_out: str) -> None:
-    from confide.federation import coordinator
+    from confide.federation.coordinator import rounds as coordinator
 
     honest = coordinator._second_requests
 
@@ -65,7 +65,7 @@ def _list_fewer(left_out: str) -> None:
 
 
 def _misbehave() -> None:
-    from confide.federation.site import Site
+    from confide.federation.site.site import Site
 
     honest = Site.reply
 

@@ -10,8 +10,8 @@ from confide.attacks.one_row.game import check_trials, right_guess
 from confide.attacks.one_row.rows import coin_worlds
 from confide.counts import ScoreCounts
 from confide.grid import Grid
-from confide.releases.curve_set import noisy_counts
 from confide.releases.curves import prepare_curves
+from confide.releases.curves_release import noisy_counts
 from confide.releases.release import Release
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import confide
 from confide.errors import ConfideError
-from confide.federation.site_data import SiteConfig
+from confide.federation.site.data import SiteConfig
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION, _PATH_BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38

@@ -14,7 +14,7 @@ from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
 from confide.errors import ConfideError, FederationError
-from confide.federation.coordinator import validate
+from confide.federation.coordinator.rounds import validate
 from confide.federation.flare.channel import FlareChannel
 from confide.federation.flare.run_result import write_failure, write_outcome
 from confide.federation.flare.signed_question import read_question
@@ -41,7 +41,7 @@ class ConfideController(Controller):  # type: ignore[misc]
     question
         What is asked, as `confide.federation.flare.signed_question` writes it.
     timeout
-        See `confide.federation.coordinator.validate`.
+        See `confide.federation.coordinator.rounds.validate`.
     """
 
     def __init__(self, question: str, timeout: float) -> None:

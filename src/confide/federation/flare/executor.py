@@ -29,10 +29,10 @@ from confide.federation.flare.channel import TEXT
 from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
 from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
-from confide.federation.folder import SiteFolder
 from confide.federation.outcome import FAILED, REFUSED
 from confide.federation.question import PROTOCOL
-from confide.federation.site import Site
+from confide.federation.site.site import Site
+from confide.federation.site.site_folder import SiteFolder
 
 _PAUSE_SECONDS = 0.1
 _UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"

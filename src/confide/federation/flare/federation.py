@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.settings import parsed, read_text, toml_value
+from confide.federation.site_files import parsed, read_text, toml_value
 
 LOOPBACK = "localhost"
 """A server of this name listens on the loopback interface alone."""

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from confide.federation.settings import write_whole
+from confide.federation.site_files import write_whole
 
 OWNER_FOLDER, OWNER_FILE = 0o700, 0o600
 

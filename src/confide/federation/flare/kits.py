@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
+from confide.federation.crypto.identity import Identity, Peer
+from confide.federation.crypto.site_key import SiteKey
 from confide.federation.flare.federation import SCHEME, checked_name, checked_port, checked_server, checked_sites
 from confide.federation.flare.files import OWNER_FILE, make_owned, own_tree, write_json
 from confide.federation.flare.hardening import harden_site
-from confide.federation.folder import SiteFolder
-from confide.federation.identity import Identity, Peer
-from confide.federation.site_key import SiteKey
+from confide.federation.site.site_folder import SiteFolder
 
 SETTINGS = "fed_client.json"
 _FILES = (SETTINGS, "client.crt", "client.key", "rootCA.pem")

@@ -32,7 +32,7 @@ from confide.federation.flare.kits import site_identity
 from confide.federation.flare.known_flare import require_version
 from confide.federation.flare.old_runs import delete_runs
 from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable
-from confide.federation.folder import SiteFolder
+from confide.federation.site.site_folder import SiteFolder
 
 START_SECONDS = 60.0
 """How long a server may take until it can be reached."""

@@ -2,7 +2,7 @@
 
 Everything is made in a folder that only its owner can enter. Of the private keys, the coordinator keeps the root's, the
 server's and its own, and the sites' inside their kits until these are handed over and deleted. The keys by which sites
-know each other are not made here but by each site itself (`confide.federation.site_key`).
+know each other are not made here but by each site itself (`confide.federation.crypto.site_key`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from confide.federation.flare.files import make_owned, own_tree, write_json
 from confide.federation.flare.hardening import harden_server
 from confide.federation.flare.kits import pack_site_kit, unpack_site_kit
 from confide.federation.flare.quiet import NoLogger, quiet
-from confide.federation.settings import write_whole
+from confide.federation.site_files import write_whole
 
 __all__ = ["DEFAULT_PORT", "Federation", "add_site", "provision", "unpack_site_kit"]
 

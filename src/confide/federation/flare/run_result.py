@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from confide.errors import ConfideError, FederationError
+from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
 from confide.federation.outcome import BUDGET, STATES, Outcome, RunError, SiteReport
 from confide.federation.question import MASKED, PRIVATE, Question
-from confide.federation.sent import expected_cells, expected_wide, readable
 
 MOST_ROUNDS = 2
 _LONGEST = 4_000

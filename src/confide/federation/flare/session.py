@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from confide.errors import FederationError
-from confide.federation.coordinator import Progress, checked_timeout
+from confide.federation.coordinator.rounds import Progress, checked_timeout
 from confide.federation.flare.federation import ANEW, Federation
 from confide.federation.flare.guard import guard_sessions
 from confide.federation.flare.job import write_job
@@ -88,7 +88,7 @@ class FederationSession:
 
         Each of the two rounds takes at most `timeout` seconds (the first with the time that sites need to begin); the
         whole no more than 2 * timeout + BEGIN_SECONDS + END_SECONDS. `progress` is as in
-        `confide.federation.coordinator.validate`. Whatever ends the call, the run at the sites is ended, too.
+        `confide.federation.coordinator.rounds.validate`. Whatever ends the call, the run at the sites is ended, too.
 
         Raises RunError, with how each site took part, where no result came of it.
         """

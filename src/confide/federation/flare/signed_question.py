@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError
-from confide.federation.agreement import written
-from confide.federation.identity import read_private_key, sign_with, verified_user
+from confide.federation.crypto.agreement import written
+from confide.federation.crypto.identity import read_private_key, sign_with, verified_user
 from confide.federation.question import Question
 
 COORDINATOR_ROLE = "project_admin"

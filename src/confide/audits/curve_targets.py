@@ -1,0 +1,219 @@
+"""Private curves: every strategy, every kind of noise and every way to find a grid, with neighbours that strain them.
+
+What is drawn is what a release draws, by the release's own `Counting`: the edges of the grid, where data or noise
+decide them, beside the noisy integers. Grids are small so that many releases can be drawn; what a row changes does
+not depend on the number of cells but through the number of levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from confide.audits.subject import DELTA, REAL_COST, Pair, Queries, Query, Rows, Steps, Subject, asking, differing
+from confide.counts import ScoreCounts
+from confide.grid import Grid
+from confide.privacy.mechanisms.class_sizes import MOST_ROWS, number_of_rows
+from confide.privacy.mechanisms.private_counts import concentrated_counts, private_counts
+from confide.privacy.mechanisms.recursive_medians import (
+    exponential_medians,
+    median_cauchy,
+    medians_with,
+    smooth_medians,
+)
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.queries import SYSTEM_NOISE
+from confide.releases.counting import PUBLISHED, Counting
+from confide.releases.grids import DROWNED, FEWEST, ROWS_SHARE, PrivateQuantiles
+from confide.releases.terms import Terms
+
+Proven = tuple[Callable[..., Any], ...]
+Pairs = Mapping[Neighbours, tuple[Pair[ScoreCounts], ...]]
+
+STRATEGIES = {"flat": Grid.uniform(2), "tree:2": Grid.uniform(3), "haar": Grid.uniform(2)}
+"""Grids on which each strategy has all of its levels: one, two and two."""
+
+CANDIDATES = Grid.uniform(4)
+"""Among its inner edges private quantiles are chosen."""
+
+_PRIVATE_SCORES = (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE)
+
+# A positive at the top goes, and a negative at the bottom comes: no integer is touched twice.
+_FEW: Rows = [(1, 0.1), (1, 0.9), (0, 0.1), (0, 0.9)]
+_ENDS: Pairs = {
+    Neighbours.REPLACE_ONE: (differing(_FEW, [(1, 0.9)], [(0, 0.1)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_FEW, [(1, 0.9)], []),),
+    Neighbours.LABEL_ONLY: (differing(_FEW, [(1, 0.9)], [(0, 0.9)]),),
+}
+# One class alone: the difference of halves changes by 2, as strained in squares as two integers by 1 each.
+_MOVED = differing(_FEW, [(1, 0.9)], [(1, 0.1)])
+
+# A positive at the top becomes a negative there: both are counted at every point of a curve.
+_TOP: Pairs = {**_ENDS, Neighbours.REPLACE_ONE: _ENDS[Neighbours.LABEL_ONLY]}
+
+# A row comes below the median, or goes from there to above it: edges on both sides of the median change their costs
+# against each other. It is in the lowest cell of every grid, so that one column has its count.
+_QUARTERS: Rows = [(0, 0.1), (1, 0.4), (0, 0.4), (1, 0.6), (0, 0.6), (1, 0.9)]
+_SPLIT: Pairs = {
+    Neighbours.REPLACE_ONE: (differing(_QUARTERS, [(1, 0.1)], [(0, 0.9)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_QUARTERS, [], [(1, 0.1)]),),
+    Neighbours.LABEL_ONLY: (differing(_QUARTERS, [(1, 0.1)], [(0, 0.1)]),),
+}
+
+# A third row far from the first of two: the median's scale changes with it.
+_APART: Rows = [(0, 0.31), (1, 0.9)]
+_MEDIANS: Pairs = {
+    Neighbours.REPLACE_ONE: (differing(_APART, [(0, 0.29)], [(1, 0.92)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_APART, [], [(1, 0.92)]),),
+    Neighbours.LABEL_ONLY: (differing(_APART, [(1, 0.92)], [(0, 0.92)]),),
+}
+
+
+def curve_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
+    """Every way to make noisy counts for curves, at an epsilon."""
+    for neighbours in Neighbours:
+        for strategy in STRATEGIES:
+            yield _on_public_grid(epsilon, neighbours, "laplace", strategy)
+        for strategy in STRATEGIES:
+            yield _on_public_grid(epsilon, neighbours, "gaussian", strategy)
+        for mechanism in ("laplace-per-point", "fixed-space"):
+            yield _as_published(epsilon, neighbours, mechanism)
+        yield _quantiles(epsilon, neighbours)
+        yield _recursive_medians(epsilon, neighbours)
+    yield _automatic(epsilon)
+
+
+def counting_with(epsilon: Fraction, neighbours: Neighbours, mechanism: str, **options: Any) -> Counting:
+    """How a release with these terms makes its counts."""
+    delta = DELTA if mechanism == "gaussian" else 0
+    return Counting.checked(
+        Terms.checked(epsilon=epsilon, delta=delta, neighbours=neighbours), mechanism=mechanism, **options
+    )
+
+
+def counts_of(counting: Counting) -> Queries[ScoreCounts]:
+    """What a release asks for on a grid that takes no noise to find."""
+
+    def queries(counts: ScoreCounts) -> tuple[Query, ...]:
+        return (counting.ask(counts, counting.find_grid(counts, SYSTEM_NOISE)),)
+
+    return queries
+
+
+def _on_public_grid(epsilon: Fraction, neighbours: Neighbours, mechanism: str, strategy: str) -> Subject[ScoreCounts]:
+    pairs = _ENDS[neighbours]
+    if (mechanism, strategy, neighbours) == ("gaussian", "haar", Neighbours.REPLACE_ONE):
+        pairs = (*pairs, _MOVED)
+    return _asking(
+        f"{mechanism}-{strategy.partition(':')[0]}",
+        counting_with(epsilon, neighbours, mechanism, grid=STRATEGIES[strategy], strategy=strategy),
+        pairs,
+        (concentrated_counts if mechanism == "gaussian" else private_counts,),
+        options={"grid": STRATEGIES[strategy], "strategy": strategy},
+    )
+
+
+def _as_published(epsilon: Fraction, neighbours: Neighbours, mechanism: str) -> Subject[ScoreCounts]:
+    grid = Grid.uniform(2)
+    return _asking(
+        mechanism,
+        counting_with(epsilon, neighbours, mechanism, grid=grid),
+        _TOP[neighbours],
+        (private_counts,),
+        options={"grid": grid},
+        spent=PUBLISHED[mechanism].share(len(grid)),
+    )
+
+
+def _quantiles(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts]:
+    """Two levels of private quantiles: up to four cells."""
+    source = PrivateQuantiles(4, CANDIDATES)
+    counting = counting_with(epsilon, neighbours, "laplace", grid=source, strategy="flat")
+    options, pairs = {"grid": source, "strategy": "flat"}, _SPLIT[neighbours]
+    if neighbours not in _PRIVATE_SCORES:
+        return _asking("laplace-quantiles", counting, pairs, (private_counts,), options=options)
+    proven = (exponential_medians, private_counts)
+    return _stepping(
+        "laplace-quantiles", counting, pairs, proven, edges=3, integers=4, cost=3 * REAL_COST + 8, options=options
+    )
+
+
+def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts]:
+    """One noisy median: two cells."""
+    name, grid = "recursive-medians", "medians:1"
+    counting = counting_with(epsilon, neighbours, name, grid=grid)
+    if neighbours not in _PRIVATE_SCORES:
+        spent = PUBLISHED[name].share(2)
+        pairs = _MEDIANS[neighbours]
+        return _asking(name, counting, pairs, (private_counts,), options={"grid": grid}, spent=spent)
+    proven = (smooth_medians, medians_with, median_cauchy, private_counts)
+    return _stepping(
+        name, counting, _MEDIANS[neighbours], proven, edges=1, integers=2, cost=REAL_COST + 4, options={"grid": grid}
+    )
+
+
+def _automatic(epsilon: Fraction) -> Subject[ScoreCounts]:
+    """A noisy number of rows decides how many cells there are, and nothing else decides their edges.
+
+    There are just as many rows as make more cells, and they lie where all grids have an edge.
+    """
+    counting = counting_with(epsilon, Neighbours.ADD_REMOVE_ONE, "laplace")
+    rows = math.ceil(DROWNED / float(epsilon * (1 - ROWS_SHARE)))
+    many = min(max(rows - 2, 1), MOST_ROWS - 2)
+    pair = tuple(ScoreCounts(np.array([0.0, 1.0]), np.array([few, 0]), np.array([1, many])) for few in (1, 0))
+    return _stepping(
+        "laplace-automatic",
+        counting,
+        ((pair[0], pair[1]),),
+        (number_of_rows, private_counts),
+        edges=0,
+        integers=FEWEST,
+        cost=2 * FEWEST + 1,
+    )
+
+
+def _asking(
+    name: str, counting: Counting, pairs: tuple[Pair[ScoreCounts], ...], proven: Proven, **given: Any
+) -> Subject[ScoreCounts]:
+    delta = Fraction(0) if counting.rho is None else DELTA
+    return asking(
+        f"curves/{name}",
+        counting.neighbours,
+        counting.epsilon,
+        delta,
+        pairs,
+        counts_of(counting),
+        proven,
+        ("curves", counting.mechanism),
+        **given,
+    )
+
+
+def _stepping(
+    name: str,
+    counting: Counting,
+    pairs: tuple[Pair[ScoreCounts], ...],
+    proven: Proven,
+    *,
+    edges: int,
+    integers: int,
+    cost: int,
+    options: Mapping[str, Any] | None = None,
+) -> Subject[ScoreCounts]:
+    steps = Steps(find=counting.find_grid, ask=counting.ask, edges=edges, integers=integers)
+    return Subject(
+        name=f"curves/{name}",
+        neighbours=counting.neighbours,
+        epsilon=counting.epsilon,
+        pairs=pairs,
+        sample=steps.sample,
+        cost=cost,
+        proven=proven,
+        release=("curves", counting.mechanism),
+        steps=steps,
+        options=options or {},
+    )

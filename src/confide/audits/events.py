@@ -1,0 +1,201 @@
+"""Which outputs tell two datasets apart: an event, made and chosen on some draws and tested on others.
+
+An event is a score of the output above or below a threshold. Scores are tried that see the usual
+ways in which noise fails: too little of it (the numbers themselves, and the likelihood ratio of
+Laplace noise for several at once), a scale that depends on the data (the distance from the middle),
+floats (the lowest bit that is set), values that only one dataset can give (how often each was seen)
+and, for noise of any shape, the ratio of frequencies between quantiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.audits.bound import loss_below
+from confide.counts import FloatArray
+
+Score = Callable[[FloatArray], FloatArray]
+"""A number for each output; outputs are rows."""
+
+CELLS = 24
+"""Between so many quantiles frequencies are compared."""
+
+FEW = 400
+"""Up to so many different values are counted one by one."""
+
+GUESS = 0.25
+"""With this error an event is chosen if none shows anything with that of the audit."""
+
+_SHARES = np.unique(np.concatenate((np.geomspace(1e-4, 0.1, 25), np.linspace(0.1, 0.9, 81))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Outputs whose score is at least (or below) a threshold; `swapped` if the neighbour is the likelier one."""
+
+    name: str
+    score: Score
+    threshold: float
+    above: bool
+    swapped: bool
+
+    def hits(self, outputs: FloatArray) -> int:
+        """In how many outputs it happened."""
+        scored = _scored(self.score, answered(outputs))
+        return int(np.count_nonzero(scored >= self.threshold if self.above else scored < self.threshold))
+
+
+def choose_event(first: FloatArray, second: FloatArray, *, delta: float, error: float) -> Event:
+    """The event that shows most on these draws; it must be tested on others.
+
+    Half of them make the scores, the other half choose one and its threshold, so that a score that
+    learnt its draws by heart is not preferred. Where nothing is shown at this error, a guess is preferred.
+    """
+    (first, ours), (second, theirs) = (np.array_split(answered(outputs), 2) for outputs in (first, second))
+    scored = [(name, score, _scored(score, ours), _scored(score, theirs)) for name, score in _scores(first, second)]
+    for allowed in (error, GUESS):
+        found = [_best_threshold(*each, delta, allowed) for each in scored]
+        shown, event = max(found, key=lambda each: each[0])
+        if shown > 0.0:
+            break
+    return event
+
+
+def answered(outputs: FloatArray) -> FloatArray:
+    """Outputs in which a refusal to answer, NaN, stands below every number."""
+    return np.where(np.isnan(outputs), -np.inf, outputs)
+
+
+def lowest_bit(values: FloatArray) -> FloatArray:
+    """The exponent of the lowest bit that is set: 0 for odd numbers, -1 for halves, minus infinity for 0.
+
+    Sums of floats lie on grids whose steps depend on what was added (Mironov 2012).
+
+    >>> lowest_bit(np.array([3.0, 2.5, 96.0]))
+    array([ 0., -1.,  5.])
+    """
+    finite = np.where(np.isfinite(values), values, 0.0)
+    share, exponent = np.frexp(finite)
+    whole = (share * 2.0**53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return np.where(whole == 0, -np.inf, (lowest + exponent - 53).astype(np.float64))
+
+
+def _scores(first: FloatArray, second: FloatArray) -> Iterator[tuple[str, Score]]:
+    """Scores for outputs like these, made from the draws that the event is chosen on."""
+    plain = list(_plain_scores(first, second))
+    yield from plain
+    for name, score in plain:
+        ours, theirs = _scored(score, first), _scored(score, second)
+        every = np.concatenate((ours, theirs))
+        values = np.unique(every)
+        if values.size <= FEW:
+            yield f"frequency of {name}", _by_frequency(score, values, ours, theirs)
+        else:
+            edges = np.unique(np.quantile(every, np.linspace(0.0, 1.0, CELLS + 1)[1:-1], method="lower"))
+            yield f"ratio by {name}", _by_cell(score, edges, ours, theirs)
+
+
+def _plain_scores(first: FloatArray, second: FloatArray) -> Iterator[tuple[str, Score]]:
+    middles = np.median(np.concatenate((first, second)), axis=0)
+    for k, middle in enumerate(middles):
+        yield f"number {k + 1}", _number(k)
+        yield f"distance of number {k + 1}", _distance(k, float(middle))
+        yield f"lowest bit of number {k + 1}", _lowest_bit(k)
+    if middles.size > 1:
+        yield "all numbers", _laplace_ratio(first, second)
+        yield "all numbers, linear", _linear(first, second)
+
+
+def _number(k: int) -> Score:
+    return lambda outputs: outputs[:, k]
+
+
+def _distance(k: int, middle: float) -> Score:
+    return lambda outputs: np.abs(outputs[:, k] - middle)
+
+
+def _lowest_bit(k: int) -> Score:
+    return lambda outputs: lowest_bit(outputs[:, k])
+
+
+def _laplace_ratio(first: FloatArray, second: FloatArray) -> Score:
+    """The log-likelihood ratio of independent Laplace noise around the medians seen."""
+    ours, theirs = np.median(first, axis=0), np.median(second, axis=0)
+    scale = _spread(first, second)
+
+    def score(outputs: FloatArray) -> FloatArray:
+        ratio: FloatArray = ((np.abs(outputs - theirs) - np.abs(outputs - ours)) / scale).sum(axis=1)
+        return ratio
+
+    return score
+
+
+def _linear(first: FloatArray, second: FloatArray) -> Score:
+    """The same for Gaussian noise."""
+    scale = _spread(first, second)
+    weights = (np.median(first, axis=0) - np.median(second, axis=0)) / scale**2
+
+    return lambda outputs: (outputs * weights).sum(axis=1)
+
+
+def _spread(first: FloatArray, second: FloatArray) -> FloatArray:
+    """The scale of Laplace noise with the median distance from the median that was seen; 1 if it is 0."""
+    with np.errstate(invalid="ignore"):
+        distance = np.concatenate([np.abs(each - np.median(each, axis=0)) for each in (first, second)])
+    scale = np.median(distance, axis=0) / np.log(2.0)
+    return np.where(np.isfinite(scale) & (scale > 0.0), scale, 1.0)
+
+
+def _by_frequency(score: Score, values: FloatArray, ours: FloatArray, theirs: FloatArray) -> Score:
+    tally = [np.bincount(np.searchsorted(values, each), minlength=values.size) for each in (ours, theirs)]
+    ratio = np.log((tally[0] + 1.0) / (tally[1] + 1.0))
+
+    def scored(outputs: FloatArray) -> FloatArray:
+        found = score(outputs)
+        where = np.minimum(np.searchsorted(values, found), values.size - 1)
+        return np.where(values[where] == found, ratio[where], 0.0)
+
+    return scored
+
+
+def _by_cell(score: Score, edges: FloatArray, ours: FloatArray, theirs: FloatArray) -> Score:
+    def cell(found: FloatArray) -> NDArray[np.intp]:
+        return np.searchsorted(edges, found, side="right")
+
+    tally = [np.bincount(cell(each), minlength=edges.size + 1) for each in (ours, theirs)]
+    ratio = np.log((tally[0] + 1.0) / (tally[1] + 1.0))
+    return lambda outputs: ratio[cell(score(outputs))]
+
+
+def _best_threshold(
+    name: str, score: Score, ours: FloatArray, theirs: FloatArray, delta: float, error: float
+) -> tuple[float, Event]:
+    ours, theirs = np.sort(ours), np.sort(theirs)
+    every = np.concatenate((ours, theirs))
+    thresholds = np.unique(every)
+    if thresholds.size > FEW:
+        thresholds = np.unique(np.quantile(every, np.concatenate((_SHARES, 1.0 - _SHARES)), method="lower"))
+    below = np.searchsorted(ours, thresholds), np.searchsorted(theirs, thresholds)
+    best: tuple[float, Event] | None = None
+    for above in (True, False):
+        hits, other = (each.size - low if above else low for each, low in zip((ours, theirs), below, strict=True))
+        for swapped in (False, True):
+            pair = (other, theirs.size, hits, ours.size) if swapped else (hits, ours.size, other, theirs.size)
+            shown = loss_below(*pair, delta=delta, error=error)
+            top = int(np.argmax(shown))
+            event = Event(name=name, score=score, threshold=float(thresholds[top]), above=above, swapped=swapped)
+            if best is None or shown[top] > best[0]:
+                best = float(shown[top]), event
+    assert best is not None  # noqa: S101  # the loop ran
+    return best
+
+
+def _scored(score: Score, outputs: FloatArray) -> FloatArray:
+    """The outputs' scores; what has none, because an answer was refused, comes below all others."""
+    with np.errstate(invalid="ignore"):
+        return answered(score(outputs))

@@ -1,0 +1,143 @@
+"""Counts of several sites that add shares of noise, as the coordinator and those who collude with it see them.
+
+All sites run in one process. What is seen is the sum of their answers; the colluding sites' answers are known and
+taken off. One site's rows differ between neighbours, the others' are known but for their noise.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.audits.subject import Rows, Sampler, Subject, counted, differing
+from confide.counts import FloatArray, ScoreCounts
+from confide.grid import Grid
+from confide.privacy.mechanisms.noise_shares import shared_counts
+from confide.privacy.mechanisms.private_counts import cells_on
+from confide.privacy.mechanisms.strategies import FLAT, Strategy, Tree
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.noise.shares import laplace_share
+from confide.privacy.queries import SYSTEM_NOISE, Noise
+
+Sums = NDArray[np.int64]
+
+GRIDS: dict[Strategy, Grid] = {FLAT: Grid.uniform(2), Tree(2): Grid.uniform(5)}
+"""Grids on which a strategy has as many levels as on any default grid of a question: one, and three of a tree."""
+
+_FEW: Rows = [(1, 0.1), (1, 0.9), (0, 0.1), (0, 0.9)]
+_PAIR = differing(_FEW, [(1, 0.9)], [])
+_OTHER = counted(_FEW)
+
+
+def share_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
+    """Sums of counts with shares of noise, at an epsilon: all shares needed, three levels, and one share to spare."""
+    yield _target(epsilon, "shares/flat", FLAT, participants=3, colluders=1, honest=2)
+    yield _target(epsilon, "shares/tree", Tree(2), participants=3, colluders=1, honest=2)
+    yield _target(epsilon, "shares/spare", FLAT, participants=4, colluders=1, honest=2)
+
+
+def share_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
+    """What goes wrong with shares: too few are secret, all are the same, or one is used twice."""
+    sites = partial(_seen, epsilon, FLAT)
+    yield _twin(
+        "shares/all-needed",
+        epsilon,
+        "a colluding site's share counted as noise",
+        partial(sites, participants=2, colluders=1, honest=2),
+        2,
+    )
+    yield _twin(
+        "shares/one-seed", epsilon, "one seed for all sites, which the coordinator knows", _one_seed(epsilon), 3
+    )
+    yield _twin("shares/used-again", epsilon, "the same shares for other participants", _used_again(epsilon), 3)
+
+
+def answers(
+    counts: ScoreCounts, times: int, epsilon: Fraction, honest: int, strategy: Strategy, noise: Noise = SYSTEM_NOISE
+) -> Sums:
+    """What one site sends, many times over."""
+    query = shared_counts(cells_on(counts, GRIDS[strategy]), epsilon, honest=honest, strategy=strategy)
+    return np.array(query.draw_many(times, noise), dtype=np.int64)
+
+
+def _seen(
+    epsilon: Fraction,
+    strategy: Strategy,
+    counts: ScoreCounts,
+    times: int,
+    *,
+    participants: int,
+    colluders: int,
+    honest: int,
+) -> FloatArray:
+    """The sum over all sites, less what the colluding ones sent; sums of 64 bits are taken modulo 2^64."""
+    sites = (counts, *(_OTHER,) * (participants - 1))
+    sent = [answers(site, times, epsilon, honest, strategy) for site in sites]
+    known = sent[participants - colluders :]
+    return (_total(sent) - _total(known)).astype(np.float64)
+
+
+def _one_seed(epsilon: Fraction) -> Sampler[ScoreCounts]:
+    """Three sites draw with the number of the question as seed; the coordinator draws the same and takes it off."""
+
+    def sample(counts: ScoreCounts, times: int) -> FloatArray:
+        sent = [answers(site, times, epsilon, 2, FLAT, _from_seed(7)) for site in (counts, _OTHER, _OTHER)]
+        nothing = counted([])
+        guessed = 3 * answers(nothing, times, epsilon, 2, FLAT, _from_seed(7))
+        return (_total(sent) - guessed).astype(np.float64)
+
+    return sample
+
+
+def _used_again(epsilon: Fraction) -> Sampler[ScoreCounts]:
+    """A second question, without one site: the difference of the two sums is that site's answer, with one share."""
+
+    def sample(counts: ScoreCounts, times: int) -> FloatArray:
+        sent = [answers(site, times, epsilon, 3, FLAT) for site in (counts, _OTHER, _OTHER)]
+        return (_total(sent) - _total(sent[1:])).astype(np.float64)
+
+    return sample
+
+
+def _from_seed(seed: int) -> Noise:
+    bits = random.Random(seed).getrandbits  # noqa: S311  # the flaw that is shown
+    return Noise(laplace_share=partial(laplace_share, bits=bits))
+
+
+def _total(sent: list[Sums]) -> Sums:
+    total: Sums = np.sum(sent, axis=0, dtype=np.int64)
+    return total
+
+
+def _target(
+    epsilon: Fraction, name: str, strategy: Strategy, *, participants: int, colluders: int, honest: int
+) -> Subject[ScoreCounts]:
+    seen = partial(_seen, epsilon, strategy, participants=participants, colluders=colluders, honest=honest)
+    return _subject(name, epsilon, seen, participants, strategy, wrong="")
+
+
+def _twin(
+    name: str, epsilon: Fraction, wrong: str, sample: Sampler[ScoreCounts], participants: int
+) -> Subject[ScoreCounts]:
+    return _subject(name, epsilon, sample, participants, FLAT, wrong=wrong)
+
+
+def _subject(
+    name: str, epsilon: Fraction, sample: Sampler[ScoreCounts], participants: int, strategy: Strategy, *, wrong: str
+) -> Subject[ScoreCounts]:
+    integers = strategy.measure(cells_on(_OTHER, GRIDS[strategy])).size
+    return Subject(
+        name=name,
+        neighbours=Neighbours.ADD_REMOVE_ONE,
+        epsilon=epsilon,
+        pairs=(_PAIR,),
+        sample=sample,
+        cost=participants * integers,
+        proven=() if wrong else (shared_counts,),
+        wrong=wrong,
+    )

@@ -1,0 +1,231 @@
+"""Every mechanism under every relation that it supports, with neighbours that strain it most.
+
+What is drawn is what a release shows: the rank sum's two integers, or the value on its grid beside the noisy
+class sizes, against the epsilon of the whole release. Pairs attain the sensitivity, or nearly so; where noise is
+scaled to a smooth bound no pair attains everything at once, and the published calibrations add more than is needed,
+so the bounds found there stay far below the claim. Curves are in `curve_targets`, sums over several sites in
+`share_targets`, the selection of features is in `selection_targets` and learning in `learning_targets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from confide.audits.curve_targets import curve_targets
+from confide.audits.learning_targets import learning_targets
+from confide.audits.selection_targets import selection_targets
+from confide.audits.share_targets import share_targets
+from confide.audits.subject import DELTA, Pair, Queries, Query, Subject, asking, counted, differing
+from confide.counts import ScoreCounts
+from confide.grid import Grid
+from confide.privacy.accounting import rho_for
+from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
+from confide.privacy.mechanisms.average_precision_sensitivity import smooth_average_precision
+from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
+from confide.privacy.mechanisms.rank_sum import rank_sum
+from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, published_laplace, student_t
+from confide.privacy.mechanisms.squared_error import squared_error
+from confide.privacy.neighbours import Neighbours
+from confide.releases.auc import default_mechanism
+from confide.releases.average_precision import average_precision_bounds
+from confide.releases.smooth_sensitivity import calibrate, sizes_query
+from confide.releases.terms import Terms, public_rows
+
+GRID = Grid.uniform(2)
+THRESHOLD = 0.5
+
+ROWS = 20
+"""How many rows the larger datasets have: their number does not matter to noise that is scaled to it."""
+
+_CALIBRATIONS: dict[str, Callable[..., Any]] = {
+    "student-t": student_t,
+    "published-cauchy": published_cauchy,
+    "published-laplace": published_laplace,
+}
+
+
+def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
+    """Every mechanism under every relation, at an epsilon."""
+    return (
+        *_integers(epsilon, "auc/rank-sum", ("auc", "rank-sum"), rank_sum, _RANK_SUM),
+        *_smooth(epsilon, "auc", _SMOOTH_AUC),
+        *_smooth(epsilon, "average_precision", _SMOOTH_AP),
+        *_integers(epsilon, "average_precision/private-counts", ("average_precision", "private-counts"), *_HISTOGRAM),
+        *_integers(epsilon, "brier/laplace", ("brier", "laplace"), squared_error, _SQUARED_ERROR),
+        *_integers(epsilon, "prevalence/laplace", ("prevalence", "laplace"), class_sizes, _CLASS_SIZES),
+        *_integers(epsilon, "confusion/laplace", ("confusion", "laplace"), *_MATRIX),
+        *_gaussian(epsilon),
+        *curve_targets(epsilon),
+        *_symmetric(epsilon),
+        *share_targets(epsilon),
+        *selection_targets(epsilon),
+        *learning_targets(epsilon),
+    )
+
+
+def top_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
+    """One row with the highest score, and others of one label below it, all at different scores."""
+    return counted([(label, 1.0), *_others(rest, rows)])
+
+
+def bottom_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
+    """The same with the row at the bottom."""
+    return counted([(label, 0.0), *_others(rest, rows)])
+
+
+def _others(label: int, rows: int) -> list[tuple[int, float]]:
+    return [(label, k / rows) for k in range(1, rows)]
+
+
+# The only positive moves from the top to the bottom, so that 2W changes by 2(N - 1); or the row on top changes its
+# class, so that 2W changes by N - 1 and n by 1.
+_MOVED = (top_and_rest(1, 0), bottom_and_rest(1, 0))
+_FLIPPED = (top_and_rest(1, 0), top_and_rest(0, 0))
+_RANK_SUM: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: (_MOVED, _FLIPPED),
+    Neighbours.LABEL_ONLY: (_FLIPPED,),
+}
+
+# With one positive AUC changes by 1 as it moves; otherwise by 1/2, between one positive and two.
+_SECOND = (top_and_rest(1, 0), counted([(1, 1.0), *_others(0, ROWS), (1, 0.0)]))
+_BOTTOM_FLIPPED = (
+    counted([(1, 1.0), *_others(0, ROWS), (0, 0.0)]),
+    counted([(1, 1.0), *_others(0, ROWS), (1, 0.0)]),
+)
+_SMOOTH_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: (_MOVED, _BOTTOM_FLIPPED),
+    Neighbours.ADD_REMOVE_ONE: (_SECOND,),
+    Neighbours.LABEL_ONLY: (_BOTTOM_FLIPPED,),
+}
+
+# The first positive comes, on top of all negatives: average precision goes from 0 to 1.
+_FIRST = (counted(_others(0, ROWS)), top_and_rest(1, 0))
+_SMOOTH_AP: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: (_FLIPPED,),
+    Neighbours.ADD_REMOVE_ONE: (_FIRST,),
+    Neighbours.LABEL_ONLY: (_FLIPPED,),
+}
+
+_FEW = [(1, 0.25), (1, 0.75), (0, 0.25), (0, 0.75)]
+_CELLS: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: (differing(_FEW, [(1, 0.75)], [(0, 0.25)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_FEW, [(1, 0.75)], []),),
+    Neighbours.LABEL_ONLY: (differing(_FEW, [(1, 0.75)], [(0, 0.75)]),),
+}
+_CLASS_SIZES = _CELLS
+_SQUARED_ERROR: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: (differing(_FEW, [(1, 0.0)], [(1, 1.0)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_FEW, [(1, 0.0)], []),),
+    Neighbours.LABEL_ONLY: (differing(_FEW, [(1, 0.0)], [(0, 0.0)]),),
+}
+
+
+def _histogram(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> Query:
+    return private_counts(cells_on(counts, GRID), epsilon, neighbours)
+
+
+def _matrix(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> Query:
+    return private_counts(cells_above(counts, THRESHOLD), epsilon, neighbours)
+
+
+_HISTOGRAM = (_histogram, _CELLS, private_counts)
+_MATRIX = (_matrix, _CELLS, private_counts)
+
+
+def _integers(
+    epsilon: Fraction,
+    name: str,
+    release: tuple[str, str],
+    ask: Callable[[ScoreCounts, Fraction, Neighbours], Query],
+    pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]],
+    proven: Callable[..., Any] | None = None,
+) -> Iterator[Subject[ScoreCounts]]:
+    """A mechanism that shows the integers of one query."""
+    for neighbours, strained in pairs.items():
+
+        def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
+            return (ask(counts, epsilon, neighbours),)
+
+        yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, (proven or ask,), release)
+
+
+def _gaussian(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
+    rho = rho_for(epsilon, DELTA)
+    for neighbours, strained in _CELLS.items():
+
+        def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
+            return (concentrated_counts(cells_above(counts, THRESHOLD), rho, neighbours),)
+
+        yield asking(
+            "confusion/gaussian",
+            neighbours,
+            epsilon,
+            DELTA,
+            strained,
+            queries,
+            (concentrated_counts,),
+            ("confusion", "gaussian"),
+        )
+
+
+def _smooth(
+    epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]]
+) -> Iterator[Subject[ScoreCounts]]:
+    """A value by smooth sensitivity beside the class sizes."""
+    for mechanism, calibration in _CALIBRATIONS.items():
+        delta = DELTA if mechanism == "published-laplace" else Fraction(0)
+        ask: Callable[..., Any] = smooth_auc if metric == "auc" else smooth_average_precision
+        for neighbours, strained in pairs.items():
+            terms = Terms.checked(epsilon=epsilon, delta=delta, neighbours=neighbours)
+            queries = smooth_queries(metric, mechanism, terms)
+            yield asking(
+                f"{metric}/{mechanism}",
+                neighbours,
+                epsilon,
+                delta,
+                strained,
+                queries,
+                (ask, calibration, class_sizes),
+                (metric, mechanism),
+            )
+
+
+def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
+    """A ROC curve drawn from a private AUC alone."""
+    name, release = "curves/symmetric-binormal", ("curves", "symmetric-binormal")
+    for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
+        terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
+        proven = (rank_sum,) if terms.rows_are_public else (smooth_auc, student_t, class_sizes)
+        yield asking(name, neighbours, epsilon, Fraction(0), strained, _area_queries(terms), proven, release)
+
+
+def _area_queries(terms: Terms) -> Queries[ScoreCounts]:
+    """What a release of AUC asks where nobody chose a mechanism."""
+
+    def queries(counts: ScoreCounts) -> tuple[Query, ...]:
+        chosen = default_mechanism(terms, public_rows(counts) if terms.rows_are_public else None)
+        if chosen == "rank-sum":
+            return (rank_sum(counts, terms.epsilon, terms.neighbours),)
+        return smooth_queries("auc", chosen, terms)(counts)
+
+    return queries
+
+
+def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries[ScoreCounts]:
+    """What a release by smooth sensitivity asks: the value, and the class sizes."""
+
+    def queries(counts: ScoreCounts) -> tuple[Query, ...]:
+        rows = int(counts.total_positives + counts.total_negatives) if terms.rows_are_public else None
+        if metric == "auc":
+            value = smooth_auc(counts, calibrate(mechanism, terms, auc_smooth_bounds, rows))
+        else:
+            published = mechanism != "student-t"
+            bounds = average_precision_bounds(terms, rows, published=published)
+            calibration = calibrate(mechanism, terms, bounds, rows)
+            value = smooth_average_precision(counts, calibration, terms.neighbours, published=published)
+        return value, sizes_query(counts, terms)
+
+    return queries

@@ -1,0 +1,1 @@
+"""The exact evaluation of models as a value."""

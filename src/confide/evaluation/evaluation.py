@@ -1,0 +1,222 @@
+"""The evaluation as a value: everything that text, JSON and HTML show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from confide.counts import ScoreCounts
+from confide.intervals.comparison import Comparison, JointComparison
+from confide.intervals.interval import Estimate
+from confide.metrics.threshold import MEASURES, ConfusionMatrix
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCHEMA = "confide.evaluation/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Areas(Mapping[str, float]):
+    """Areas under the PR curve by estimator; cannot be changed."""
+
+    pairs: tuple[tuple[str, float], ...]
+
+    def __getitem__(self, estimator: str) -> float:
+        return dict(self.pairs)[estimator]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How scores in [0, 1] serve as probabilities; None where a number does not exist."""
+
+    intercept: float | None
+    slope: float | None
+    expected_calibration_error: float
+    integrated_calibration_index: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdEvaluation:
+    """One threshold: the confusion matrix and its measures; net benefit for probabilities only."""
+
+    threshold: float
+    matrix: ConfusionMatrix
+    net_benefit: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        matrix = self.matrix
+        return {
+            "threshold": self.threshold,
+            "true_positives": matrix.true_positives,
+            "false_positives": matrix.false_positives,
+            "false_negatives": matrix.false_negatives,
+            "true_negatives": matrix.true_negatives,
+            **{name: getattr(matrix, name) for name in MEASURES},
+            "skew_aware_f": matrix.skew_aware_f(),
+            "net_benefit": self.net_benefit,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEvaluation:
+    """One model's numbers; what needs probabilities is None where scores leave [0, 1]."""
+
+    score: str
+    auc: Estimate
+    average_precision: Estimate
+    aucpr: Areas
+    aucpr_minimum: float
+    aucnpr: float
+    brier: float | None
+    scaled_brier: float | None
+    log_loss: float | None
+    observed_expected: float | None
+    calibration: Calibration | None
+    thresholds: tuple[ThresholdEvaluation, ...]
+    youden: ThresholdEvaluation
+    counts: ScoreCounts = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "score": self.score,
+            "auc": {
+                "value": self.auc.value,
+                "standard_error": self.auc.standard_error,
+                "interval": self.auc.to_dict()["interval"],
+            },
+            "average_precision": self.average_precision.to_dict(),
+            "aucpr": dict(self.aucpr),
+            "aucpr_minimum": self.aucpr_minimum,
+            "aucnpr": self.aucnpr,
+            "brier": self.brier,
+            "scaled_brier": self.scaled_brier,
+            "log_loss": self.log_loss,
+            "observed_expected": self.observed_expected,
+            "calibration": None if self.calibration is None else self.calibration.to_dict(),
+            "thresholds": [threshold.to_dict() for threshold in self.thresholds],
+            "youden": self.youden.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEvaluation:
+    """One group of rows; no models where it has one class only."""
+
+    group: str
+    rows: int
+    positives: float
+    negatives: float
+    models: tuple[ModelEvaluation, ...]
+
+    @property
+    def prevalence(self) -> float:
+        """The positives' share."""
+        return self.positives / (self.positives + self.negatives)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "group": self.group,
+            "rows": self.rows,
+            "positives": self.positives,
+            "negatives": self.negatives,
+            "prevalence": self.prevalence,
+            "models": [model.to_dict() for model in self.models],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """Everything that was evaluated. `positives` and `negatives` are the rows' weights where `weighted`.
+
+    `rows` is None where only weights are known.
+    """
+
+    rows: int | None
+    positives: float
+    negatives: float
+    level: float
+    weighted: bool
+    models: tuple[ModelEvaluation, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    joint: JointComparison | None = None
+    groups: tuple[GroupEvaluation, ...] = ()
+    warnings: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def prevalence(self) -> float:
+        """The positives' share."""
+        return self.positives / (self.positives + self.negatives)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema; numbers that do not exist are None."""
+        plain: dict[str, Any] = {
+            "schema": SCHEMA,
+            "rows": self.rows,
+            "positives": self.positives,
+            "negatives": self.negatives,
+            "prevalence": self.prevalence,
+            "weighted": self.weighted,
+            "models": [model.to_dict() for model in self.models],
+            "comparisons": [comparison.to_dict() for comparison in self.comparisons],
+            "joint_comparison": None if self.joint is None else self.joint.to_dict(),
+            "groups": [group.to_dict() for group in self.groups],
+            "warnings": list(self.warnings),
+            "assumptions": list(self.assumptions),
+        }
+        cleaned: dict[str, Any] = _finite(plain)
+        return cleaned
+
+    def plot(self) -> Figure:
+        """Draw ROC, PR, calibration and decision curves in one figure."""
+        from confide.report.shared.plots import overview
+
+        return overview(self)
+
+    def to_html(self, *, title: str = "Evaluation") -> str:
+        """Return the whole report as one HTML page that needs nothing else."""
+        from confide.report.evaluation.page import page
+
+        return page(self, title=title)
+
+    def to_text(self) -> str:
+        """Return the tables as plain text."""
+        from confide.report.shared.text import plain_text
+
+        return plain_text(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        from confide.report.evaluation.page import fragment
+
+        return fragment(self)
+
+
+def _finite(value: Any) -> Any:
+    """Replace NaN and infinities, which JSON does not have, by None."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    if isinstance(value, float):
+        number = float(value)
+        return number if math.isfinite(number) else None
+    return value

@@ -1,0 +1,1 @@
+"""The coordinator: rounds, decoding, pooled performance, validation."""

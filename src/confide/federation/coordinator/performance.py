@@ -1,0 +1,283 @@
+"""What a coordinator derives over all sites: curves, numbers with intervals, and how well risks are calibrated.
+
+The same result whatever left the sites: exact sums, groups of cells, or private counts. What a mode cannot say is None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.decision import DecisionCurve, decision_curve
+from confide.curves.pr import PrCurve, pr_curve
+from confide.curves.roc import RocCurve, roc_curve
+from confide.curves.roc_glm import RocGlm, roc_glm, roc_glm_of_cells
+from confide.errors import DataError
+from confide.federation.coordinator.calibration_line import NoLine, calibration_line
+from confide.federation.coordinator.calibration_points import (
+    CalibrationPoints,
+    points_of_bins,
+    points_of_cells,
+    points_of_release,
+)
+from confide.federation.coordinator.pooled_groups import pooled_from_groups
+from confide.federation.modes.disclosure_control import DisclosedTable, of_probabilities
+from confide.federation.tables import SiteTable, as_float
+from confide.grid import Grid
+from confide.intervals.delong import auc_interval, delong_variance
+from confide.intervals.interval import Estimate, Interval, check_level, normal_quantile, plain_ends
+from confide.intervals.proportion import logit_interval_of, wilson_interval_of
+from confide.metrics.precision_recall import average_precision_score
+from confide.metrics.ranking import auc_score
+from confide.releases.curves_release import CurvesRelease, curves_of
+from confide.releases.within_cells import refined_grid
+
+_UNTIED = 1_000  # on grids of at least so many cells classes hardly share a cell
+_POINTS = 2_000  # of a curve, in plain data
+_OPEN = 0.9  # where groups leave so much of [0, 1] open to the AUC, they say nothing about it
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Pooled:
+    """A model's performance over the rows of all sites, or of one.
+
+    `rows` and `positives` are None where they are not known exactly. `bounds` is where the AUC of exactly these rows
+    lies whatever the groups hide; where these say nothing about it, `auc` is NaN. `no_line` says why calibration
+    intercept or slope is None. Thresholds of curves are lower edges of cells, at which the points are those of the
+    rows; private curves have points between them too, estimated from neighbouring cells.
+    """
+
+    level: float
+    auc: Estimate
+    rows: int | None = None
+    positives: int | None = None
+    size: Estimate | None = None
+    prevalence: Estimate | None = None
+    average_precision: Estimate | None = None
+    brier: Estimate | None = None
+    observed_expected: Estimate | None = None
+    calibration_intercept: Estimate | None = None
+    calibration_slope: Estimate | None = None
+    no_line: NoLine | None = None
+    roc: RocCurve | None = None
+    pr: PrCurve | None = None
+    calibration: CalibrationPoints | None = None
+    decision: DecisionCurve | None = None
+    roc_glm: RocGlm | None = None
+    bounds: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; curves with at most 2,000 points, numbers that do not exist as None."""
+        plain = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        return {name: value for name, value in plain.items() if value is not None}
+
+
+def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Pooled:
+    """Everything from the sum of the sites' tables.
+
+    Ranks are those of the cells, so AUC and curves are exact where classes share no cell; Brier score, observed to
+    expected ratio and the calibration curve come from sums of the scores themselves. For calibration
+    intercept and slope scores stand at the middle of their cell; with scores of exactly 0 or 1, which are counted
+    apart, there is neither.
+    """
+    check_level(level)
+    counts = table.counts()
+    n, m = (int(size) for size in counts.both_classes())
+    variance = delong_variance(counts) if min(n, m) > 1 else None
+    sums, squares = [as_float(each) for each in table.sums], [as_float(each) for each in table.squares]
+    known = (sum(sums), n - 2.0 * sums[0] + sum(squares)) if table.probabilities else None
+    return Pooled(
+        auc=_auc(auc_score(counts), variance, n, m, level, "DeLong"),
+        calibration=points_of_bins(table, level) if table.probabilities else None,
+        roc_glm=_roc_glm(counts, stepwise=len(table.grid) >= _UNTIED),
+        **_sizes(n, m, level),
+        **_from_counts(counts, table.grid, level),
+        **_line(counts, table.grid, level, at_ends=sum(table.ends)),
+        **_from_sums(counts, (n, m), known, level),
+    )
+
+
+def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTable], *, level: float = 0.95) -> Pooled:
+    """Everything from the sites' groups under disclosure control.
+
+    Prevalence is exact; Brier score and observed to expected ratio are but for sums that each site rounded to whole
+    numbers; AUC, curves, calibration and intervals are estimates. The interval of AUC allows for what groups hide.
+    Where that leaves nearly everything open, as a class is one group, there is no AUC (NaN) and no curve.
+    """
+    check_level(level)
+    listed = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
+    found = pooled_from_groups(listed)
+    counts, (n, m) = found.counts(), found.rows
+    known = None if found.squared_error is None else (found.expected, found.squared_error)
+    bounds = Interval(
+        lower=found.auc_bounds[0], upper=found.auc_bounds[1], level=1.0, method="certain, whatever groups hide"
+    )
+    if bounds.width > _OPEN:
+        sizes, sums = _sizes(n, m, level), _from_sums(counts, (n, m), known, level)
+        return Pooled(auc=Estimate(value=math.nan), bounds=bounds, **sizes, **sums)
+    variance = found.auc_variance + found.auc_group_error**2
+    return Pooled(
+        auc=_auc(found.auc, variance, n, m, level, "DeLong, groups"),
+        calibration=points_of_cells(counts, level) if known else None,
+        roc_glm=_roc_glm(counts, stepwise=False),
+        bounds=bounds,
+        **_sizes(n, m, level),
+        **_from_counts(counts, found.grid, level),
+        **_line(counts, listed[0].grid, level),
+        **_from_sums(counts, (n, m), known, level),
+    )
+
+
+def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Pooled:
+    """Everything from private counts; intervals are for the population and include the noise."""
+    if check_level(level) != curves.level:
+        curves = curves_of(curves.raw, level=level, shape=curves.shape)
+    names = ("auc", "average_precision", "brier", "observed_expected", "prevalence")
+    numbers = {name: _released(curves, name) for name in names}
+    auc = numbers.pop("auc")
+    if auc is None:
+        raise DataError("the private counts have no AUC; release counts of both classes")
+    drawn = _from_counts(curves.counts, curves.grid, level) | _line(curves.counts, curves.grid, level)
+    fine, roc, pr = refined_grid(curves.grid), curves.roc, curves.pr
+    drawn.update(
+        roc=RocCurve(roc.false_positive_rate, roc.true_positive_rate, _lower_edges(fine, roc.thresholds)),
+        pr=PrCurve(pr.recall, pr.precision, _lower_edges(fine, pr.thresholds), pr.prevalence),
+        **numbers,
+    )
+    for name in ("calibration_intercept", "calibration_slope"):  # their errors would leave out the noise
+        drawn[name] = None if drawn.get(name) is None else Estimate(value=drawn[name].value)
+    probabilities = numbers["brier"] is not None
+    return Pooled(
+        auc=auc,
+        size=_released(curves, "rows"),
+        calibration=points_of_release(curves) if probabilities else None,
+        roc_glm=_roc_glm(curves.counts, stepwise=False),
+        level=level,
+        **drawn,
+    )
+
+
+def _sizes(positives: int, negatives: int, level: float) -> dict[str, Any]:
+    rows = positives + negatives
+    share = positives / rows
+    return {
+        "level": level,
+        "rows": rows,
+        "positives": positives,
+        "size": Estimate(value=rows),
+        "prevalence": Estimate(value=share, interval=wilson_interval_of(share, rows, level=level)),
+    }
+
+
+def _auc(value: float, variance: float | None, n: int, m: int, level: float, name: str) -> Estimate:
+    if variance is None:
+        return Estimate(value=value)
+    interval = auc_interval(value, variance, n, m, level=level, name=name)
+    return Estimate(value=value, standard_error=math.sqrt(variance), interval=interval)
+
+
+def _from_counts(counts: ScoreCounts, grid: Grid, level: float) -> dict[str, Any]:
+    """What follows from rows at the middles of cells alone."""
+    average = average_precision_score(counts)
+    roc, pr = roc_curve(counts).simplified(), pr_curve(counts)
+    found: dict[str, Any] = {
+        "average_precision": Estimate(
+            value=average, interval=logit_interval_of(average, counts.total_positives, level=level)
+        ),
+        "roc": RocCurve(roc.false_positive_rate, roc.true_positive_rate, _lower_edges(grid, roc.thresholds)),
+        "pr": PrCurve(pr.recall, pr.precision, _lower_edges(grid, pr.thresholds), pr.prevalence),
+    }
+    if of_probabilities(grid):
+        found["decision"] = decision_curve(counts, _decision_thresholds(grid))
+    return found
+
+
+def _line(counts: ScoreCounts, grid: Grid, level: float, *, at_ends: int = 0) -> dict[str, Any]:
+    """Calibration intercept and slope, or why there is none; nothing where scores are no probabilities."""
+    if not of_probabilities(grid):
+        return {}
+    line = calibration_line(counts, level, grid, at_ends=at_ends)
+    return {"calibration_intercept": line.intercept, "calibration_slope": line.slope, "no_line": line.absence}
+
+
+def _from_sums(
+    counts: ScoreCounts, rows: tuple[int, int], sums: tuple[float, float] | None, level: float
+) -> dict[str, Any]:
+    """Brier score and the ratio of observed to expected positives from the sums of scores and of squared errors.
+
+    Their errors are from rows at cells' middles. None of it where scores are no probabilities.
+    """
+    if sums is None:
+        return {}
+    n, total, expected = rows[0], rows[0] + rows[1], sums[0]
+    brier = sums[1] / total
+    fourth = np.dot(counts.positives, (1.0 - counts.scores) ** 4) + np.dot(counts.negatives, counts.scores**4)
+    error = math.sqrt(max(float(fourth) / total - brier * brier, 0.0) / total)
+    lower, upper = (min(max(end, 0.0), 1.0) for end in plain_ends(brier, error, level))
+    normal = Interval(lower=lower, upper=upper, level=level, method="normal")
+    return {
+        "brier": Estimate(value=brier, standard_error=error, interval=normal),
+        "observed_expected": _observed_expected(n, total, expected, level) if expected > 0.0 else None,
+    }
+
+
+def _observed_expected(observed: int, rows: int, expected: float, level: float) -> Estimate:
+    """On the log scale, with the variance `1/O - 1/N` (Debray et al. 2017)."""
+    ratio, error = observed / expected, math.sqrt(1.0 / observed - 1.0 / rows)
+    reach = math.exp(normal_quantile(level) * error)
+    interval = Interval(lower=ratio / reach, upper=ratio * reach, level=level, method="log")
+    return Estimate(value=ratio, standard_error=ratio * error, interval=interval)
+
+
+def _roc_glm(counts: ScoreCounts, *, stepwise: bool) -> RocGlm | None:
+    """The fitted curve; None where the classes are so far apart that there is none."""
+    try:
+        return roc_glm(counts) if stepwise else roc_glm_of_cells(counts.positives, counts.negatives)
+    except DataError:
+        return None
+
+
+def _released(curves: CurvesRelease, name: str) -> Estimate | None:
+    value = curves.values[name]
+    return None if math.isnan(value) else Estimate(value=value, interval=curves.intervals[name].population)
+
+
+def _lower_edges(grid: Grid, thresholds: FloatArray) -> FloatArray:
+    finite = np.isfinite(thresholds)
+    edges = np.full(thresholds.size, np.inf)
+    edges[finite] = grid.edges[grid.cells(thresholds[finite])]
+    return edges
+
+
+def _decision_thresholds(grid: Grid) -> FloatArray:
+    """The inner edges nearest to 0.01, 0.02, ... 0.99: there the curve is that of the rows."""
+    inner = grid.edges[(grid.edges > 0.0) & (grid.edges < 1.0)]
+    if not inner.size:
+        return inner
+    at = np.arange(1, 100) / 100
+    right = (
+        np.clip(np.searchsorted(inner, at), 1, max(inner.size - 1, 1)) if inner.size > 1 else np.zeros(99, dtype=int)
+    )
+    left = np.maximum(right - 1, 0)
+    nearer = np.where(np.abs(inner[left] - at) <= np.abs(inner[right] - at), left, right)
+    return np.unique(inner[nearer])
+
+
+def _plain(value: Any) -> Any:
+    """Plain data of a result: estimates, curves and numbers."""
+    if hasattr(value, "to_dict"):
+        return _plain(value.to_dict())
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, RocCurve | PrCurve | DecisionCurve):
+        names = [name for name in value.__slots__ if name != "prevalence"]
+        kept = np.unique(np.linspace(0, getattr(value, names[0]).size - 1, _POINTS).round().astype(np.int64))
+        return {name: [_plain(float(each)) for each in getattr(value, name)[kept]] for name in names}
+    return value

@@ -1,0 +1,300 @@
+"""The coordinator: two rounds over a channel, and nothing released unless all that is needed came.
+
+Round 1 asks every site whether it takes part; nothing is charged. Round 2 sends the sites that do each other's signed
+keys and collects answers. A site that fails, refuses, is silent or sends nonsense ends the run with a message that
+says which one and what to do, or, where the signed question says that fewer sites are enough, is left out: before
+round 2 in every mode, after it only where sites answer for themselves. Sums over masked answers cannot do without one
+of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from confide.errors import FederationError, ParameterError
+from confide.federation.channel import ANSWER, OFFER, Channel, Message, Silence
+from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
+from confide.federation.crypto.agreement import Agreement, Offer
+from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
+from confide.federation.modes.noisy_scores import NoisyScores, pooled_noisy_scores
+from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
+from confide.federation.question import MASKED, NOISY_SCORES, PRIVATE, PROTOCOL, Question
+
+Progress = Callable[[str, str], None]
+"""Told a site's name and what is known of it: "asked", "takes part", "answered", ..."""
+
+LONGEST_TIMEOUT = 24 * 3600.0
+_LONGEST_MESSAGE = 600
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One validation under way."""
+
+    question: Question
+    channel: Channel
+    root: str
+    timeout: float
+    progress: Progress
+    session: str = field(default_factory=lambda: secrets.token_hex(16))
+    reports: dict[str, SiteReport] = field(default_factory=dict)
+    rounds: int = 0
+
+    def ask(self, topic: str, requests: Mapping[str, Message], said: str) -> dict[str, Message]:
+        """Begin a round: ask sites, return the replies that say yes, and note why others do not."""
+        self.rounds += 1
+        for site in requests:
+            self.progress(site, said)
+        replies = self.channel.ask(
+            topic, requests, timeout=self.timeout, heard=lambda site: self.progress(site, "replied")
+        )
+        good: dict[str, Message] = {}
+        for site in requests:
+            reply = replies.get(site, Silence("it did not reply"))
+            report = _reported(site, reply)
+            self.note(report)
+            if report.state == ANSWERED and not isinstance(reply, Silence):
+                good[site] = reply
+        return good
+
+    def note(self, report: SiteReport) -> None:
+        """Remember how a site takes part."""
+        self.reports[report.name] = report
+        self.progress(report.name, report.state if report.state != ANSWERED else "well")
+
+    def fail(self, site: str, message: str) -> None:
+        """Remember that a site sent something that cannot be used."""
+        self.note(SiteReport(name=site, state=FAILED, message=message))
+
+    @property
+    def all_reports(self) -> tuple[SiteReport, ...]:
+        """Every site that was asked."""
+        return tuple(self.reports[site] for site in self.question.sites)
+
+    def missing(self) -> list[SiteReport]:
+        """The sites that do not take part."""
+        return [report for report in self.all_reports if report.state != ANSWERED]
+
+    def missing_of(self, sites: tuple[str, ...]) -> list[SiteReport]:
+        """Those of some sites that do not take part."""
+        return [report for report in self.missing() if report.name in sites]
+
+    def stop(self, what: str, then: str) -> RunError:
+        """The error that ends the run."""
+        out = "; ".join(report.in_words() for report in self.missing())
+        return RunError(f"{what} {out}. {then}", self.all_reports, rounds=self.rounds)
+
+
+def validate(
+    question: Question,
+    channel: Channel,
+    *,
+    root: str,
+    timeout: float = 60.0,
+    progress: Progress = lambda site, state: None,
+) -> Outcome:
+    """Ask all sites and add up what they send.
+
+    Parameters
+    ----------
+    root
+        The federation's root certificate (PEM), by which sites are told from others.
+    timeout
+        Seconds that each round may take; a site that is silent for longer is left out or ends the run.
+
+    Raises RunError, with how each site took part, where no result came of it.
+    """
+    run = Run(
+        question=question,
+        channel=channel,
+        root=root,
+        timeout=checked_timeout(timeout),
+        progress=progress,
+    )
+    started = time.monotonic()
+    request = {"protocol": PROTOCOL, "session": run.session, "question": question.to_dict()}
+    accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), "asked")
+    offers = _offers(run, accepted)
+    _require_enough(run, "Nothing was charged or released.")
+    _require_same_sites(run, offers, accepted)
+    final = question.of(tuple(offers))
+    agreement = _agreement(run, final, offers) if final.mode in MASKED else None
+    answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), "asked for its answer")
+    outcome = _gathered(run, final, answers) if agreement is None else _summed(run, final, answers, agreement)
+    return Outcome(**outcome, reports=run.all_reports, seconds=round(time.monotonic() - started, 3))
+
+
+def checked_timeout(timeout: float) -> float:
+    """Refuse a time that is no positive number of seconds."""
+    if not (isinstance(timeout, int | float) and 0.0 < timeout <= LONGEST_TIMEOUT):
+        raise ParameterError(f"timeout must be a number of seconds up to {LONGEST_TIMEOUT:g}; got {timeout!r}")
+    return float(timeout)
+
+
+def _reported(site: str, reply: Message | Silence) -> SiteReport:
+    """What a reply says of a site, whatever it is made of."""
+    if isinstance(reply, Silence):
+        return SiteReport(name=site, state=SILENT, message=reply.reason)
+    if not isinstance(reply, Mapping) or reply.get("site") != site:
+        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+    if reply.get("protocol") != PROTOCOL:
+        return SiteReport(
+            name=site,
+            state=FAILED,
+            message=f"it speaks another version of the protocol than {PROTOCOL}: install the same version of confide",
+        )
+    state = reply.get("state")
+    if state in (REFUSED, FAILED):
+        reason = BUDGET if state == REFUSED and reply.get("reason") == BUDGET else ""
+        return SiteReport(name=site, state=state, message=_plain(reply.get("message")), reason=reason)
+    if state != ANSWERED:
+        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+    receipt = reply.get("receipt")
+    return SiteReport(name=site, state=ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None)
+
+
+def _plain(message: object) -> str:
+    """What a site says for people, on one line and not too long."""
+    text = " ".join(message.split()) if isinstance(message, str) else "it gave no reason"
+    return "".join(letter if letter.isprintable() else "·" for letter in text[:_LONGEST_MESSAGE])
+
+
+def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
+    """The signed keys of the sites that take part, each under its own name and for this run."""
+    offers: dict[str, Offer] = {}
+    for site, reply in accepted.items():
+        try:
+            offer = Offer.from_dict(reply.get("offer"))
+            if (offer.site, offer.session, offer.question) != (site, run.session, run.question.digest()):
+                raise FederationError(f"the offer of site {site!r} is not for this run")
+            offer.verified(run.root, at=datetime.now(UTC))
+            if run.question.mode == NOISY_SCORES:
+                NoisyScores.from_dict(reply.get("noisy"))
+        except FederationError as error:
+            run.fail(site, str(error))
+        else:
+            offers[site] = offer
+    return offers
+
+
+def _agreement(run: Run, final: Question, offers: Mapping[str, Offer]) -> Agreement:
+    return Agreement.verified(
+        offers.values(),
+        session=run.session,
+        question=run.question.digest(),
+        asked=final.sites,
+        root=run.root,
+        at=datetime.now(UTC),
+    )
+
+
+def _require_enough(run: Run, consequence: str) -> None:
+    needed = run.question.fewest
+    if len(run.question.sites) - len(run.missing()) >= needed:
+        return
+    raise run.stop(
+        f"{len(run.missing())} of {len(run.question.sites)} sites did not take part, and {needed} are needed:",
+        f"{consequence} Mend what they say, leave them out, or allow fewer sites (--fewest)",
+    )
+
+
+def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping[str, Message]) -> None:
+    """Stop before round 2 if a site answered this question with other sites: it would refuse, and others would pay."""
+    taking_part, question = tuple(sorted(offers)), run.question
+    for site in taking_part:
+        listed = accepted[site].get("answered_with")
+        earlier = tuple(name for name in question.sites if isinstance(listed, list) and name in listed)
+        if listed is None or earlier == taking_part:
+            continue
+        same = f"--sites {','.join(earlier)}" + (f" --colluders {question.colluders}" if question.colluders else "")
+        anew = (
+            f"ask it as a new edition (--edition {question.edition + 1})"
+            if question.edition
+            else f"ask the sites' administrators to run `confide site forget FOLDER {question.model}`"
+        )
+        raise RunError(
+            f"Site {site} answered this question before, and a site answers a question with one list of sites, ever. "
+            f"Now {', '.join(taking_part)} would take part. Nothing was charged or released. For that answer again, at "
+            f"no further cost, ask with {same}; for a new one {anew}",
+            run.all_reports,
+            rounds=run.rounds,
+        )
+
+
+def _second_requests(
+    run: Run, final: Question, offers: Mapping[str, Offer], accepted: Mapping[str, Message]
+) -> dict[str, Message]:
+    signed = [offers[site].to_dict() for site in final.sites]
+    request: dict[str, Any] = {"protocol": PROTOCOL, "session": run.session, "offers": signed}
+    if final.mode == NOISY_SCORES:
+        request["pooled"] = pooled_noisy_scores([accepted[site].get("noisy") for site in final.sites])
+    return dict.fromkeys(final.sites, request)
+
+
+def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement: Agreement) -> dict[str, Any]:
+    """The sum over all sites' masked answers, all of which are needed."""
+    vectors: list[MaskedVector] = []
+    own: dict[str, Mapping[str, Any]] = {}
+    for site, reply in answers.items():
+        try:
+            vectors.append(_vector(site, reply))
+            if final.mode == PRIVATE and final.own_epsilon:
+                own[site] = _own(final, site, reply)
+        except FederationError as error:
+            run.fail(site, str(error))
+    if run.missing_of(final.sites):
+        raise run.stop(
+            "A sum needs every site that began it, and not all of them answered:",
+            f"Nothing is released. {_paid(final)}",
+        )
+    try:
+        counts, wide = unmasked_sum(vectors, agreement)
+    except FederationError as error:
+        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports, rounds=run.rounds) from None
+    if counts.size != expected_cells(final) or len(wide) != expected_wide(final):
+        raise FederationError(
+            "the sites answered with other numbers of values than were asked for; nothing is released"
+        )
+    total = {"counts": base64.b64encode(counts.astype("<i8").tobytes()).decode("ascii"), "wide": [str(w) for w in wide]}
+    return {"question": final, "total": total, "sites": own}
+
+
+def _vector(site: str, reply: Message) -> MaskedVector:
+    vector = MaskedVector.from_dict(reply.get("masked"))
+    if vector.site != site:
+        raise FederationError(f"the answer of site {site!r} has another name")
+    return vector
+
+
+def _own(final: Question, site: str, reply: Message) -> Mapping[str, Any]:
+    sent = reply.get("own")
+    if not isinstance(sent, Mapping) or not readable(final, sent):
+        raise FederationError(f"the noisy counts of site {site!r} cannot be read")
+    return sent
+
+
+def _paid(final: Question) -> str:
+    if final.mode != PRIVATE:
+        return "Ask the same sites again."
+    return (
+        "Sites that had answered may have charged their ledgers: asking the same question of the same sites costs "
+        "nothing more."
+    )
+
+
+def _gathered(run: Run, final: Question, answers: Mapping[str, Message]) -> dict[str, Any]:
+    """What sites answered for themselves; as many as are enough."""
+    sent: dict[str, Mapping[str, Any]] = {}
+    for site, reply in answers.items():
+        if readable(final, reply.get("table")):
+            sent[site] = reply["table"]
+        else:
+            run.fail(site, "its answer cannot be read")
+    _require_enough(run, "Nothing is released.")
+    return {"question": final.of(tuple(sent)), "sites": sent}

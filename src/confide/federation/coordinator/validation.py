@@ -1,0 +1,270 @@
+"""What follows from an outcome: pooled results, each site's own, how much sites differ, and what was promised.
+
+All of it is a pure function of what left the sites; the same outcome always gives the same results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confide.errors import DataError
+from confide.federation.coordinator.decode import (
+    disclosed_table,
+    guarantee_of,
+    own_release,
+    pooled_counts,
+    strategy_of,
+    summed_table,
+)
+from confide.federation.coordinator.performance import Pooled, pooled_exact, pooled_grouped, pooled_private
+from confide.federation.outcome import ANSWERED, Outcome, SiteReport
+from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
+from confide.intervals.delong import AucTest, auc_test
+from confide.intervals.interval import Estimate, check_level, normal_quantile
+from confide.intervals.random_effects import RandomEffects, auc_random_effects, ratio_random_effects
+from confide.privacy.guarantee import Guarantee, shown
+from confide.privacy.mechanisms.noise_shares import alone_epsilon
+from confide.releases.curves_release import curves_of
+from confide.releases.release import Release
+
+SCHEMA = "confide.validation/1"
+
+_SAYS_NOTHING = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteResult:
+    """How a site took part and, where it may be seen, the model's performance there."""
+
+    report: SiteReport
+    result: Pooled | None = None
+
+    @property
+    def name(self) -> str:
+        """The site's name."""
+        return self.report.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {**self.report.to_dict(), "result": None if self.result is None else self.result.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """A model's performance over all sites; everything in it was made from what the sites let go.
+
+    `heterogeneity` has random-effects summaries over sites of "auc" and "observed_expected" where at least two sites'
+    own results are seen and say something; `summarised` names these sites, in the order of the weights. `test` is
+    that of `AUC <= null_auc`, where one was asked for. `guarantee` is the private mode's, about every row of every
+    site.
+    """
+
+    outcome: Outcome
+    level: float
+    pooled: Pooled
+    sites: tuple[SiteResult, ...]
+    heterogeneity: Mapping[str, RandomEffects]
+    summarised: Mapping[str, tuple[str, ...]]
+    test: AucTest | None
+    guarantee: Guarantee | None
+
+    @property
+    def question(self) -> Question:
+        """What was asked, of the sites that took part."""
+        return self.outcome.question
+
+    def promise(self) -> tuple[str, ...]:
+        """What the mode promises, and what it does not, a sentence each."""
+        return promise_of(self.question)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        return {
+            "schema": SCHEMA,
+            "question": self.question.to_dict(),
+            "level": self.level,
+            "pooled": self.pooled.to_dict(),
+            "sites": [site.to_dict() for site in self.sites],
+            "heterogeneity": {
+                name: {**found.to_dict(), "sites_summarised": list(self.summarised[name])}
+                for name, found in self.heterogeneity.items()
+            },
+            "test": None if self.test is None else self.test.to_dict(),
+            "promise": list(self.promise()),
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "rounds": self.outcome.rounds,
+            "seconds": self.outcome.seconds,
+        }
+
+
+def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = None) -> Validation:
+    """Work out everything that follows from an outcome.
+
+    Raises DataError where nothing can be judged, for example where all sites together have one class only.
+    """
+    check_level(level)
+    question = outcome.question
+    own = _own_results(outcome, level)
+    pooled = _pooled(outcome, level)
+    heterogeneity, summarised = _summaries(own, level)
+    return Validation(
+        outcome=outcome,
+        level=level,
+        pooled=pooled,
+        sites=tuple(SiteResult(report=report, result=own.get(report.name)) for report in outcome.reports),
+        heterogeneity=heterogeneity,
+        summarised=summarised,
+        test=None if null_auc is None else _test(pooled, null_auc, level),
+        guarantee=guarantee_of(question, question.exact_epsilon) if question.mode == PRIVATE else None,
+    )
+
+
+def _pooled(outcome: Outcome, level: float) -> Pooled:
+    question = outcome.question
+    if question.mode == DISCLOSURE_CONTROL:
+        return pooled_grouped(
+            {site: disclosed_table(question, sent) for site, sent in outcome.sites.items()}, level=level
+        )
+    if question.mode == NOISY_SCORES:
+        from confide.federation.modes.noisy_scores import PlacementSums, validated
+
+        first, *others = (PlacementSums.from_dict(sent) for sent in outcome.sites.values())
+        found = validated(sum(others, first), level=level)
+        return Pooled(level=level, auc=found.auc, roc_glm=found.curve)
+    if outcome.total is None:
+        raise DataError("the outcome has no sum over sites; run the validation again")
+    if question.mode == SECURE_SUM:
+        return pooled_exact(summed_table(question, outcome.total), level=level)
+    return _private(pooled_counts(question, outcome.total, outcome.sites, level), level)
+
+
+def _own_results(outcome: Outcome, level: float) -> dict[str, Pooled]:
+    """Each site's own results, where the mode lets them be seen."""
+    question, found = outcome.question, {}
+    for site, sent in outcome.sites.items():
+        if question.mode == DISCLOSURE_CONTROL:
+            found[site] = pooled_grouped({site: disclosed_table(question, sent)}, level=level)
+        elif question.mode == PRIVATE:
+            found[site] = _private(own_release(question, sent, level), level)
+    return found
+
+
+def _private(raw: Release, level: float) -> Pooled:
+    return pooled_private(curves_of(raw, level=level), level=level)
+
+
+def _summaries(own: Mapping[str, Pooled], level: float) -> tuple[dict[str, RandomEffects], dict[str, tuple[str, ...]]]:
+    """Random-effects summaries over the sites whose own results say something, and which sites these are."""
+    aucs = _judged({name: site.auc for name, site in own.items()}, _logit_error)
+    ratios = _judged({name: site.observed_expected for name, site in own.items()}, _log_error)
+    found: dict[str, RandomEffects] = {}
+    if len(aucs) > 1:
+        variances = [(error * value * (1.0 - value)) ** 2 for value, error in aucs.values()]
+        found["auc"] = auc_random_effects([value for value, _ in aucs.values()], variances, level=level, floor=True)
+    if len(ratios) > 1:
+        squares = [error**2 for _, error in ratios.values()]
+        found["observed_expected"] = ratio_random_effects(
+            [value for value, _ in ratios.values()], squares, level=level, floor=True
+        )
+    named = {"auc": tuple(aucs), "observed_expected": tuple(ratios)}
+    return found, {name: named[name] for name in found}
+
+
+def _judged(
+    estimates: Mapping[str, Estimate | None], error_of: Callable[[Estimate], float | None]
+) -> dict[str, tuple[float, float]]:
+    """Sites' values with their standard error on the scale of the summary, where both exist."""
+    found = {}
+    for name, estimate in estimates.items():
+        error = None if estimate is None else error_of(estimate)
+        if estimate is not None and error is not None and math.isfinite(error) and error > 0.0:
+            found[name] = (estimate.value, error)
+    return found
+
+
+def _logit_error(estimate: Estimate) -> float | None:
+    """The standard error of the log-odds: from the interval, which holds noise as well as sampling.
+
+    None where the interval leaves almost everything open: such a site says nothing, and would only be averaged in.
+    """
+    interval = estimate.interval
+    if interval is None or not 0.0 < estimate.value < 1.0 or interval.width > _SAYS_NOTHING:
+        return None
+    lower, upper = max(interval.lower, 1e-6), min(interval.upper, 1.0 - 1e-6)
+    return (_logit(upper) - _logit(lower)) / (2.0 * normal_quantile(interval.level))
+
+
+def _log_error(estimate: Estimate) -> float | None:
+    interval = estimate.interval
+    if interval is None or estimate.value <= 0.0 or interval.lower <= 0.0 or not math.isfinite(interval.upper):
+        return None
+    return math.log(interval.upper / interval.lower) / (2.0 * normal_quantile(interval.level))
+
+
+def _logit(value: float) -> float:
+    return math.log(value / (1.0 - value))
+
+
+def _test(pooled: Pooled, null_auc: float, level: float) -> AucTest | None:
+    """Of the AUC with its own standard error or, under noise, with that of the interval, which has noise in it."""
+    value, error = pooled.auc.value, pooled.auc.standard_error
+    if error is None:
+        on_log_odds = _logit_error(pooled.auc)
+        if on_log_odds is None:
+            return None
+        error = on_log_odds * value * (1.0 - value)
+    if pooled.rows is None or pooled.positives is None:
+        return auc_test(value, error**2, null_auc, level=level)
+    n, m = pooled.positives, pooled.rows - pooled.positives
+    return auc_test(value, error**2, null_auc, level=level, positives=n, negatives=m)
+
+
+def promise_of(question: Question) -> tuple[str, ...]:
+    """What a mode promises to the people in the data, and what it does not."""
+    sites = len(question.sites)
+    if question.mode == DISCLOSURE_CONTROL:
+        return (
+            f"Disclosure control (q = {question.minimum_cell}): no count or sum that leaves a site is about fewer "
+            f"than {question.minimum_cell} rows of a class.",
+            "This is a rule of thumb, not differential privacy: who knows more may still single out a row.",
+        )
+    if question.mode == SECURE_SUM:
+        return (
+            f"The coordinator sees only sums over {sites} sites; each site's part is hidden by masks of the others. On "
+            "a fine grid the sums amount to a list of all sites' scores with their labels, without the sites.",
+            "The sums are exact and carry no noise: this is not differential privacy. If all other sites put their "
+            "knowledge together with the coordinator, one site's part is what is left.",
+        )
+    if question.mode == NOISY_SCORES:
+        from confide.federation.modes.noisy_scores import NOT_PRIVATE
+
+        return (NOT_PRIVATE,)
+    return _private_promise(question, sites)
+
+
+def _private_promise(question: Question, sites: int) -> tuple[str, ...]:
+    own, pooled = question.own_epsilon, question.pooled_epsilon
+    levels = strategy_of(question).levels(len(question.public_grid))
+    alone = own + question.rows_per_person * alone_epsilon(
+        pooled / question.rows_per_person, question.honest, levels=levels
+    )
+    divided = f" Epsilon {shown(own)} is for each site's own results, {shown(pooled)} for the sum." if own else ""
+    colluders = question.colluders or 0
+    return (
+        guarantee_of(question, question.exact_epsilon).in_words() + divided,
+        f"It holds for every site, and for all together, even if the coordinator and any {colluders} of the {sites} "
+        f"sites put together everything that they know."
+        if colluders
+        else "It holds for every site, and for all together, against the coordinator; not against other sites that "
+        "put their knowledge together with it.",
+        f"Against the coordinator and all other sites together, a site still has epsilon {float(alone):.3g}.",
+        "A person with rows at several sites pays at each of them: the epsilons add up.",
+    )
+
+
+def answered_sites(validation: Validation) -> tuple[SiteResult, ...]:
+    """The sites that took part."""
+    return tuple(site for site in validation.sites if site.report.state == ANSWERED)

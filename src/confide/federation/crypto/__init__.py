@@ -1,0 +1,1 @@
+"""Keys, signatures, sealed files and secure sums."""

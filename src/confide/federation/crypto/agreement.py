@@ -1,0 +1,248 @@
+"""Who takes part in a secure sum, and with which keys: signed offers, and the list of them that all must share.
+
+A site offers a fresh X25519 public key for one session and one question, signed twice: with its certificate's key
+and with the key that it made for itself (`site_key`). The coordinator hands all offers to every site. A site goes
+on only if every offer is signed by a site of this federation for the same session and question, and its own is among
+them as it made it.
+
+So whoever carries offers can put no key into a site's place. Whoever made the certificates can, who may have minted
+others or kept copies of the kits, unless sites pinned the fingerprints of each other's own keys: then nobody can.
+Without pins, the root's holder and whoever had the kits are trusted.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from confide.errors import FederationError, ParameterError
+from confide.federation.crypto.identity import MOST_PEM, Identity, Peer
+from confide.federation.crypto.site_key import check_signed, has_fingerprint
+from confide.federation.question import FEWEST_MASKED
+
+LABEL = b"confide secure sum 1"
+"""Protocol and version: part of everything that is signed, hashed or derived."""
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+_SESSION = re.compile("[0-9a-f]{32,64}")
+_PRIME = 2**255 - 19
+_LONGEST_NAME = 64
+_LONGEST_SIGNATURE = 2_000
+_TEXTS = ("site", "session", "question", "public_key", "own_key", "certificate", "signature", "own_signature")
+
+
+def written(purpose: bytes, *parts: bytes) -> bytes:
+    """Join parts so that no two lists of them are written alike, each with its length before it."""
+    return b"".join(len(part).to_bytes(8, "little") + part for part in (LABEL, purpose, *parts))
+
+
+class KeyPair:
+    """An X25519 key pair for one sum: its private half can be taken out once, and is never written anywhere."""
+
+    __slots__ = ("_private", "public")
+
+    def __init__(self, private: X25519PrivateKey) -> None:
+        self._private = [private]
+        self.public = private.public_key().public_bytes_raw()
+
+    @classmethod
+    def fresh(cls) -> KeyPair:
+        """Draw a pair from the operating system's generator."""
+        return cls(X25519PrivateKey.generate())
+
+    def spend(self) -> X25519PrivateKey:
+        """Take the private key; a second time there is none, since masks used twice cancel out."""
+        try:
+            return self._private.pop()
+        except IndexError:
+            raise FederationError("these keys have masked an answer before; begin a new run, with fresh keys") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A site's signed word that this public key is its own in this session, for this question.
+
+    `session` is what the coordinator drew for this run, `question` the question's digest, both in hex; `certificate`
+    is PEM; `own_key` is the public half of the key that the site made for itself. `signature` is by the certificate's
+    key and `own_signature` by the own, over the same statement, which holds everything else.
+    """
+
+    site: str
+    session: str
+    question: str
+    public_key: bytes
+    own_key: bytes
+    certificate: str
+    signature: bytes
+    own_signature: bytes
+
+    @classmethod
+    def signed(cls, identity: Identity, keys: KeyPair, *, session: str, question: str) -> Offer:
+        """Offer a public key in the site's name."""
+        if not _SESSION.fullmatch(session) or not _DIGEST.fullmatch(question):
+            raise ParameterError("session must be 32 to 64 hexadecimal digits in small letters, question must be 64")
+        own = identity.own.public
+        statement = _statement(session, question, identity.name, keys.public, own, identity.certificate)
+        return cls(
+            site=identity.name,
+            session=session,
+            question=question,
+            public_key=keys.public,
+            own_key=own,
+            certificate=identity.certificate,
+            signature=identity.sign(statement),
+            own_signature=identity.own.sign(statement),
+        )
+
+    def verified(self, root: str, *, at: datetime, pinned: Mapping[str, str] | None = None) -> Offer:
+        """Return this offer after its certificate, both signatures and the fingerprint of its own key were checked.
+
+        `pinned` holds the fingerprints of the only sites that are trusted; without it, all sites of the root are, with
+        whatever own keys they bring.
+        """
+        if pinned is not None and self.site not in pinned:
+            raise FederationError(
+                f"no fingerprint is pinned here for site {self.site!r}; ask the site for it and pin it, or leave it out"
+            )
+        statement = _statement(self.session, self.question, self.site, self.public_key, self.own_key, self.certificate)
+        Peer.verified(self.site, self.certificate, root, at=at).check(self.signature, statement, "the offer")
+        check_signed(self.own_key, self.own_signature, statement, site=self.site, what="the offer")
+        if pinned is not None and not has_fingerprint(self.own_key, pinned[self.site]):
+            raise FederationError(
+                f"the own key of site {self.site!r} does not have the fingerprint pinned here: somebody poses as it, "
+                "or it was set up anew. Ask that site for its fingerprint by telephone, and pin that"
+            )
+        return self
+
+    def to_dict(self) -> dict[str, str]:
+        """Return plain data."""
+        return {
+            "site": self.site,
+            "session": self.session,
+            "question": self.question,
+            "public_key": self.public_key.hex(),
+            "own_key": self.own_key.hex(),
+            "certificate": self.certificate,
+            "signature": base64.b64encode(self.signature).decode("ascii"),
+            "own_signature": base64.b64encode(self.own_signature).decode("ascii"),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: object) -> Offer:
+        """Read an offer that came from elsewhere; nothing in it is trusted before `verified`."""
+        given = texts(plain, "offer", _TEXTS)
+        site = checked_site(given["site"])
+        digests = all(_DIGEST.fullmatch(given[name]) for name in ("question", "public_key", "own_key"))
+        plain_text = given["certificate"].isascii() and len(given["certificate"]) <= MOST_PEM
+        if not digests or not _SESSION.fullmatch(given["session"]) or not plain_text:
+            raise FederationError(f"the offer of site {site!r} is malformed; install the same version everywhere")
+        key = bytes.fromhex(given["public_key"])
+        if int.from_bytes(key, "little") >= _PRIME:
+            raise FederationError(f"site {site!r} offers no X25519 key as it should be written; leave that site out")
+        signature, own_signature = (
+            decoded(given[name], _LONGEST_SIGNATURE, f"the signature of site {site!r}")
+            for name in ("signature", "own_signature")
+        )
+        return cls(
+            site=site,
+            session=given["session"],
+            question=given["question"],
+            public_key=key,
+            own_key=bytes.fromhex(given["own_key"]),
+            certificate=given["certificate"],
+            signature=signature,
+            own_signature=own_signature,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """All offers of a session in the order of the sites' names, each checked; made by `verified` only."""
+
+    session: str
+    question: str
+    offers: tuple[Offer, ...]
+
+    @classmethod
+    def verified(
+        cls,
+        offers: Iterable[Offer],
+        *,
+        session: str,
+        question: str,
+        asked: Collection[str],
+        root: str,
+        at: datetime,
+        pinned: Mapping[str, str] | None = None,
+    ) -> Agreement:
+        """Check that these offers can make a sum; sites and the coordinator check alike.
+
+        There must be three or more, of distinct sites that were asked, with distinct keys, all for the session
+        and question given, each by a site of the root's (and, if given, of the fingerprint pinned for it).
+        """
+        ordered = tuple(sorted(offers, key=lambda offer: offer.site))
+        names = [offer.site for offer in ordered]
+        if len(set(names)) < len(names):
+            raise FederationError("a site is on the list twice; send each site's offer once")
+        if len(names) < FEWEST_MASKED:
+            raise FederationError(
+                f"a secure sum needs at least {FEWEST_MASKED} sites: with two, each could subtract its own part from "
+                "the sum; ask more sites"
+            )
+        if len({offer.public_key for offer in ordered}) < len(names):
+            raise FederationError("two sites offer the same key, which cannot be by chance; run again with fresh keys")
+        for offer in ordered:
+            if offer.site not in asked:
+                raise FederationError(f"site {offer.site!r} is on the list but was not asked; leave it out")
+            if (offer.session, offer.question) != (session, question):
+                raise FederationError(
+                    f"the offer of site {offer.site!r} was made for another run or another question; run again"
+                )
+        checked = tuple(offer.verified(root, at=at, pinned=pinned) for offer in ordered)
+        return cls(session=session, question=question, offers=checked)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The names of all who take part."""
+        return tuple(offer.site for offer in self.offers)
+
+    def digest(self) -> str:
+        """A hash of the session, the question, and everybody's name and key: the same at all sites, or no sum."""
+        listed = (part for offer in self.offers for part in (offer.site.encode(), offer.public_key))
+        return sha256(written(b"agreement", self.session.encode(), self.question.encode(), *listed)).hexdigest()
+
+
+def _statement(session: str, question: str, site: str, public_key: bytes, own_key: bytes, certificate: str) -> bytes:
+    named = (session.encode(), question.encode(), site.encode())
+    return written(b"offer", *named, public_key, own_key, certificate.encode())
+
+
+def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:
+    """Return a message's texts, if it holds just those that it should."""
+    if not isinstance(plain, Mapping) or set(plain) != set(names) or not all(isinstance(plain[n], str) for n in names):
+        raise FederationError(f"an {what} is malformed; install the same version of confide everywhere")
+    return {name: plain[name] for name in names}
+
+
+def checked_site(name: str) -> str:
+    """Return a site's name if it could be one, before it is shown to anybody."""
+    if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+        raise FederationError("a site sent something that is no name; install the same version of confide everywhere")
+    return name
+
+
+def decoded(text: str, most: int, what: str) -> bytes:
+    """Read base64 of at most so many bytes."""
+    try:
+        if len(text) <= 4 * (most // 3 + 1):
+            return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        pass
+    raise FederationError(f"{what} is malformed; install the same version of confide everywhere")

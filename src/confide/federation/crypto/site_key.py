@@ -1,0 +1,112 @@
+"""A site's own key: the site makes it and keeps it, signs with it, and is known to other sites by its fingerprint.
+
+The private key of a site's certificate comes in the kit, so whoever made the kits may have a copy and can sign in the
+site's name. This key nobody else has had. It is Ed25519 (RFC 8032), and its fingerprint, which sites tell each other by
+telephone or on paper and pin, is the SHA-256 of the 32 bytes of its public half, in hex.
+
+Alone, an own key says nothing about whose it is: without a pinned fingerprint, whoever can sign with a site's
+certificate can bring a key of his own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.constant_time import bytes_eq
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
+from confide.errors import FederationError
+from confide.federation.site_files import read_secret
+from confide.ledger.key import appear
+
+_ANEW = "set the site up anew with `confide site init` and tell the other sites its new fingerprint"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteKey:
+    """A private key; only its public half and what it signed are ever sent."""
+
+    _private: Ed25519PrivateKey = field(repr=False)
+
+    @classmethod
+    def fresh(cls) -> SiteKey:
+        """Draw a key from the operating system's generator."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def kept(cls, path: Path) -> SiteKey:
+        """Take the key from a file of its owner's, making the file with a fresh one if there is none.
+
+        The file appears whole or not at all, and the first of several processes wins.
+        """
+        try:
+            if not path.exists():
+                appear(path, lambda unfinished: unfinished.write_bytes(cls.fresh()._pem()))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise FederationError(
+                f"the site's own key {path} cannot be made ({error.strerror}); make its folder writable"
+            ) from None
+        return cls.load(path)
+
+    @classmethod
+    def load(cls, path: Path) -> SiteKey:
+        """Read the key from its file in PEM, which nobody but its owner may read."""
+        if not path.exists():
+            raise FederationError(f"there is no key of the site's own at {path}; put it back from a backup, or {_ANEW}")
+        try:
+            key = load_pem_private_key(read_secret(path, "site's own key"), password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PrivateKey):
+            raise FederationError(
+                f"{path} holds no Ed25519 key without a password; put it back from a backup, or {_ANEW}"
+            )
+        return cls(key)
+
+    @property
+    def public(self) -> bytes:
+        """The 32 bytes of the public half."""
+        return self._private.public_key().public_bytes_raw()
+
+    def sign(self, message: bytes) -> bytes:
+        """Sign with Ed25519."""
+        return self._private.sign(message)
+
+    def _pem(self) -> bytes:
+        return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def fingerprint(public: bytes) -> str:
+    """What other sites pin.
+
+    >>> fingerprint(bytes(32))[:16]
+    '66687aadf862bd77'
+    """
+    return sha256(public).hexdigest()
+
+
+def has_fingerprint(public: bytes, pinned: str) -> bool:
+    """Compare as people write them: in capitals or not, with colons or without."""
+    return bytes_eq(fingerprint(public).encode(), pinned.replace(":", "").strip().lower().encode())
+
+
+def check_signed(public: bytes, signature: bytes, message: bytes, *, site: str, what: str) -> None:
+    """Refuse a message that was not signed with this own key of a site's; `what` says in the error what it is."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+    except (ValueError, InvalidSignature):
+        raise not_signed(site, what, "its own key") from None
+
+
+def not_signed(site: str, what: str, by: str) -> FederationError:
+    """The error for a message that is not what a site signed."""
+    return FederationError(
+        f"{what} of site {site!r} is not signed by {by}: it was altered on its way, or sent by another. "
+        "Run again; if it happens again, find out who answers in its name"
+    )

@@ -1,0 +1,1 @@
+"""Modes: what leaves a site and what that promises."""

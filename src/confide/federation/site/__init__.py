@@ -1,0 +1,1 @@
+"""A site: its folder, data, models, register and answers."""

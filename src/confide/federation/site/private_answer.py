@@ -1,0 +1,320 @@
+"""The private mode at a site: its share of a sum, and its own noisy counts, charged together before noise is drawn.
+
+Two answers are paid for in one transaction: the site's counts with a *share* of the noise, which nobody may see but
+inside a sum, and an ordinary release of noisy counts for the site's own curves. Both are stored, so that the same
+question costs nothing more; the share lies in the ledger encrypted, since alone it promises less than was paid.
+
+The ledger has one account for all that the site's data are asked. It counts by persons: where the policy says that
+nobody has more than one row, a guarantee for a row is one for a person. A study is the account's analyst, so that a
+study's epsilon is capped. Both caps are the policy's, and follow it when the administrator changes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import ScoreCounts
+from confide.errors import BudgetError, FederationError, ParameterError, RefusedError, UnpayableError
+from confide.federation.policy import Policy
+from confide.federation.question import PRIVATE, Question
+from confide.federation.site.fixed_terms import pooled_terms
+from confide.federation.site.register import Register
+from confide.federation.site.rows import SiteRows
+from confide.ledger.entries import canonical_json
+from confide.ledger.ledger import Ledger
+from confide.ledger.question import PublicQuestion
+from confide.privacy.guarantee import Guarantee
+from confide.privacy.mechanisms.noise_shares import shared_counts
+from confide.privacy.mechanisms.private_counts import cells_on
+from confide.privacy.mechanisms.strategies import best_strategy
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.prepared import Prepared
+from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.releases.curves import prepare_curves
+from confide.releases.release import PreparedRelease
+from confide.releases.shared_counts import SHARED
+from confide.releases.terms import Terms, checked_counts
+
+if TYPE_CHECKING:
+    from confide.federation.crypto.sealing import Seal
+    from confide.federation.site.site_folder import SiteFolder
+    from confide.ledger.account import Account
+    from confide.ledger.receipts import Quote
+
+SCHEMA = "confide.share/1"
+
+ACCOUNT = "validation"
+"""The one account of a site's ledger: whatever is asked, it is about the same people."""
+
+UNIT = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A site's counts with its share of the noise, encrypted: it may be stored, and seen inside a sum alone.
+
+    `keys` tells the own keys of the sites with which it was first sent: see `check_same_sites`.
+    """
+
+    guarantee: Guarantee
+    sealed: str = field(repr=False)
+    keys: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"schema": SCHEMA, "sealed": self.sealed, "keys": self.keys, "guarantee": self.guarantee.to_dict()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> Share:
+        """Read a stored share; its guarantee is given, as plain data does not hold exact fractions."""
+        return cls(guarantee=guarantee, sealed=plain["sealed"], keys=plain["keys"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paid:
+    """What a site sends after it paid: integers for the sum, its own release as plain data, and what it cost."""
+
+    integers: NDArray[np.int64] = field(repr=False)
+    own: dict[str, Any] | None
+    receipt: dict[str, Any]
+
+
+def prepare_share(
+    counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE, *, keys: str = ""
+) -> Prepared[Share]:
+    """Check a question for a site's part of the sum and say its price; every refusal comes before the charge.
+
+    Two requests are the same if all that the sum depends on is: the model, the sites, how many of them may
+    collude, the grid, epsilon, and the data. The study is not among it.
+    """
+    _require_private(question)
+    checked_counts(counts)
+    grid, terms = question.public_grid, _terms(question.pooled_epsilon, question)
+    strategy = best_strategy(len(grid))
+    query = shared_counts(cells_on(counts, grid), terms.epsilon, honest=question.honest, strategy=strategy)
+    guarantee = terms.guarantee(
+        public=("grid of scores", "which sites take part", f"that {question.honest} of them keep their shares secret")
+    )
+
+    def draw() -> tuple[Share, ...]:
+        plain = np.array(query.draw(noise), dtype="<i8").tobytes()
+        return (Share(guarantee=guarantee, sealed=seal.seal(plain, _context(question)), keys=keys),)
+
+    return Prepared(
+        guarantee=guarantee,
+        request={"metric": "share", "mechanism": SHARED, "strategy": strategy.name, **pooled_terms(question)},
+        draw=draw,
+        read=Share.from_dict,
+        numbers=8 * len(grid),
+    )
+
+
+def opened_share(share: Share, question: Question, seal: Seal) -> NDArray[np.int64]:
+    """The integers of a share: first of the positives, then of the negatives."""
+    return np.frombuffer(seal.open(share.sealed, _context(question)), dtype="<i8").astype(np.int64)
+
+
+def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_NOISE) -> PreparedRelease | None:
+    """Check a question for a site's own noisy counts and say their price; None where only the sum is asked for.
+
+    What comes of it is the raw release "counts", from which `curves_of` gives everything else.
+    """
+    _require_private(question)
+    if not question.own_epsilon:
+        return None
+    prepared = prepare_curves(
+        counts,
+        epsilon=question.own_epsilon,
+        grid=question.public_grid,
+        neighbours=Neighbours.ADD_REMOVE_ONE,
+        unit=UNIT,
+        rows_per_person=question.rows_per_person,
+        noise=noise,
+    )
+    return replace(prepared, asked=(), derive=None)
+
+
+def open_site_account(
+    ledger: Ledger,
+    account: str = ACCOUNT,
+    *,
+    epsilon: Fraction | int | str,
+    epsilon_per_study: Fraction | int | str,
+    rows_per_person: int = 1,
+) -> Account:
+    """Open the account of a site's data: what may be spent in all and by each study, on persons with so many rows."""
+    return ledger.open_account(
+        account,
+        epsilon=epsilon,
+        analyst_epsilon=epsilon_per_study,
+        neighbours=Neighbours.ADD_REMOVE_ONE,
+        unit=UNIT,
+        rows_per_person=rows_per_person,
+    )
+
+
+def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) -> Account:
+    """The site's account with the caps that the policy has now; it is opened if it is not there."""
+    found = _found(ledger, account)
+    if found is None:
+        try:
+            return open_site_account(
+                ledger,
+                account,
+                epsilon=policy.epsilon_in_all,
+                epsilon_per_study=policy.epsilon_per_study,
+                rows_per_person=policy.rows_per_person,
+            )
+        except ParameterError:  # another process opened it just now
+            found = ledger.account(account)
+    if (found.neighbours, found.unit) != (Neighbours.ADD_REMOVE_ONE, UNIT):
+        raise FederationError(
+            f"account {account!r} of the site's ledger was opened for other neighbours or another unit; give the site "
+            "a ledger of its own"
+        )
+    if found.terms.rows_per_person < policy.rows_per_person:
+        raise FederationError(
+            f"account {account!r} of the site's ledger was opened for persons with at most "
+            f"{found.terms.rows_per_person} rows, and rows_per_person in the policy is larger now: what was answered "
+            "protected them less. Set it back, or give the site a folder of its own for these rows"
+        )
+    if (found.caps.total.epsilon, found.caps.each_analyst) != (policy.epsilon_in_all, policy.epsilon_per_study):
+        return ledger.change_caps(account, epsilon=policy.epsilon_in_all, analyst_epsilon=policy.epsilon_per_study)
+    return found
+
+
+def quote(ledger: Ledger, account: str, question: Question, rows: SiteRows, seal: Seal) -> Quote:
+    """What a question would cost now; refuses one that the account cannot pay. Nothing is charged."""
+    about = _public_question(ledger, question, rows)
+    prepared = _prepared(rows.counts, question, seal)
+    asked = ledger.quote(prepared, account=account, analyst=question.study, question=about)
+    if asked.refusal is not None:
+        raise _unpayable(asked.refusal)
+    return asked
+
+
+def charge(
+    ledger: Ledger,
+    account: str,
+    question: Question,
+    rows: SiteRows,
+    seal: Seal,
+    noise: Noise = SYSTEM_NOISE,
+    *,
+    keys: str = "",
+) -> Paid:
+    """Charge a question to its study, both answers or none, then draw or look up what is sent."""
+    prepared = _prepared(rows.counts, question, seal, noise, keys=keys)
+    try:
+        about = _public_question(ledger, question, rows)
+        receipt = ledger.release(prepared, account=account, analyst=question.study, question=about)
+    except BudgetError as error:
+        raise _unpayable(str(error)) from None
+    share, *own = receipt.releases
+    check_same_sites(share, keys)
+    return Paid(
+        integers=opened_share(share, question, seal),
+        own=own[0].to_dict() if own else None,
+        receipt={
+            "charged": float(receipt.charged.epsilon),
+            "remaining": float(receipt.remaining.epsilon),
+            "reused": receipt.reused,
+        },
+    )
+
+
+def check_payable(folder: SiteFolder, question: Question, rows: SiteRows) -> None:
+    """See that a site could answer a private question and pay for it; nothing is charged."""
+    with Ledger(folder.ledger) as ledger:
+        account_by_policy(ledger, Policy.load(folder.policy))
+        _check_stored(folder, ledger, question, rows, _seal(folder))
+
+
+def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, keys: str = "") -> Paid:
+    """Answer a private question: charge it, remember it, and return what is sent.
+
+    What the register remembers was stored before: if the ledger then has no answer, it is not the ledger that was
+    charged, and drawing anew while other sites send what they stored would leave the site's rows to its own shares.
+    """
+    seal = _seal(folder)
+    with Ledger(folder.ledger) as ledger:
+        account_by_policy(ledger, Policy.load(folder.policy))
+        _check_stored(folder, ledger, question, rows, seal)
+        paid = charge(ledger, ACCOUNT, question, rows, seal, keys=keys)
+    Register(folder.path).fix(question, rows)
+    return paid
+
+
+def check_same_sites(share: Share, keys: str) -> None:
+    """Refuse to send a stored share to sites of which one was set up anew, and so has lost its own."""
+    if share.keys != keys:
+        raise RefusedError(
+            "a site was set up anew since this question was answered, and would draw its noise anew while others send "
+            "what they stored, which protects less than was paid for; ask it as a new edition (--edition)"
+        )
+
+
+def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> None:
+    register = Register(folder.path)
+    register.check(question, rows)
+    quote(ledger, ACCOUNT, question, rows, seal)
+    if register.holds(question) and not _share_is_stored(ledger, question, rows, seal):
+        raise RefusedError(
+            "this site has answered this question, but its ledger no longer has the answer: restore the ledger from a "
+            "backup, or ask the question as a new edition (--edition)"
+        )
+
+
+def _share_is_stored(ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> bool:
+    """Whether the ledger has the site's share of this sum; its own counts may be asked for with another epsilon."""
+    share = prepare_share(rows.counts, question, seal)
+    about = _public_question(ledger, question, rows)
+    return ledger.quote(share, account=ACCOUNT, analyst=question.study, question=about).answered
+
+
+def _prepared(
+    counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE, *, keys: str = ""
+) -> list[Prepared[Any]]:
+    share, own = prepare_share(counts, question, seal, noise, keys=keys), prepare_own(counts, question, noise)
+    return [share] if own is None else [share, own]
+
+
+def _public_question(ledger: Ledger, question: Question, rows: SiteRows) -> PublicQuestion:
+    """Describe a question to the ledger: the site's files as they lie there, and the model's name."""
+    return PublicQuestion(data=ledger.identify([rows.identity]), details={"model": question.model})
+
+
+def _terms(epsilon: Fraction, question: Question) -> Terms:
+    return Terms.checked(
+        epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE_ONE, unit=UNIT, rows_per_person=question.rows_per_person
+    )
+
+
+def _context(question: Question) -> bytes:
+    """What a sealed share belongs to."""
+    return canonical_json(pooled_terms(question), "question").encode()
+
+
+def _require_private(question: Question) -> None:
+    if question.mode != PRIVATE:
+        raise ParameterError(f"mode {question.mode} is not charged to a ledger; ask in mode {PRIVATE}")
+
+
+def _found(ledger: Ledger, account: str) -> Account | None:
+    return next((one for one in ledger.accounts() if one.name == account), None)
+
+
+def _unpayable(refusal: str) -> UnpayableError:
+    return UnpayableError(f"this site's ledger cannot pay for this: {refusal}")
+
+
+def _seal(folder: SiteFolder) -> Seal:
+    from confide.federation.crypto.sealing import Seal
+
+    return Seal.kept(folder.secret)

@@ -1,0 +1,46 @@
+"""A model's rows at a site: their counts, and the identity of the files that they were read from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+
+from confide.counts import ScoreCounts
+from confide.errors import DataError
+from confide.federation.site.data import SiteConfig
+from confide.ledger.requests import source_digest
+from confide.sources.raw import raw_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteRows:
+    """Counts of a model's rows, with the digest of the files as they lie there and of how they are read.
+
+    Whether a site's data are those of an earlier question is decided by the digest, and not by the counts: a refusal or
+    a price that depended on the counts would tell of single rows. Without a key the digest could be guessed: it must
+    not leave the process. `note` is about rows that the model could not score, for the site's own log.
+    """
+
+    counts: ScoreCounts = field(repr=False)
+    identity: bytes = field(repr=False)
+    note: str = field(default="", repr=False)
+
+
+def read_rows(config: SiteConfig, model: str) -> SiteRows:
+    """Count a model's rows, and identify the files that they came from."""
+    before = source_digest(_source(config, model))
+    scored = config.scored(model)
+    if source_digest(_source(config, model)) != before:
+        raise DataError("the site's data changed while they were read; try again when nobody writes to them")
+    return SiteRows(counts=scored.counts, identity=before, note=scored.note)
+
+
+def _source(config: SiteConfig, name: str) -> Iterator[bytes]:
+    """Yield the settings of a model, but for where its files lie, and the bytes of these files."""
+    model = config.model(name)
+    settings = {key: value for key, value in asdict(model).items() if key not in ("data", "model_file")}
+    yield json.dumps(settings, sort_keys=True, default=str).encode()
+    for file in (config.data_path(model), None if model.model_file is None else config.model_path(model)):
+        if file is not None:
+            yield source_digest(raw_bytes(file))

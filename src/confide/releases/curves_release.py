@@ -1,0 +1,363 @@
+"""Everything that follows from one table of noisy counts: curves, bands, numbers, thresholds, a recalibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.pr import PrCurve, pr_curve
+from confide.curves.reliability import ReliabilityBins
+from confide.curves.roc import RocCurve, roc_curve
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.intervals.bands import Band
+from confide.intervals.private_counts import NoisePart, NoisyCells
+from confide.intervals.private_curves import CurveRegion, curve_region, pr_band, roc_band, sampling_errors
+from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
+from confide.privacy.guarantee import Guarantee
+from confide.privacy.mechanisms.strategies import strategy_named
+from confide.releases.calibrator import METHODS, Calibrator, fit_calibrator
+from confide.releases.confusion import confusion_releases
+from confide.releases.counting import rebuilt_cells
+from confide.releases.curve_numbers import calibration_bins, curve_numbers
+from confide.releases.operating import OperatingPoint, Target, choose_threshold
+from confide.releases.release import PrivateIntervals, Release, ReleasedCurve
+from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
+from confide.releases.within_cells import refined_grid, refined_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CURVES = ("roc", "pr", "calibration", "counts")
+NUMBERS = ("auc", "average_precision", "brier", "observed_expected", "prevalence")
+CURVE_METRICS = (*CURVES, *NUMBERS)
+
+_SEED = 0  # the same release must give the same bands
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Bands:
+    """Around one curve: where the exact curve of these rows lies as a whole, and where the population's does."""
+
+    sample: Band
+    population: Band
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class CurvesRelease:
+    """Private curves with all that follows from them: everything in it may be published.
+
+    `counts` holds whole rows at the middle of each cell: every function of exact evaluation takes it.
+    `roc` and `pr` are drawn from the same rows, spread within their cell as neighbouring cells suggest (`drawn`): a
+    curve bends between its points at the edges of cells. `bands["roc"]` and `bands["pr"]` hold whole curves at the
+    level.
+    `auc` has that order too; `average_precision` and the other numbers take classes to be mixed evenly within a cell.
+    `intervals` has two of each. Those of `auc` allow for what neighbouring cells may not tell; in the others the order
+    within cells is left open.
+    """
+
+    raw: Release
+    grid: Grid
+    strategy: str
+    shape: str
+    level: float
+    counts: ScoreCounts
+    roc: RocCurve
+    pr: PrCurve
+    calibration: ReliabilityBins
+    bands: Mapping[str, Bands]
+    intervals: Mapping[str, PrivateIntervals]
+    values: Mapping[str, float]
+    drawn: ScoreCounts = field(repr=False)
+    noisy: NoisyCells = field(repr=False)
+    regions: tuple[CurveRegion, CurveRegion] = field(repr=False)
+    calibration_ends: tuple[FloatArray, FloatArray] = field(repr=False)
+    calibration_edges: FloatArray = field(repr=False)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all of it together costs, once."""
+        return self.raw.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """How noise was added."""
+        return self.raw.mechanism
+
+    @property
+    def auc(self) -> float:
+        """The area under the ROC curve."""
+        return self.values["auc"]
+
+    @property
+    def average_precision(self) -> float:
+        """Average precision."""
+        return self.values["average_precision"]
+
+    @property
+    def brier(self) -> float:
+        """The Brier score, for scores that are probabilities."""
+        return self.values["brier"]
+
+    @property
+    def observed_expected(self) -> float:
+        """The number of positives over the sum of scores."""
+        return self.values["observed_expected"]
+
+    @property
+    def prevalence(self) -> float:
+        """The positives' share."""
+        return self.values["prevalence"]
+
+    def confusion(self, threshold: float) -> ConfusionMatrix:
+        """The confusion matrix at a threshold; give one that is an edge of the grid, or a cell is divided by guess."""
+        return confusion_matrix(self.drawn, threshold)
+
+    def threshold_for(self, *, safe: bool = False, **target: float) -> OperatingPoint:
+        """Choose the threshold that reaches a recall or a specificity, for example `threshold_for(recall=0.9)`.
+
+        The highest edge of the grid that reaches the recall (the lowest for a specificity); with
+        `safe=True` one at which even the lower end of its interval does. Its intervals hold although it was chosen
+        after looking, since they hold for all edges together. Costs nothing more.
+        """
+        return choose_threshold(self, Target.parse(target, safe=safe))
+
+    def calibrator(self, method: str = "isotonic") -> Calibrator:
+        """Recalibrate the model: a function from its scores to probabilities that fit the private counts.
+
+        "isotonic" takes the share of positives in each cell, made to rise with the score; "logistic" a line
+        in log-odds. Post-processing: it may be published and used on any scores, at no further cost.
+        """
+        return fit_calibrator(self.counts, self.grid, self.guarantee, method)
+
+    def releases(self, *, threshold: float | None = None, target: Target | None = None) -> tuple[Release, ...]:
+        """Every curve and number as a release of its own, all from the same noise.
+
+        With a threshold, which must be an edge of the grid, the measures of its confusion matrix too; with
+        a target the threshold that is chosen for it.
+        """
+        return tuple(self._releases(threshold, target))
+
+    def _releases(self, threshold: float | None, target: Target | None) -> Iterator[Release]:
+        yield self._release("roc", "auc", self._roc())
+        yield self._release("pr", "average_precision", self._pr())
+        yield self._release("calibration", "observed_expected", self._calibration(), parts=self._recalibration())
+        yield self._release("counts", "rows", self._table(), parts=self.raw.parts, options=self.raw.options)
+        for name in NUMBERS:
+            yield self._release(name, name)
+        if threshold is not None:
+            cells = self._matrix_cells(threshold)
+            yield from confusion_releases(cells, self.guarantee, self.mechanism, threshold, self.level).values()
+        if target is not None:
+            yield self.threshold_for(safe=target.safe, **{target.measure: target.value}).release(self)
+
+    def __getitem__(self, metric: str) -> Release:
+        return next(release for release in self.releases() if release.metric == metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        plain = [release.to_dict() for release in self.releases()]
+        return {
+            "schema": plain[0]["schema"],
+            "releases": [{key: value for key, value in one.items() if key != "schema"} for one in plain],
+            "guarantee": self.guarantee.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"private curves on {len(self.grid)} cells ({self.strategy}): AUC {self.auc:.3f}, "
+            f"average precision {self.average_precision:.3f}; {self.guarantee.in_words()}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<CurvesRelease {self}>"
+
+    def plot(self) -> Figure:
+        """Draw ROC, PR and calibration with their bands."""
+        from confide.report.release.curves import picture
+
+        return picture(self.releases()[:3])
+
+    def _repr_html_(self) -> str:
+        from confide.report.release.curves import fragment
+
+        return fragment(self.releases())
+
+    def _release(
+        self,
+        metric: str,
+        value: str,
+        curve: ReleasedCurve | None = None,
+        *,
+        parts: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Release:
+        sizes = {
+            "positives": int(self.counts.total_positives),
+            "negatives": int(self.counts.total_negatives),
+        }
+        ends = [float(end) for end in self.grid.edges[[0, -1]]]
+        how = {"strategy": self.strategy, "cells": len(self.grid), "range": ends, "shape": self.shape}
+        return Release(
+            metric=metric,
+            value=self.values[value],
+            intervals=self.intervals[value],
+            guarantee=self.guarantee,
+            mechanism=self.mechanism,
+            parts=sizes if parts is None else {**sizes, **parts},
+            options=how if options is None else {**options, "shape": self.shape},
+            curve=curve,
+        )
+
+    def _roc(self) -> ReleasedCurve:
+        points = {
+            "false_positive_rate": self.roc.false_positive_rate,
+            "true_positive_rate": self.roc.true_positive_rate,
+            "threshold": self._edges(self.roc.thresholds),
+        }
+        return ReleasedCurve.of(points=points, bands=_plain_bands(self.bands["roc"], "false_positive_rate"))
+
+    def _pr(self) -> ReleasedCurve:
+        points = {
+            "recall": self.pr.recall,
+            "precision": self.pr.precision,
+            "threshold": self._edges(self.pr.thresholds),
+        }
+        return ReleasedCurve.of(points=points, bands=_plain_bands(self.bands["pr"], "recall"))
+
+    def _calibration(self) -> ReleasedCurve:
+        bins = self.calibration
+        ends = zip(("sample", "population"), self.calibration_ends, strict=True)
+        return ReleasedCurve.of(
+            points={
+                "mean_score": bins.mean_score,
+                "observed": bins.observed,
+                "rows": bins.weight,
+                "lower_edge": self.calibration_edges[:-1],
+                "upper_edge": self.calibration_edges[1:],
+            },
+            bands={name: {"mean_score": bins.mean_score, "lower": low, "upper": high} for name, (low, high) in ends},
+        )
+
+    def _recalibration(self) -> dict[str, Any]:
+        """Both calibrators at the same scores."""
+        found = {method: self.calibrator(method) for method in METHODS}
+        at = np.union1d(self.grid.edges, self.grid.representatives)
+        curves = {method: calibrator(at).tolist() for method, calibrator in found.items()}
+        return {"recalibration": {"score": at.tolist(), **curves}}
+
+    def _table(self) -> ReleasedCurve:
+        table = np.zeros((2, len(self.grid)))
+        where = self.grid.cells(self.counts.scores)
+        table[0, where], table[1, where] = self.counts.positives, self.counts.negatives
+        edges = self.grid.edges
+        return ReleasedCurve.of(
+            points={"lower_edge": edges[:-1], "upper_edge": edges[1:], "positives": table[0], "negatives": table[1]}
+        )
+
+    def _edges(self, thresholds: FloatArray) -> FloatArray:
+        """The lower edge of each part of a cell: the threshold at which the curve has its point."""
+        fine = refined_grid(self.grid)
+        finite = np.isfinite(thresholds)
+        edges = np.full(thresholds.size, np.inf)
+        edges[finite] = fine.edges[fine.cells(thresholds[finite])]
+        return edges
+
+    def _matrix_cells(self, threshold: float) -> NoisyCells:
+        """Noisy counts below and above the threshold."""
+        outside = not self.grid.edges[0] < threshold < self.grid.edges[-1]
+        if not outside and threshold not in self.grid.edges:
+            raise ParameterError(
+                f"{threshold!r} is no edge of the grid; give it as threshold when the curves are released"
+            )
+        first = int(np.searchsorted(self.grid.edges[:-1], threshold))
+        noisy = self.noisy
+
+        def halves(tables: FloatArray) -> FloatArray:
+            return np.stack((tables[..., :first].sum(axis=-1), tables[..., first:].sum(axis=-1)), axis=-1)
+
+        return replace(
+            noisy,
+            cells=halves(noisy.cells),
+            cell_rows=None if noisy.cell_rows is None else halves(noisy.cell_rows),
+            integers=noisy.integers or noisy.cells.shape[1],
+            reconstruct=lambda drawn: halves(noisy.reconstruct(drawn)),
+        )
+
+
+def curves_of(raw: Release, *, level: float | None = None, shape: str | None = None) -> CurvesRelease:
+    """Work out everything from a released table of noisy integers, the release "counts"; it always gives the same."""
+    if "noisy_integers" not in raw.parts:
+        raise ParameterError("curves follow from the release of metric 'counts'; ask for it, and give that one")
+    options = raw.options
+    grid = Grid(np.array(options["grid"]))
+    noisy = noisy_counts(raw.parts["noisy_integers"], options)
+    chosen, wanted = shape or options["shape"], raw.intervals.sample.level if level is None else level
+    generator = np.random.default_rng(_SEED)
+    agreed, noise = noisy.agreed(), noisy.noise(generator)
+    if chosen == AUTO:
+        chosen = fitting_shape(noisy, noise)
+    table = shaped(noisy, chosen)
+    counts = whole_rows(table, grid, rows=noisy.rows, cell_rows=noisy.cell_rows)
+    drawn = drawn_counts(table, grid, rows=noisy.rows)
+    sampling = sampling_errors(table, noise.shape[0], generator)
+    regions = (
+        curve_region(agreed, noise, table, wanted),
+        curve_region(agreed, noise, table, wanted, sampling=sampling),
+    )
+    bands = {
+        "roc": Bands(sample=roc_band(regions[0]), population=roc_band(regions[1])),
+        "pr": Bands(sample=pr_band(regions[0]), population=pr_band(regions[1])),
+    }
+    known: dict[str, Any] = {"agreed": agreed, "noise": noise, "sampling": sampling, "table": table, "grid": grid}
+    numbers = curve_numbers(level=wanted, generator=generator, **known)
+    bins = calibration_bins(level=wanted, **known)
+    return CurvesRelease(
+        raw=raw,
+        grid=grid,
+        strategy=options["strategy"],
+        shape=chosen,
+        level=wanted,
+        counts=counts,
+        drawn=drawn,
+        roc=roc_curve(drawn),
+        pr=pr_curve(drawn),
+        calibration=bins.bins,
+        calibration_ends=bins.ends,
+        calibration_edges=bins.edges,
+        bands=bands,
+        values=numbers.values,
+        intervals=numbers.intervals,
+        noisy=noisy,
+        regions=regions,
+    )
+
+
+def drawn_counts(table: FloatArray, grid: Grid, *, rows: int | None = None) -> ScoreCounts:
+    """Whole rows in the parts of cells, from which curves are drawn; `rows` is their public number."""
+    return whole_rows(refined_table(table, grid), refined_grid(grid), rows=rows)
+
+
+def noisy_counts(integers: Sequence[float], options: Mapping[str, Any]) -> NoisyCells:
+    """Noisy counts of cells from the integers that were drawn and the public options of their release."""
+    cell_rows = options["cell_rows"]
+    return rebuilt_cells(
+        np.array(integers, dtype=np.float64),
+        cells=len(options["grid"]) - 1,
+        strategy=strategy_named(options["strategy"]),
+        scale=options["scale"],
+        gaussian=options["noise"] == "gaussian",
+        rows=options["rows"],
+        cell_rows=None if cell_rows is None else np.array(cell_rows, dtype=np.float64),
+        shares=options.get("shares", 1.0),
+        parts=tuple(NoisePart(**part) for part in options.get("parts", ())),
+    )
+
+
+def _plain_bands(bands: Bands, x: str) -> dict[str, dict[str, Any]]:
+    named = {"sample": bands.sample, "population": bands.population}
+    return {name: {x: band.x, "lower": band.lower, "upper": band.upper} for name, band in named.items()}

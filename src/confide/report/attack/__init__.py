@@ -1,0 +1,1 @@
+"""Attack reports as text, HTML and plots."""

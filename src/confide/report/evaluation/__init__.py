@@ -1,0 +1,1 @@
+"""Evaluations as text, HTML and plots."""

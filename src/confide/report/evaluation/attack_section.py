@@ -1,0 +1,47 @@
+"""The part of an evaluation's page that says what publishing its numbers would give away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from confide.attacks.exposure import attack
+from confide.attacks.outsider import Effort
+from confide.evaluation.evaluation import Evaluation
+from confide.report.attack.page import CLASS_SIZES, attack_table, sentences
+from confide.report.shared.page import bullets, html_table
+
+_PUBLICATIONS = ("auc:exact", "auc:digits=3", "roc:exact")
+_MOST_ROWS = 1_000
+_WORK = 10**8  # half a second
+_DRAWN, _DRAWN_ROWS = 100, 500  # a second or two; more rows would take several
+
+_TITLE = "<h2>What publishing these numbers gives away</h2>"
+
+_MORE = (
+    "<p><code>confide attack FILE --label COL --score COL --report OUT.html</code> shows more, other numbers and "
+    "private releases among it; <code>confide release</code> makes numbers that may be published.</p>"
+)
+
+
+def gives_away(evaluation: Evaluation) -> list[str]:
+    """The section, empty where rows are weighted or too few to be attacked; of many rows it says where to look.
+
+    The page shows the class sizes too, so they count as published.
+    """
+    rows = evaluation.rows
+    if evaluation.weighted or rows is None or min(evaluation.positives, evaluation.negatives) < 2:
+        return []
+    if rows > _MOST_ROWS:
+        many = f"{CLASS_SIZES} An exact ROC curve gives away the label of every row that has a score of its own."
+        return [_TITLE, f"<p>{many}</p>", _MORE]
+    effort = Effort(work=_WORK, drawn=_DRAWN if rows <= _DRAWN_ROWS else 0)
+    generator = np.random.default_rng(0)  # the same data must give the same page
+    counts = evaluation.models[0].counts
+    found = attack(counts, _PUBLICATIONS, class_sizes=True, effort=effort, generator=generator)
+    return [
+        _TITLE,
+        bullets(sentences(found)),
+        html_table(attack_table(found), caption=False),
+        "<p>This was computed for the first score.</p>",
+        _MORE,
+    ]

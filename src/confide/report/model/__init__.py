@@ -1,0 +1,1 @@
+"""Private workflows and models as text and HTML."""

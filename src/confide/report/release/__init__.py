@@ -1,0 +1,1 @@
+"""Releases as text, HTML and plots."""

@@ -1,0 +1,1 @@
+"""Page shell, tables, plots and number formats that all reports share."""

@@ -1,0 +1,1 @@
+"""Validations across sites as text, HTML and plots."""

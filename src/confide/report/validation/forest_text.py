@@ -1,0 +1,112 @@
+"""A forest plot in words: its caption, how much sites differ, and which sites the mean leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from confide.intervals.random_effects import RandomEffects
+from confide.report.shared.tables import number, p_value
+from confide.report.validation.forest import GUESSING, NAMES, Forest, ForestRow, axis_ends, known, percent
+from confide.report.validation.names import LONGEST, cut
+
+_MEANT = {
+    "auc": "The dotted line is guessing.",
+    "observed_expected": "Left of the dotted line fewer positives happened than the model gave reason to expect, right "
+    "of it more; the axis is logarithmic.",
+}
+_SCALE_WORDS = {"logit": "log-odds", "log": "logarithmic", "identity": "same"}
+_MOST_NAMED = 3
+
+_NO_VALUE = ("it has no value", "they have no value")
+_AT_THE_END = {
+    "logit": ("an AUC of 0 or 1 has no log-odds", "an AUC of 0 or 1 has no log-odds"),
+    "log": ("a ratio of 0 has no logarithm", "a ratio of 0 has no logarithm"),
+}
+_NO_ERROR = ("its error is not known", "their errors are not known")
+_OPEN = {
+    "logit": ("its interval leaves almost everything open", "their intervals leave almost everything open"),
+    "log": ("its interval reaches 0 or has no end", "their intervals reach 0 or have no end"),
+}
+
+
+def forest_caption(forest: Forest) -> str:
+    """What the picture shows, with how much sites differ and which of them are not in the mean."""
+    sizes = "" if forest.summary is None else ", larger where the site weighs more in the summary"
+    said = [
+        f"{NAMES[forest.measure]} at each site (squares{sizes}) with {percent(forest.level)} intervals, and of all "
+        "rows together (circle)."
+    ]
+    if forest.summary is None:
+        said.append("There is no mean over sites: fewer than two of them have an interval that says enough.")
+    else:
+        said += [f"Diamond: random-effects mean over sites. {heterogeneity_words(forest.summary)}", *left_out(forest)]
+    if forest.noisy:
+        said.append(
+            "Intervals allow for noise and for what cells hide, so that small differences between sites stay unseen."
+        )
+    low, high = axis_ends(forest)
+    if any(_leaves(row, low, high) for row in forest.sites):
+        said.append("Arrows: intervals that go on beyond the axis.")
+    return " ".join([*said, _MEANT[forest.measure]] if low < GUESSING[forest.measure] else said)
+
+
+def heterogeneity_words(summary: RandomEffects, *, bar: bool = True) -> str:
+    """How much sites differ, in numbers; `bar` says what the picture's bar is."""
+    spread = "0" if summary.tau_squared == 0.0 else number(summary.tau_squared)
+    said = [f"Between sites {_tied(f'τ² = {spread}')} on the {_SCALE_WORDS[summary.scale]} scale (REML)"]
+    if summary.i_squared is not None:
+        said.append(_tied(f"I² = {100.0 * summary.i_squared:.0f} %"))
+    if summary.q_p_value is not None:
+        said.append(f"{_tied(f'Q = {number(summary.q, 2)}')}, {_tied(f'p {_equals(p_value(summary.q_p_value))}')}")
+    sentence = ", ".join(said) + "; interval of the mean after Hartung and Knapp."
+    if summary.prediction is None:
+        return f"{sentence} With fewer than three sites there is no prediction interval."
+    if not bar:
+        return sentence
+    return f"{sentence} Bar: where the true value at another such site is expected (prediction interval)."
+
+
+def left_out(forest: Forest) -> Iterator[str]:
+    """Which sites the mean leaves out, a sentence for each reason; nothing where there is no mean."""
+    if forest.summary is None:
+        return
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in forest.sites:
+        if row.weight is None:
+            reasons.setdefault(_reason(row, forest), []).append(row.name)
+    for (of_one, of_many), names in reasons.items():
+        one = len(names) == 1
+        yield f"{_named(names)} {'was' if one else 'were'} left out of the mean: {of_one if one else of_many}."
+
+
+def _reason(row: ForestRow, forest: Forest) -> tuple[str, str]:
+    """Why a site is not in the mean, said of one and of many."""
+    if not known(row.estimate):
+        return _NO_VALUE
+    value, interval = row.estimate.value, row.estimate.interval
+    if value <= 0.0 or (value >= 1.0 and forest.scale == "logit"):
+        return _AT_THE_END[forest.scale]
+    if interval is None or not interval.lower < interval.upper:
+        return _NO_ERROR
+    return _OPEN[forest.scale]
+
+
+def _named(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        return f"{len(names)} sites"
+    *most, last = (cut(name, LONGEST) for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _leaves(row: ForestRow, low: float, high: float) -> bool:
+    interval = row.estimate.interval if known(row.estimate) else None
+    return interval is not None and (interval.lower < low or interval.upper > high)
+
+
+def _tied(words: str) -> str:
+    """Words that stay on one line."""
+    return words.replace(" ", "\u00a0")
+
+
+def _equals(shown: str) -> str:
+    return shown if shown.startswith("<") else f"= {shown}"

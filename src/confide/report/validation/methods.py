@@ -1,0 +1,95 @@
+"""How a validation across sites was done: what was asked, on which terms, and how it went."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from confide.federation.question import NOISY_SCORES, PRIVATE, Question
+from confide.privacy.guarantee import exact_fraction, shown
+from confide.report.shared.tables import Table
+from confide.report.validation.forest import percent
+from confide.report.validation.released import was_partly_paid, was_stored
+from confide.report.validation.tables import DASH, took_part
+
+if TYPE_CHECKING:
+    from confide.federation.coordinator.validation import Validation
+
+
+def how_table(validation: Validation) -> Table:
+    """How the results came about."""
+    return Table(title="How it was done", head=("term", "in this validation"), body=tuple(_how(validation)))
+
+
+def _how(validation: Validation) -> Iterator[tuple[str, str]]:
+    question, outcome = validation.question, validation.outcome
+    answered = sum(took_part(site) for site in validation.sites)
+    grid = question.public_grid
+    yield "study", question.study
+    yield "model", question.model
+    yield "mode", question.mode
+    yield "sites", f"{len(validation.sites)} asked, {answered} answered"
+    yield "grid", f"{question.grid}: {len(grid):,} cells from {grid.edges[0]:g} to {grid.edges[-1]:g}, public"
+    yield from _terms(question)
+    if question.mode == PRIVATE:
+        yield "edition", _edition_words(question.edition or 1)
+        yield "answers", _answers_words(validation)
+    took = f"{_seconds(outcome.seconds)} from the first question to the last answer, connecting not counted"
+    yield "rounds", f"{outcome.rounds}, {took}"
+    yield "intervals", percent(validation.level)
+
+
+def _edition_words(edition: int) -> str:
+    if edition == 1:
+        return "1: the question as it was first asked"
+    return f"{edition}: asked anew, so that the sum over sites has noise of its own, which was paid for again"
+
+
+def _answers_words(validation: Validation) -> str:
+    """Whether sites drew noise for this run or sent what they had stored, as their receipts have it."""
+    receipts = [site.report.receipt for site in validation.sites if took_part(site)]
+    stored = sum(was_stored(receipt) for receipt in receipts)
+    partly = sum(was_partly_paid(receipt, validation.question) for receipt in receipts)
+    said = []
+    if stored:
+        said.append(f"{_of(stored, len(receipts))} as stored by the sites: answered before, no further cost")
+    if partly:
+        said.append(f"{_of(partly, len(receipts))} at a part of the price: the rest was paid before")
+    return "; ".join(said) or "all made for this run; none was a stored one"
+
+
+def _of(some: int, every: int) -> str:
+    return "all" if some == every else f"{some} of {every}"
+
+
+def _terms(question: Question) -> Iterator[tuple[str, str]]:
+    if question.minimum_cell is not None and question.minimum_cell > 1:
+        yield "minimum cell", f"{question.minimum_cell} rows of a class"
+    if question.mode == PRIVATE:
+        own, pooled = shown(question.own_epsilon), shown(question.pooled_epsilon)
+        yield (
+            "epsilon",
+            f"{shown(question.exact_epsilon)} at each site: {own} for its own results, {pooled} for the sum",
+        )
+        yield "colluders", _colluders_words(question)
+        unit = "a row" if question.unit == "row" else f"a person with at most {question.rows_per_person} rows"
+        yield "protected", unit
+    if question.mode == NOISY_SCORES:
+        for name in ("epsilon", "delta", "sensitivity"):
+            value = getattr(question, name)
+            if value is not None:
+                yield name, f"{shown(exact_fraction(value, name))}, of the noise alone: no guarantee follows"
+
+
+def _colluders_words(question: Question) -> str:
+    some = (
+        f" and any {question.colluders} of the {len(question.sites)} sites together" if question.colluders else " alone"
+    )
+    return f"the guarantee holds against the coordinator{some}"
+
+
+def _seconds(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return DASH
+    return f"{seconds:.1f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"

@@ -1,0 +1,93 @@
+"""What trials came to: means over folds with their standard errors, and the best of several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from studies.stoddard.trials import Found, Trial
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """A mean over folds and its standard error, which takes folds for independent though they share training rows."""
+
+    value: float
+    standard_error: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Mean:
+        """Average values, of which there are at least two.
+
+        >>> Mean.of((0.75, 1.0))
+        Mean(value=0.875, standard_error=0.125)
+        """
+        held = np.array(list(values), dtype=np.float64)
+        return cls(value=float(held.mean()), standard_error=float(held.std(ddof=1)) / math.sqrt(held.size))
+
+    def sign(self, times: float) -> int:
+        """1 or -1 if the mean is that many standard errors above or below 0, else 0."""
+        clear = abs(self.value) > times * self.standard_error
+        return 0 if not clear else 1 if self.value > 0.0 else -1
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain data."""
+        return {"mean": self.value, "standard_error": self.standard_error}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A trial and its values in each fold; `features` is how many were selected on average."""
+
+    trial: Trial
+    values: tuple[float, ...]
+    features: float
+
+    @classmethod
+    def of(cls, trial: Trial, found: Iterable[Found]) -> Outcome:
+        """Gather what folds found."""
+        results = tuple(found)
+        values = tuple(result.value for result in results)
+        return cls(trial=trial, values=values, features=float(np.mean([result.features for result in results])))
+
+    @property
+    def mean(self) -> Mean:
+        """The mean over folds."""
+        return Mean.of(self.values)
+
+    def less(self, other: Outcome) -> Mean:
+        """How much better than another, fold by fold."""
+        return Mean.of(ours - theirs for ours, theirs in zip(self.values, other.values, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            **self.trial.to_dict(),
+            **self.mean.to_dict(),
+            "features": self.features,
+            "values": list(self.values),
+        }
+
+
+Line: TypeAlias = tuple[Outcome, ...]
+"""The outcomes of several trials that are shown together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcomes:
+    """The outcomes of all trials."""
+
+    by_trial: Mapping[Trial, Outcome]
+
+    @classmethod
+    def of(cls, found: Mapping[Trial, tuple[Found, ...]]) -> Outcomes:
+        """Gather what was found."""
+        return cls(by_trial={trial: Outcome.of(trial, results) for trial, results in found.items()})
+
+    def best(self, trials: Iterable[Trial]) -> Outcome:
+        """The trial with the highest mean, of several: a choice that looks at the data."""
+        return max((self.by_trial[trial] for trial in trials), key=lambda outcome: outcome.mean.value)
