@@ -109,7 +109,7 @@ class Alone:
             yield pickle.loads(pickle.dumps(called(given)))  # noqa: S301
 
 
-@pytest.mark.documents
+@pytest.mark.processes
 def test_a_quick_run_works_with_real_processes() -> None:
     finished = subprocess.run(
         [sys.executable, "-m", "benchmarks", "private-ap", "--quick"],

@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ONE_COMMAND = re.compile(r"confide [^|<>&;$`*?~\\]*")  # what a shell would only pass on
-SET_UP_ELSEWHERE = re.compile(r"^(make (demo|test|bench|docs)|pip install)\b")
-RUN_ELSEWHERE = ("confide federation demo",)  # test_federation_command runs it, with fewer sites
+SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
+RUN_ELSEWHERE = ("confide federation demo",)  # tests/cli/test_federation.py runs it, with fewer sites
 ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
 CONNECT_SECONDS = 90
 
@@ -80,7 +80,7 @@ def test_commands_run(page: Path, folder: Path) -> None:
     for line in commands:
         if SET_UP_ELSEWHERE.match(line):
             target = line.split()[-1]
-            assert target in (".", "'.[federation]'", "demo", "test", "bench", "docs")
+            assert target in (".", "'.[federation]'", "demo", "check", "test", "bench", "docs")
             continue
         if line in RUN_ELSEWHERE:
             continue
