@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench studies docs clean
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -13,6 +13,7 @@ help:
 	@echo "make test   lint, types, every test, the documentation"
 	@echo "make lint   ruff and mypy only"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"
+	@echo "make studies  list the studies of papers; make studies NAME=schalk runs one"
 	@echo "make docs   build the documentation into docs/_build/html"
 
 $(VENV)/bin/python:
@@ -39,6 +40,9 @@ test: lint docs
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+studies: $(VENV)/.test
+	$(BIN)/python -m studies $(NAME) $(OPTIONS)
 
 docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

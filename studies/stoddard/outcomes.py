@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from studies.claims import Mean
 from studies.stoddard.trials import Found, Trial
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mean:
-    """A mean over folds and its standard error, which takes folds for independent though they share training rows."""
-
-    value: float
-    standard_error: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Mean:
-        """Average values, of which there are at least two.
-
-        >>> Mean.of((0.75, 1.0))
-        Mean(value=0.875, standard_error=0.125)
-        """
-        held = np.array(list(values), dtype=np.float64)
-        return cls(value=float(held.mean()), standard_error=float(held.std(ddof=1)) / math.sqrt(held.size))
-
-    def sign(self, times: float) -> int:
-        """1 or -1 if the mean is that many standard errors above or below 0, else 0."""
-        clear = abs(self.value) > times * self.standard_error
-        return 0 if not clear else 1 if self.value > 0.0 else -1
-
-    def to_dict(self) -> dict[str, float]:
-        """Return plain data."""
-        return {"mean": self.value, "standard_error": self.standard_error}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from studies.claims import Mean
 from studies.stoddard.claims import claims
 from studies.stoddard.data import Dataset
 from studies.stoddard.methods import ALL, ALL_SAMPLED, ENFORCED, JOINT, METHODS
-from studies.stoddard.outcomes import Line, Mean, Outcome, Outcomes
+from studies.stoddard.outcomes import Line, Outcome, Outcomes
 from studies.stoddard.plan import (
     BY_LOGISTIC,
     COMPARED,

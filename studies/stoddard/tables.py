@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from confide.privacy.guarantee import shown
 from confide.report.shared.tables import Table, amount
+from studies.claims import Mean
 from studies.stoddard.methods import shown_name
-from studies.stoddard.outcomes import Line, Mean, Outcome
+from studies.stoddard.outcomes import Line, Outcome
 from studies.stoddard.study import Study, Verdict
 
 
