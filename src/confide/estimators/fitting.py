@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from confide.errors import LabelError, ParameterError
-from confide.ledger.ledger import Ledger
+from confide.ledger.payer import DeclaredSubject, Payer
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Receipt
 from confide.privacy.prepared import A, Prepared
@@ -61,6 +61,5 @@ def charge_and_draw(
     if question is not None:
         read = {name: None if value is None else repr(value) for name, value in public.items()}
         question = replace(question, details={**question.details, "read": read})
-    with Ledger(ledger) as book:
-        receipt = book.release(prepared, account=account, question=question)
+    receipt = Payer(subject=DeclaredSubject(stated=question), ledger=ledger, account=account).pay(prepared)
     return receipt.answers[0][0], receipt
