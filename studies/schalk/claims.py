@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from studies.claims import Claim as PaperClaim
-from studies.schalk.outcomes import SampleMean
+from studies.schalk.errors import SampleMean
 from studies.schalk.published import (
     AREA,
     BINS,

@@ -10,11 +10,11 @@ import numpy as np
 from confide.counts import FloatArray
 from confide.federation.modes.noisy_scores import NOT_PRIVATE
 from studies.schalk.claims import claims
-from studies.schalk.outcomes import Errors, SampleMean
+from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import CELLS, NoisyMode, Settings
 from studies.schalk.private_mode import PrivateMode
 from studies.schalk.published import BINS, TABLE_1, BinSummary, bins_of
-from studies.schalk.running import Found, NoisyErrors, Plain
+from studies.schalk.running import NoisyErrors, Plain, SimulationResult
 
 SCHEMA = "confide.study/1"
 
@@ -26,7 +26,7 @@ class Study:
     """The settings and what was found; every method of it reads off a table or a figure."""
 
     settings: Settings
-    found: Found
+    found: SimulationResult
 
     @property
     def plain(self) -> Plain:

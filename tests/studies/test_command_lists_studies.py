@@ -49,4 +49,4 @@ def test_a_shared_seed_is_no_noise() -> None:
     assert "every score to within" in studies("schalk-attacks").out
     refused = studies("schalk-attacks", "--scale", "0")
     assert refused.code == 2
-    assert "`scale` must be a number above 0" in refused.err
+    assert "--scale must be a number above 0" in refused.err

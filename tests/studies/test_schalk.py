@@ -12,13 +12,13 @@ from rich.console import Console
 from scipy.stats import nbinom
 from studies.schalk.claims import Claim, claims
 from studies.schalk.data import SHARES_AS_WRITTEN, row_numbers, simulated
-from studies.schalk.outcomes import Errors, SampleMean
+from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import PIECE, Settings, pieces
 from studies.schalk.plots import shade_of
 from studies.schalk.private_mode import PrivateMode, counted, pooled_noise, table_aucs
 from studies.schalk.published import BINS, TABLE_1, bin_name, bins_of
 from studies.schalk.report import TITLE, print_study
-from studies.schalk.running import FINE, Found, Plain, rates, run
+from studies.schalk.running import FINE, Plain, SimulationResult, rates, run
 from studies.schalk.study import Study
 
 from confide.counts import ScoreCounts
@@ -48,7 +48,7 @@ def plain() -> Study:
 
     return Study(
         settings=Settings.checked(),
-        found=Found(
+        found=SimulationResult(
             plain=Plain(
                 rows=row_numbers(rows),
                 auc=found.auc,

@@ -16,9 +16,9 @@ from studies.claims import Mean
 from studies.stoddard.claims import Claim
 from studies.stoddard.data import CORPORA, read_dataset
 from studies.stoddard.methods import METHODS
-from studies.stoddard.outcomes import Outcome
 from studies.stoddard.plan import GRID, Settings, planned
 from studies.stoddard.report import TITLE, print_study, study_page
+from studies.stoddard.results import TrialResult
 from studies.stoddard.running import Ground
 from studies.stoddard.study import Study
 from studies.stoddard.tables import points
@@ -65,7 +65,7 @@ def test_the_best_of_the_grid_is_shown(study: Study) -> None:
 
 def test_means_and_differences_by_hand() -> None:
     ours, theirs = (
-        Outcome(trial=Trial(dataset="sms", method="all"), values=values, features=1.0)
+        TrialResult(trial=Trial(dataset="sms", method="all"), values=values, features=1.0)
         for values in ((0.9, 0.8, 1.0), (0.7, 0.7, 0.7))
     )
     assert ours.mean.value == pytest.approx(0.9)

@@ -125,7 +125,7 @@ def select(
     from confide.releases.terms import Terms
     from confide.selection.methods import prepare_selection
 
-    plan = workflow.plan(selects=True)
+    plan = workflow.budget_split(selects=True)
     own = plan.shares["select"] if epsilon is None else checked_epsilon(epsilon)
     costs = {**plan.shares, "select": own, "train": plan.left("train", own)}
     if k is None and method != "clusters" and (threshold is None or method == "sparse-vector"):

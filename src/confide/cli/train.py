@@ -159,7 +159,7 @@ def train(
     from confide.releases.terms import Terms
 
     spent = Fraction(0) if before.selection is None else before.selection.guarantee.epsilon
-    plan = before.plan(selects=before.selection is not None)
+    plan = before.budget_split(selects=before.selection is not None)
     own = plan.left("train", spent) if epsilon is None else checked_epsilon(epsilon)
     hidden: dict[str, Any] = {
         "epsilon": own,
