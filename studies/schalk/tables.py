@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from confide.report.shared.tables import Table, number
-from studies.schalk.outcomes import Errors
+from studies.schalk.errors import Errors
 from studies.schalk.plan import ALL_SENSITIVITIES, CELLS, HALF, PERSON
 from studies.schalk.published import (
     BINS,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide.cli import output
 from confide.cli.evaluate import evaluate_file
-from confide.cli.paying import Payer
 from confide.cli.scored import ColumnScores
 from confide.errors import BudgetError, ConfideError, UsageError
+
+if TYPE_CHECKING:
+    from confide.ledger.payer import Payer
 
 _ACCOUNT = "heart-attack"
 _CAP = 3
@@ -109,12 +111,7 @@ def _refused(data: Path, place: Path) -> str:
 
 
 def _payer(scores: ColumnScores, data: Path, place: Path) -> Payer:
-    return Payer(
-        file=data,
-        label=scores.label,
-        positive=scores.positive,
-        details=scores.details(),
-        ledger=str(place),
-        account=_ACCOUNT,
-        analyst=None,
-    )
+    from confide.ledger.payer import FileSubject, Payer
+
+    subject = FileSubject(file=data, label=scores.label, positive=scores.positive, details=scores.details())
+    return Payer(subject=subject, ledger=place, account=_ACCOUNT)

@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.attacks.bounds import success_bound
 from confide.attacks.contest.rehearsal import Rehearsal
-from confide.attacks.exposure import Attacked, Exposure
+from confide.attacks.exposure import AttackReport, Exposure
 from confide.attacks.insider import Insider
 from confide.attacks.outsider import Outsider
 from confide.report.attack import plots as attack_plots
@@ -58,7 +58,7 @@ CLASS_SIZES = (
 _BOUNDS = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
-def sentences(attacked: Attacked) -> Iterator[str]:
+def sentences(attacked: AttackReport) -> Iterator[str]:
     """Say in plain words what each publication gives away, and what would prevent it."""
     for exposure in attacked.exposures:
         parts = (_inside(exposure), _outside(attacked, exposure), _later(exposure))
@@ -83,7 +83,7 @@ def verdict(exposure: Exposure) -> str:
     return "gave no label away here, and promises nothing"
 
 
-def _outside(attacked: Attacked, exposure: Exposure) -> str:
+def _outside(attacked: AttackReport, exposure: Exposure) -> str:
     found = exposure.outsider
     if found is None:
         return f"What an outsider learns is {exposure.left_out}."
@@ -139,7 +139,7 @@ def _at_most(share: float) -> str:
     return "100"
 
 
-def advice(attacked: Attacked) -> str:
+def advice(attacked: AttackReport) -> str:
     """Which epsilon would prevent it."""
     odds, rare = attacked.sure / (1.0 - attacked.sure), 0.1
     return (
@@ -157,7 +157,7 @@ def _floored(value: float) -> str:
     return f"{math.floor(value * 10**places) / 10**places:.{places}f}"
 
 
-def attack_table(attacked: Attacked) -> Table:
+def attack_table(attacked: AttackReport) -> Table:
     """All publications beside each other."""
     known = f"also known > {attacked.level:g}"
     return Table(
@@ -168,7 +168,7 @@ def attack_table(attacked: Attacked) -> Table:
     )
 
 
-def _notes(attacked: Attacked) -> Iterator[str]:
+def _notes(attacked: AttackReport) -> Iterator[str]:
     yield (
         f"Of {amount(attacked.rows)} rows. Labelings left to guessed right: for an outsider, who knows the scores and "
         f"how many are positive; always guessing the larger class gets {amount(attacked.majority)} right. One label: "
@@ -226,7 +226,7 @@ def _from(prior: float, epsilon: float) -> float:
     return float(odds / (1.0 + odds))
 
 
-def print_attack(attacked: Attacked, console: Console) -> None:
+def print_attack(attacked: AttackReport, console: Console) -> None:
     """Print sentences and the table."""
     console.print(INTERNAL, highlight=False, markup=False, style="bold")
     console.print()
@@ -277,22 +277,22 @@ _CAPTIONS = {
 }
 
 
-def picture(attacked: Attacked) -> Figure:
+def picture(attacked: AttackReport) -> Figure:
     """Both pictures side by side."""
     return attack_plots.both(attacked)
 
 
-def fragment(attacked: Attacked) -> str:
+def fragment(attacked: AttackReport) -> str:
     """The table and the sentences, as a notebook shows them."""
     return f"<div>{html_table(attack_table(attacked))}{bullets(sentences(attacked))}</div>"
 
 
-def attack_page(attacked: Attacked, *, title: str) -> str:
+def attack_page(attacked: AttackReport, *, title: str) -> str:
     """Return one HTML page: no scripts, no network, ready to print."""
     return whole_page(title, _parts(attacked), footer=_FOOTER)
 
 
-def _parts(attacked: Attacked) -> list[str]:
+def _parts(attacked: AttackReport) -> list[str]:
     pictures = []
     if any(exposure.outsider is not None for exposure in attacked.exposures):
         svg = plots.as_svg(attack_plots.draw_posteriors, attacked, size=(6.2, 5.4))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.attacks.exposure import Attacked
+from confide.attacks.exposure import AttackReport
 from confide.report.shared import plots
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_posteriors(ax: Axes, attacked: Attacked) -> None:
+def draw_posteriors(ax: Axes, attacked: AttackReport) -> None:
     """Each label's probability to an outsider, by rank of its score, for every publication."""
     shown = [exposure for exposure in attacked.exposures if exposure.outsider is not None]
     for position, exposure in enumerate(shown):
@@ -37,7 +37,7 @@ def draw_posteriors(ax: Axes, attacked: Attacked) -> None:
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
-def draw_insiders(ax: Axes, attacked: Attacked) -> None:
+def draw_insiders(ax: Axes, attacked: AttackReport) -> None:
     """How often somebody who knows all else is right about a label, with intervals and bounds."""
     every = attacked.exposures[::-1]
     for position, exposure in enumerate(every):
@@ -58,7 +58,7 @@ def draw_insiders(ax: Axes, attacked: Attacked) -> None:
     ax.set_axisbelow(True)
 
 
-def both(attacked: Attacked) -> Figure:
+def both(attacked: AttackReport) -> Figure:
     """Both pictures side by side."""
     import matplotlib.pyplot as plt
 
