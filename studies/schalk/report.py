@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from confide.federation.modes.noisy_scores import NOT_PRIVATE
+from confide.federation.noisy_placements import NOT_PRIVATE
 from confide.report.shared import plots
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.shared.text import print_table

@@ -15,7 +15,7 @@ PACKAGE = Path(confide.__file__).parent
 
 # A part may import parts of a lower layer, and itself. Parts of one layer do not know each other.
 LAYERS = (
-    {"errors", "examples"},
+    {"errors", "examples", "files"},
     {"counts", "features", "_lazy"},
     {"grid"},
     {"kernels"},

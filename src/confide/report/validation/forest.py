@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
-from confide.federation.question import PRIVATE
+from confide.federation.modes.registry import mode_of
 from confide.intervals.interval import Estimate, Interval
 from confide.intervals.random_effects import RandomEffects
 from confide.report.shared.plots import COLOURS, GREY
@@ -18,7 +18,7 @@ from confide.report.validation.names import LONGEST, distinct, wrapped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import Validation
 
 Scale = Literal["logit", "log"]
@@ -96,7 +96,7 @@ def forest_of(validation: Validation, measure: str) -> Forest | None:
         pooled=getattr(validation.pooled, measure),
         pooled_rows=rows_words(validation.pooled),
         summary=summary,
-        noisy=validation.question.mode == PRIVATE,
+        noisy=mode_of(validation.question).private,
     )
 
 
@@ -148,7 +148,7 @@ def _draw_summaries(ax: Axes, forest: Forest, low: float, high: float) -> None:
         _words(ax, place + 1, _span(summary.prediction), "", "")
 
 
-def rows_words(result: Pooled | None) -> str:
+def rows_words(result: Performance | None) -> str:
     """How many rows there are, or about how many where noise hides it."""
     if result is None or (result.rows is None and result.size is None):
         return "–"

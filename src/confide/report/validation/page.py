@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from confide.federation.question import NOISY_SCORES
+from confide.federation.modes.registry import mode_of
 from confide.report.shared import plots
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.shared.text import print_table
@@ -99,15 +99,15 @@ def print_validation(validation: Validation, console: Console) -> None:
 
 def validation_page(validation: Validation) -> str:
     """Return one HTML page: no scripts, no network, ready to print."""
-    noisy = validation.question.mode == NOISY_SCORES
+    noisy = mode_of(validation.question).comparison_only
     return whole_page(title_of(validation), _parts(validation), footer=_FOOTERS[noisy])
 
 
 def _parts(validation: Validation) -> Iterator[str]:
-    if validation.question.mode == NOISY_SCORES:
+    if mode_of(validation.question).comparison_only:
         yield _not_private(validation)
     yield lead(lead_of(validation))
-    if validation.question.mode != NOISY_SCORES:
+    if not mode_of(validation.question).comparison_only:
         yield "<p><strong>What is promised</strong> to the people in the data:</p>"
         yield bullets(_promise(validation))
     yield "<h2>Key numbers</h2>"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray
-from confide.federation.question import PRIVATE
+from confide.federation.modes.registry import mode_of
 from confide.intervals.interval import Estimate
 from confide.report.release.curves import pr_joined
 from confide.report.shared import plots
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from confide.federation.coordinator.calibration_points import CalibrationPoints
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import SiteResult, Validation
     from confide.intervals.bands import Band
 
@@ -42,7 +42,7 @@ class Shown:
         return cls(validation=validation, bands=_private_bands(validation))
 
     @property
-    def pooled(self) -> Pooled:
+    def pooled(self) -> Performance:
         """The results of all rows together."""
         return self.validation.pooled
 
@@ -91,7 +91,7 @@ def picture_size(validation: Validation, name: str) -> tuple[float, float]:
 
 
 def _legend_lines(validation: Validation, name: str) -> int:
-    band = int(validation.question.mode == PRIVATE and name in ("roc", "pr"))
+    band = int(mode_of(validation.question).private and name in ("roc", "pr"))
     if name != "roc":
         return band + (3 if name == "decision" else 2)
     sites, pooled = len(with_results(validation)), validation.pooled
@@ -107,7 +107,7 @@ def captions(validation: Validation) -> dict[str, str]:
         said["roc"] += " Thick: all rows together; thin: each site by itself."
     if validation.pooled.roc_glm is not None:
         said["roc"] += " Dashed: the binormal curve fitted to all rows (ROC-GLM)."
-    if validation.question.mode == PRIVATE:
+    if mode_of(validation.question).private:
         band = f" Shaded: where the population's curve lies as a whole, noise and sampling allowed for ({level})."
         said["roc"] += band
         said["pr"] += band
@@ -115,7 +115,7 @@ def captions(validation: Validation) -> dict[str, str]:
     return said
 
 
-def not_drawn_words(results: Iterable[Pooled]) -> str:
+def not_drawn_words(results: Iterable[Performance]) -> str:
     """That bins were left out of pictures of calibration, where some were."""
     every = (result.calibration for result in results)
     hidden = any(points is not None and not _says_something(points).all() for points in every)
@@ -230,7 +230,7 @@ def draw_calibration(ax: Axes, shown: Shown) -> None:
     ax.set_title("Calibration")
 
 
-def site_calibrations(validation: Validation) -> list[tuple[str, Pooled]]:
+def site_calibrations(validation: Validation) -> list[tuple[str, Performance]]:
     """The sites that have a calibration curve of their own."""
     return [
         (site.name, site.result)
@@ -265,7 +265,7 @@ def draw_site_calibrations(ax: Axes, shown: Shown) -> None:
     figure.supylabel("Observed share of positives", fontsize=10)
 
 
-def _site_panel(ax: Axes, name: str, result: Pooled, pooled: CalibrationPoints | None, end: float) -> None:
+def _site_panel(ax: Axes, name: str, result: Performance, pooled: CalibrationPoints | None, end: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
@@ -331,7 +331,7 @@ def draw_decision(ax: Axes, shown: Shown) -> None:
 def _private_bands(validation: Validation) -> dict[str, Band]:
     """Where the population's ROC and PR curves lie as a whole, from the noisy sum; nothing in other modes."""
     total = validation.outcome.total
-    if validation.question.mode != PRIVATE or total is None:
+    if not mode_of(validation.question).private or total is None:
         return {}
     from confide.federation.coordinator.decode import pooled_counts
     from confide.releases.curves_release import curves_of
@@ -354,7 +354,7 @@ def _short(estimate: Estimate | None) -> str:
     return f"{number(estimate.value)}{ends}"
 
 
-def _calibration_label(pooled: Pooled) -> str:
+def _calibration_label(pooled: Performance) -> str:
     said = []
     if pooled.observed_expected is not None:
         said.append(f"O : E {number(pooled.observed_expected.value, 2)}")

@@ -8,8 +8,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 from confide.federation.coordinator.calibration_line import NoLine
-from confide.federation.outcome import ANSWERED
-from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate, Interval
 from confide.report.shared.tables import Table, amount, number, p_value
 from confide.report.validation.forest import forest_of, percent, rows_words
@@ -17,20 +18,13 @@ from confide.report.validation.forest_text import heterogeneity_words, left_out
 from confide.report.validation.names import cut, plain
 
 if TYPE_CHECKING:
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import SiteResult, Validation
 
 DASH = "–"
 _NAME_LETTERS = 48
 _NEARLY_ALL = 0.9
 _FEWEST_PREDICTING, _WIDEST_PREDICTION = 4, 0.5  # other prediction intervals are too rough for the first paragraph
-
-MODE_WORDS = {
-    DISCLOSURE_CONTROL: "disclosure control",
-    SECURE_SUM: "secure sum",
-    PRIVATE: "differentially private",
-    NOISY_SCORES: "noisy scores, NOT differentially private",
-}
 
 _NUMBERS = (
     ("average precision", "average_precision"),
@@ -45,7 +39,7 @@ def title_of(validation: Validation) -> str:
     """Model, study and mode in a line."""
     question = validation.question
     edition = f", edition {question.edition}" if (question.edition or 1) > 1 else ""
-    return f"{question.model}: validation across sites ({question.study}, {MODE_WORDS[question.mode]}{edition})"
+    return f"{question.model}: validation across sites ({question.study}, {mode_of(question).title}{edition})"
 
 
 def lead_of(validation: Validation) -> str:
@@ -100,7 +94,7 @@ def numbers_table(validation: Validation) -> Table:
     )
 
 
-def _sizes(pooled: Pooled) -> Iterator[tuple[str, str, str]]:
+def _sizes(pooled: Performance) -> Iterator[tuple[str, str, str]]:
     if pooled.rows is not None:
         yield "rows", amount(pooled.rows), DASH
     elif pooled.size is not None:
@@ -124,7 +118,7 @@ def _number_notes(validation: Validation) -> Iterator[str]:
     if validation.test is not None:
         yield hypothesis_words(validation)
     bounds = validation.pooled.bounds
-    if bounds is not None and validation.question.mode == DISCLOSURE_CONTROL and bounds.width > 0.0:
+    if bounds is not None and bounds.width > 0.0:
         yield (
             "Groups hide the order of the rows within them, so AUC is an estimate even of these rows: whatever that "
             f"order is, their AUC lies between {ends(bounds, ' and ')}. The {percent(validation.level)} interval of "
@@ -132,7 +126,7 @@ def _number_notes(validation: Validation) -> Iterator[str]:
         )
         yield from _hidden(validation)
     yield from _line_notes(validation)
-    if validation.question.mode == PRIVATE:
+    if mode_of(validation.question).private:
         yield "Intervals are for the population and allow for the noise as well as for sampling."
         yield from _little_said(validation)
 
@@ -150,7 +144,7 @@ def _line_notes(validation: Validation) -> Iterator[str]:
     pooled, question = validation.pooled, validation.question
     if pooled.no_line is not None:
         yield _NO_LINE[pooled.no_line]
-    elif pooled.calibration_slope is not None and (question.mode != SECURE_SUM or (question.minimum_cell or 1) > 1):
+    elif pooled.calibration_slope is not None and mode_of(question).calibration_from_cells(question):
         yield (
             "For calibration intercept and slope, rows stand in the middle of their cells: scores of exactly 0 or 1, "
             "with which neither exists, cannot be told from others in the lowest and highest cell."
@@ -203,7 +197,7 @@ def hypothesis_words(validation: Validation) -> str:
 def sites_table(validation: Validation, *, wide: bool = True) -> Table:
     """How every site took part, and its own results where they are seen; in the narrow form AUC alone."""
     level = f"{percent(validation.level)} interval"
-    columns = {"state": [site.report.state for site in validation.sites]}
+    columns: dict[str, list[str]] = {"state": [site.report.state for site in validation.sites]}
     results = [site.result for site in validation.sites]
     columns["rows"] = [rows_words(result) for result in results]
     columns["positives"] = [_positives_of(result) for result in results]
@@ -238,21 +232,9 @@ def no_forest_words(question: Question) -> str:
     """Why no site's own results are seen beside those of others."""
     if len(question.sites) == 1:
         return "There is no forest plot: one site alone took part, and its results are those above."
-    if question.mode == SECURE_SUM:
-        return (
-            "There is no forest plot: in this mode nobody but the site itself sees a site's own results. The sum over "
-            "all sites is all that can be read, so how much sites differ is not known."
-        )
-    if question.mode == PRIVATE and not question.own_epsilon:
-        return (
-            "There is no forest plot: all of epsilon was spent on the sum over all sites, so no site's own results are "
-            "seen. A share of epsilon for the sites would show them, and how much sites differ."
-        )
-    if question.mode == NOISY_SCORES:
-        return (
-            "There is no forest plot: in this mode results are worked out for all sites together, so how much sites "
-            "differ is not known."
-        )
+    reason = mode_of(question).no_site_results(question)
+    if reason is not None:
+        return reason
     return "There is no forest plot: fewer than two sites have results of their own that can be compared."
 
 
@@ -287,7 +269,7 @@ def _value(estimate: Estimate | None) -> tuple[str, str]:
     return (DASH, DASH) if estimate is None else (number(estimate.value), ends(estimate.interval))
 
 
-def _positives_of(result: Pooled | None) -> str:
+def _positives_of(result: Performance | None) -> str:
     if result is None:
         return DASH
     if result.positives is not None:
@@ -303,4 +285,4 @@ def _whole(value: float) -> str:
 
 def took_part(site: SiteResult) -> bool:
     """Whether a site's rows are in the results."""
-    return site.report.state == ANSWERED
+    return site.report.state == SiteState.ANSWERED
