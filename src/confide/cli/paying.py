@@ -150,7 +150,8 @@ def check_page(report: Path | None, file: str, ledger: str | None) -> None:
 
 def show_price(quote: Quote, workflow: Workflow, costs: dict[str, Any], *, as_json: bool) -> None:
     """Print what a step would cost, beside the whole workflow; a price that does not fit exits with 3."""
-    from confide.report.model.workflow import price_document, print_price
+    from confide.report.model.documents import price_document
+    from confide.report.model.text import print_price
 
     if as_json:
         output.print_json(price_document(quote, workflow, costs))
