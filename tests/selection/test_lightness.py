@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.selection.processes import run
-
 import pytest
+
+from tests.selection.processes import run
 
 pytestmark = pytest.mark.processes
 

@@ -87,15 +87,15 @@ class AttackReport:
         }
 
     def __str__(self) -> str:
-        from confide.report.attack.page import sentences
+        from confide.report.attack.text import sentences
 
         return "\n".join(sentences(self))
 
     def plot(self) -> Figure:
         """Draw what an outsider believes, and how often an insider is right."""
-        from confide.report.attack.page import picture
+        from confide.report.attack.plots import plot_attack
 
-        return picture(self)
+        return plot_attack(self)
 
     def _repr_html_(self) -> str:
         from confide.report.attack.page import fragment

@@ -135,7 +135,7 @@ def attack_file(
     if as_json:
         output.print_json(found.to_dict())
     else:
-        from confide.report.attack.page import print_attack
+        from confide.report.attack.text import print_attack
 
         print_attack(found, output.console())
 
@@ -258,7 +258,7 @@ def attack_contest(
     if as_json:
         output.print_json(held.to_dict())
     else:
-        from confide.report.attack.page import contest_lines
+        from confide.report.attack.contest_text import contest_lines
 
         for line in contest_lines(held):
             typer.echo(line)

@@ -162,7 +162,9 @@ def select(
     write_workflow(done, out)
     for note in payer.notes(receipt):
         typer.echo(str(note), err=True)
-    from confide.report.model.workflow import costs_document, print_step, selection_table
+    from confide.report.model.documents import costs_document
+    from confide.report.model.tables import selection_table
+    from confide.report.model.text import print_step
 
     if as_json:
         document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}
