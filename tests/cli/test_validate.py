@@ -261,3 +261,20 @@ def test_a_server_of_an_unknown_name_is_said_at_once(hospitals: Hospitals, monke
     answer = hospitals.ask(*PRIVATE)
     assert answer.code == 1
     assert "no machine called 'localhost' is known here" in answer.err
+
+
+def test_sites_are_drawn_in_place_on_a_terminal() -> None:
+    """One line for each site, coloured by its state; parameters in a site's message stay where no command runs."""
+    progress = SiteProgress(NAMES)
+    assert progress.draw().plain.count("not asked yet") == len(NAMES)
+    states = {
+        "north": [ProgressState.ASKED_FOR_ANSWER, ProgressState.ACCEPTED],
+        "south": [ProgressState.REFUSED],
+        "west": [ProgressState.NOT_CONNECTED, ProgressState.ASKED],
+    }
+    for site, each in states.items():
+        for state in each:
+            progress(site, state)
+    drawn = progress.draw()
+    assert [line.split(maxsplit=1)[1] for line in drawn.plain.splitlines()] == ["answered", "refused", "not connected"]
+    assert [span.style for span in drawn.spans] == ["green", "red", "red"]

@@ -254,6 +254,7 @@ class TestStored:
             with pytest.raises(FederationError, match="cannot be opened"):
                 opened_share(share, question, seal)
 
+    @pytest.mark.processes
     def test_a_site_killed_after_the_charge_answers_on_it(self, folder: SiteFolder) -> None:
         """The process is killed as it draws its share; the next one pays nothing and has one answer."""
         program = (

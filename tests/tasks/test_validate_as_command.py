@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import confide
 from confide.errors import UsageError
 from confide.federation.outcome import RunError
 from confide.federation.policy_template import default_policy
@@ -27,7 +28,7 @@ def without_time(document: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_exact_validation_is_that_of_the_command(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     near(hospitals, monkeypatch)
-    found = validate(hospitals.coordinator, model_name="risk", mode="secure-sum", null_auc=0.6)
+    found = confide.validate(hospitals.coordinator, model_name="risk", mode="secure-sum", null_auc=0.6)
     answer = hospitals.ask("--mode", "secure-sum", "--null-auc", "0.6", "--json")
     assert answer.code == 0, answer.err
     assert without_time(found.to_dict()) == without_time(json.loads(answer.out))

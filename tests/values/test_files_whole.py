@@ -38,9 +38,14 @@ def test_rights_are_the_umask_s_or_the_owner_s_alone(tmp_path: Path, mask: int) 
 def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     replace_file(path, "old")
-    with pytest.raises(KeyError), replacement(path) as unfinished:
-        unfinished.write_text("half")
-        raise KeyError
+
+    def fail() -> None:
+        with replacement(path) as unfinished:
+            unfinished.write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
     assert path.read_text() == "old"
 

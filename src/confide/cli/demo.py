@@ -61,9 +61,9 @@ def demo(
     refusal = _refused(data, place)
     typer.echo(f"refused (exit code 3): {refusal}\n")
     with output.busy("drawing the report"):
-        from confide.report.release.demo_page import story_page
+        from confide.report.release.demo_page import demo_page
 
-        page = story_page(evaluation, receipt, refusal, title="One-year mortality after a heart attack")
+        page = demo_page(evaluation, receipt, refusal, title="One-year mortality after a heart attack")
     output.write_whole(report, page)
     typer.echo(f"Open the report in a browser: {report.resolve()}", err=True)
 
@@ -76,17 +76,17 @@ def _say(headline: str, *commands: str) -> None:
 
 
 def _evaluate(data: Path) -> Any:
-    from confide.report.shared.text import print_text
+    from confide.report.evaluation.text import print_evaluation
 
     with output.busy("evaluating the bundled example"):
         evaluation = evaluate_file(str(data), label="died", scores=["logistic", "age_only"], group="sex")
-    print_text(evaluation, output.console())
+    print_evaluation(evaluation, output.console())
     return evaluation
 
 
 def _release(data: Path, place: Path) -> Any:
     from confide.ledger.ledger import Ledger
-    from confide.report.release.page import print_release
+    from confide.report.release.text import print_release
     from confide.sources.raw import raw_bytes
 
     scores = ColumnScores(label="died", score="logistic")

@@ -231,7 +231,7 @@ def release(
     if as_json:
         output.print_json({**document(receipt), "data": source_of_scores.data()})
     else:
-        from confide.report.release.page import print_release
+        from confide.report.release.text import print_release
 
         print_release(receipt, output.console())
 
@@ -262,7 +262,7 @@ def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> tuple[Prepar
 def document(receipt: Receipt[Release]) -> dict[str, Any]:
     """The JSON: one release flat, several in a list."""
     from confide.releases.release import SCHEMA
-    from confide.report.release.page import split_of, whole_guarantee
+    from confide.report.release.tables import split_of, whole_guarantee
 
     ledger = {
         "account": receipt.account,
@@ -299,7 +299,7 @@ def _show_price(quote: Quote, prepared: Sequence[PreparedRelease], *, as_json: b
         parts = [(part.asked or (part.request["metric"],), part.guarantee) for part in prepared]
         output.print_json({"schema": "confide.quote/1", **quote.to_dict(), "split": split(parts)})
     else:
-        from confide.report.release.page import print_quote
+        from confide.report.release.text import print_quote
 
         print_quote(quote, prepared, output.console())
     if not quote.fits:

@@ -125,7 +125,7 @@ def select(
     from confide.releases.terms import Terms
     from confide.selection.methods import prepare_selection
 
-    plan = workflow.plan(selects=True)
+    plan = workflow.budget_split(selects=True)
     own = plan.shares["select"] if epsilon is None else checked_epsilon(epsilon)
     costs = {**plan.shares, "select": own, "train": plan.left("train", own)}
     if k is None and method != "clusters" and (threshold is None or method == "sparse-vector"):
@@ -162,7 +162,9 @@ def select(
     write_workflow(done, out)
     for note in payer.notes(receipt):
         typer.echo(str(note), err=True)
-    from confide.report.model.workflow import costs_document, print_step, selection_table
+    from confide.report.model.documents import costs_document
+    from confide.report.model.tables import selection_table
+    from confide.report.model.text import print_step
 
     if as_json:
         document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}

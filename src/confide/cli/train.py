@@ -159,7 +159,7 @@ def train(
     from confide.releases.terms import Terms
 
     spent = Fraction(0) if before.selection is None else before.selection.guarantee.epsilon
-    plan = before.plan(selects=before.selection is not None)
+    plan = before.budget_split(selects=before.selection is not None)
     own = plan.left("train", spent) if epsilon is None else checked_epsilon(epsilon)
     hidden: dict[str, Any] = {
         "epsilon": own,
@@ -197,7 +197,9 @@ def train(
         typer.echo(f"report: {report}", err=True)
     for note in payer.notes(receipt):
         typer.echo(str(note), err=True)
-    from confide.report.model.workflow import costs_document, print_step, weights_table
+    from confide.report.model.documents import costs_document
+    from confide.report.model.tables import weights_table
+    from confide.report.model.text import print_step
 
     if as_json:
         document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}

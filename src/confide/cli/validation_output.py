@@ -33,7 +33,8 @@ def show_plan(request: ValidationRequest, *, as_json: bool) -> None:
 
 def show_validation(request: ValidationRequest, report: Path | None, *, as_json: bool) -> None:
     """Run a validation with a live display of sites; print its results, and write its report."""
-    from confide.report.validation.page import print_validation, validation_page
+    from confide.report.validation.page import validation_page
+    from confide.report.validation.text import print_validation
 
     validation = _run(request, as_json=as_json)
     if report is not None:

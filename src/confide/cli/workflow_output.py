@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def print_price(quote: Quote, workflow: Workflow, costs: dict[str, Any], *, as_json: bool) -> None:
     """Print the price of a step beside those of the whole workflow. Exit with 3 if it does not fit."""
-    from confide.report.model.workflow import price_document, print_price
+    from confide.report.model.documents import price_document
+    from confide.report.model.text import print_price
 
     if as_json:
         output.print_json(price_document(quote, workflow, costs))

@@ -48,13 +48,13 @@ class Note:
 class Subject(Protocol):
     """The data that a request is about."""
 
-    def identify(self, book: Ledger) -> str:
-        """Refuse data that the request must not use. Return the identity of the rows in a ledger."""
+    def identify(self, book: Ledger) -> str | None:
+        """Refuse data that the request must not use. Return the identity of the rows in a ledger, if it is known."""
 
     def pinned(self, identity: str) -> Self:
         """Return the subject bound to an identity; `identify` then refuses any other."""
 
-    def question(self, account: Account, identity: str) -> PublicQuestion:
+    def question(self, account: Account, identity: str) -> PublicQuestion | None:
         """Describe the question in public facts, in the terms of an account."""
 
 
@@ -114,19 +114,23 @@ class FileSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredSubject:
-    """Data in memory, which the caller identifies by public facts."""
+    """Data in memory, which the caller identifies by public facts, or not at all.
 
-    stated: PublicQuestion
+    Without a question every request is a new one: the data are private and must not decide whether two requests are
+    the same. So a repeated request is charged again.
+    """
 
-    def identify(self, book: Ledger) -> str:
+    stated: PublicQuestion | None
+
+    def identify(self, book: Ledger) -> str | None:
         """Return the identity that the caller states."""
-        return self.stated.rows
+        return None if self.stated is None else self.stated.rows
 
     def pinned(self, identity: str) -> Self:
         """Return the subject as it is."""
         return self
 
-    def question(self, account: Account, identity: str) -> PublicQuestion:
+    def question(self, account: Account, identity: str) -> PublicQuestion | None:
         """Return the question as the caller states it."""
         return self.stated
 
@@ -149,7 +153,7 @@ class Payer:
         """Refuse what can be refused before rows are read. Return the payer with the identity of the data."""
         with self._open() as book:
             _, question = self._find(book)
-        return replace(self, subject=self.subject.pinned(question.rows))
+        return self if question is None else replace(self, subject=self.subject.pinned(question.rows))
 
     def quote(self, prepared: Prepared[A] | Sequence[Prepared[A]]) -> Quote:
         """Return the price of a request; nothing is charged."""
@@ -184,13 +188,13 @@ class Payer:
                 "neighbours are of another kind.",
             )
 
-    def _find(self, book: Ledger) -> tuple[str, PublicQuestion]:
+    def _find(self, book: Ledger) -> tuple[str, PublicQuestion | None]:
         """Return the name of the account and the public question."""
         if self.account is not None:
             book.account(self.account)  # a wrong name is refused before the file is read
         identity = self.subject.identify(book)
         account = book.find_account(self.account, data=identity)
-        return account.name, self.subject.question(account, identity)
+        return account.name, None if identity is None else self.subject.question(account, identity)
 
     @contextmanager
     def _open(self) -> Iterator[Ledger]:

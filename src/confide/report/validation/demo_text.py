@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confide.report.shared.tables import number, span
+from confide.report.shared.numbers import interval_text, number
 from confide.report.validation.word_table import print_words
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _line(mode: str, validation: Validation) -> tuple[str, ...]:
     return (
         mode,
         number(pooled.auc.value, 4),
-        span(pooled.auc.interval),
+        interval_text(pooled.auc.interval),
         number(None if pooled.brier is None else pooled.brier.value, 4),
         str(validation.question.epsilon or "–"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.federation.modes.registry import mode_of
+from confide.report.shared.text import print_line
 from confide.report.validation.word_table import print_words
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def print_plan(plan: ValidationPlan, console: Console) -> None:
         _print_expected(plan.expected, console)
     console.print("Promise to the people in the data", style="bold", highlight=False)
     for sentence in plan.promise:
-        console.print(sentence, highlight=False, markup=False)
+        print_line(sentence, console)
 
 
 def _no_price(question: Question) -> str:
@@ -45,11 +46,10 @@ def _print_expected(expected: Expected, console: Console) -> None:
     head = ("", "area between ROC curves", "error of AUC", "interval, these rows", "interval, population")
     print_words("Expected accuracy (means)", head, lines, console)
     rows = "as stated" if expected.stated else "assumed; state the number with --rows"
-    console.print(
+    print_line(
         f"Rows {rows}. Simulated with calibrated scores, AUC {expected.pooled.auc:.2f} and "
         f"{expected.pooled.prevalence:.0%} positives; no site is asked.",
-        highlight=False,
-        markup=False,
+        console,
     )
 
 

@@ -37,6 +37,7 @@ def played(
     return membership_game(KNOWN, candidates, target, rng=rng, **options)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("score", ["total-count", "difference-count"])
 def test_threshold_testing_is_beaten_as_often_as_computed(score: str) -> None:
     """Within five standard deviations, both of the guesses and of what is certain: a false alarm in a million."""
@@ -70,6 +71,7 @@ def test_score_perturbation_is_read_as_well_as_can_be() -> None:
     assert abs(game.success - (1.0 - math.exp(-0.5) / 2.0)) <= 0.05  # of continuous noise; five standard errors
 
 
+@pytest.mark.statistical
 def test_noisycut_gives_more_away_than_it_claims() -> None:
     """An article with half of all words, of which there are thirty of each count: the claim is for any number."""
     article = Candidate(features=tuple(range(0, 30 * LEVELS, 2)))
