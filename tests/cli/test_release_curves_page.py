@@ -25,6 +25,8 @@ from tests.noises import RELATIONS, seeded
 from tests.report.test_evaluation_page import Elements
 from tests.report.test_release_page import shows
 
+pytestmark = pytest.mark.commands
+
 RNG = np.random.default_rng(5)
 LABELS = (RNG.random(2237) < 0.3).astype(int)
 SCORES = np.clip(RNG.normal(0.4 + 0.2 * LABELS, 0.2), 0.0, 1.0)

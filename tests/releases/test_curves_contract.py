@@ -67,6 +67,7 @@ def check_sound(curves: CurvesRelease) -> None:
         assert ((high <= 1.0) & (high >= curves.calibration.observed - 1e-12)).all()
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -88,6 +89,7 @@ def test_every_mechanism_gives_a_sound_curve(relation: str, mechanism: str) -> N
     check_sound(released(relation, mechanism=mechanism, delta="1e-6" if mechanism == "gaussian" else 0, grid=grid))
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("level", [-500, 0, 7, 10_000])
 @pytest.mark.parametrize("shape", SHAPES)
