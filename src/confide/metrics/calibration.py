@@ -8,10 +8,12 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import Binning, check_probabilities, reliability_bins, smooth_calibration
 from confide.errors import ScoreError
 from confide.metrics.logistic_fit import logistic_fit
+from confide.predictions import accepts_predictions
 
 _SMALLEST = np.finfo(np.float64).eps
 
 
+@accepts_predictions
 def brier_score(counts: ScoreCounts) -> float:
     """The mean squared difference between score and label; lower is better."""
     check_probabilities(counts)
@@ -19,12 +21,14 @@ def brier_score(counts: ScoreCounts) -> float:
     return float(missed / _total(counts))
 
 
+@accepts_predictions
 def scaled_brier_score(counts: ScoreCounts) -> float:
     """`1 - Brier / (pi (1 - pi))`: 1 is perfect, 0 no better than giving everybody the prevalence."""
     counts.both_classes()
     return 1.0 - brier_score(counts) / (counts.prevalence * (1.0 - counts.prevalence))
 
 
+@accepts_predictions
 def log_loss(counts: ScoreCounts) -> float:
     """The mean negative log-likelihood; scores of 0 and 1 are moved inwards by the machine epsilon."""
     check_probabilities(counts)
@@ -33,6 +37,7 @@ def log_loss(counts: ScoreCounts) -> float:
     return float(-missed / _total(counts))
 
 
+@accepts_predictions
 def observed_expected_ratio(counts: ScoreCounts) -> float:
     """The number of positives over the sum of scores: above 1, risks are underestimated."""
     check_probabilities(counts)
@@ -40,6 +45,7 @@ def observed_expected_ratio(counts: ScoreCounts) -> float:
     return float(counts.total_positives / expected) if expected > 0.0 else np.nan
 
 
+@accepts_predictions
 def calibration_intercept(counts: ScoreCounts) -> float:
     """The shift in log-odds that makes risks right on average: calibration in the large.
 
@@ -50,6 +56,7 @@ def calibration_intercept(counts: ScoreCounts) -> float:
     return float(_fit(np.ones((len(counts), 1)), counts, offset)[0])
 
 
+@accepts_predictions
 def calibration_slope(counts: ScoreCounts) -> float:
     """The slope of the label's log-odds in the score's: below 1, risks are too extreme.
 
@@ -65,12 +72,14 @@ def calibration_slope(counts: ScoreCounts) -> float:
     return float(_fit(design, counts)[1]) / spread
 
 
+@accepts_predictions
 def expected_calibration_error(counts: ScoreCounts, *, bins: int = 10, binning: Binning = "width") -> float:
     """The mean distance between observed share and mean score over bins, weighted by their rows."""
     grouped = reliability_bins(counts, bins=bins, binning=binning)
     return float(np.average(np.abs(grouped.observed - grouped.mean_score), weights=grouped.weight))
 
 
+@accepts_predictions
 def integrated_calibration_index(counts: ScoreCounts, *, span: float = 0.75) -> float:
     """The mean distance between score and smooth calibration curve over rows: ICI, also Eavg.
 
