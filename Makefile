@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal --durations=20
 QUICK := not (statistical or processes or postgresql or flare or documents or commands or studies or slow)
 
-.PHONY: demo check test lint bench docs clean
+.PHONY: demo check test lint bench studies docs clean
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -19,6 +19,7 @@ help:
 	@echo "make test   lint, types, every test, the documentation"
 	@echo "make lint   ruff and mypy only"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"
+	@echo "make studies  list the studies of papers; make studies NAME=schalk runs one"
 	@echo "make docs   build the documentation into docs/_build/html"
 
 $(VENV)/bin/python:
@@ -48,6 +49,9 @@ test: lint docs
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+studies: $(VENV)/.test
+	$(BIN)/python -m studies $(NAME) $(OPTIONS)
 
 docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

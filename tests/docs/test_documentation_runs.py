@@ -77,6 +77,7 @@ def test_commands_run(page: Path, folder: Path) -> None:
     commands = [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
     assert commands
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    modules = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))  # studies are not installed
     for line in commands:
         if SET_UP_ELSEWHERE.match(line):
             target = line.split()[-1]
@@ -95,7 +96,7 @@ def test_commands_run(page: Path, folder: Path) -> None:
         finished = subprocess.run(
             ["bash", "-ceu", line],
             cwd=folder,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "PYTHONPATH": modules},
             capture_output=True,
             text=True,
             check=False,

@@ -16,7 +16,8 @@ import pytest
 from confide import Ledger, ScoreCounts
 from confide.errors import ConfideError, FederationError, ParameterError, RefusedError
 from confide.federation.crypto.sealing import Seal
-from confide.federation.policy import Policy, default_policy
+from confide.federation.policy import Policy
+from confide.federation.policy_template import default_policy
 from confide.federation.question import Question
 from confide.federation.site.private_answer import (
     ACCOUNT,
@@ -259,7 +260,7 @@ class TestStored:
         program = (
             "import os, signal, sys\n"
             "from confide.privacy.queries import Noise\n"
-            "from confide.federation import ledger_answers as module\n"
+            "from confide.federation.site import private_answer as module\n"
             "from confide.federation.site.site_folder import SiteFolder\n"
             "from pathlib import Path\n"
             "from tests.federation.test_ledger_answers import ROWS, ask\n"

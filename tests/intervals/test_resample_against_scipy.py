@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -22,9 +22,9 @@ PEERS: dict[str, Literal["percentile", "BCa"]] = {"percentile": "percentile", "b
 Floats = NDArray[np.float64]
 
 
-def bootstrap(counts: ScoreCounts, metric: str, **options: object) -> Estimate:
+def bootstrap(counts: ScoreCounts, metric: str, **options: Any) -> Estimate:
     with pytest.warns(SmallSampleWarning):
-        return confide.bootstrap_estimate(counts, metric, replicates=REPLICATES, rng=1, **options)  # type: ignore[arg-type]
+        return confide.intervals.bootstrap_estimate(counts, metric, replicates=REPLICATES, rng=1, **options)
 
 
 def classes(rows: RandomRows) -> tuple[Floats, Floats]:
@@ -167,4 +167,4 @@ def test_that_comparison_rejects_a_broken_twin() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "weighted" in kind])
 def test_float_weights_are_refused(kind: str) -> None:
     with pytest.raises(confide.ConfideError, match="whole rows"):
-        confide.bootstrap_estimate(random_rows(kind).counts, "auc")
+        confide.intervals.bootstrap_estimate(random_rows(kind).counts, "auc")

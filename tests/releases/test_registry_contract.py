@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import confide
-from confide import RELEASE_METRICS, Grid, Release, ScoreCounts
+from confide import Grid, Release, ScoreCounts
 from confide.errors import ParameterError
 from confide.metrics.threshold import MEASURES
-from confide.releases import auc, average_precision, brier, confusion, curves
+from confide.releases import RELEASE_METRICS, auc, average_precision, brier, confusion, curves
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.curves_release import CURVES
 from confide.releases.registry import RELEASABLE, prepare
@@ -215,7 +215,7 @@ def test_every_measure_follows_from_one_matrix() -> None:
 
 
 def _measure(release: Release) -> float:
-    found: float = getattr(confide.ConfusionMatrix(**release.parts), release.metric)
+    found: float = getattr(confide.metrics.ConfusionMatrix(**release.parts), release.metric)
     return found
 
 

@@ -50,7 +50,7 @@ def test_concave_counts_against_sklearn_and_the_hull(seed: int) -> None:
     np.testing.assert_allclose(found.sum(axis=1), cells.sum(axis=1))
     weighted = ScoreCounts(np.flatnonzero(used).astype(float), found[0, used], found[1, used])
     exact = ScoreCounts(np.flatnonzero(used).astype(float), cells[0, used], cells[1, used])
-    assert confide.auc_score(weighted) == pytest.approx(confide.hull_auc_score(exact))
+    assert confide.auc_score(weighted) == pytest.approx(confide.metrics.hull_auc_score(exact))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -82,13 +82,13 @@ def test_the_functions_that_release_at_once_refuse_alike(wrong: dict[str, Any], 
         confide.release_auc,
         confide.release_average_precision,
         confide.release_brier,
-        confide.release_prevalence,
+        confide.releases.release_prevalence,
         lambda counts, **terms: confide.release_confusion(counts, 0.5, **terms),
         confide.release_curves,
     ]
     for release in calls:
         with pytest.raises(ParameterError, match=hint):
-            release(Untouchable(), **{"epsilon": 1, "noise": FORBIDDEN, **wrong})
+            release(Untouchable(), **{"epsilon": 1, **wrong})
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.curves.operating import operating_points
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,7 @@ class PrCurve:
         return minimum_precision(self.recall, self.prevalence)
 
 
+@accepts_predictions
 def pr_curve(counts: ScoreCounts) -> PrCurve:
     """Draw the empirical precision-recall points."""
     counts.both_classes()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.curves.operating import OperatingPoints, operating_points
+from confide.predictions import accepts_predictions
 
 _LONGEST_WALK = 20_000
 
@@ -53,6 +54,7 @@ class RocCurve:
         return RocCurve(x[keep], y[keep], self.thresholds[keep])
 
 
+@accepts_predictions
 def roc_curve(counts: ScoreCounts) -> RocCurve:
     """Draw the empirical ROC curve, one point for each distinct score.
 
@@ -64,6 +66,7 @@ def roc_curve(counts: ScoreCounts) -> RocCurve:
     return _curve(operating_points(counts))
 
 
+@accepts_predictions
 def roc_hull(counts: ScoreCounts) -> RocCurve:
     """Draw the convex hull of the ROC curve: what mixing thresholds at random can reach.
 

@@ -14,10 +14,12 @@ from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score, placements
+from confide.predictions import accepts_predictions
 
 Transform = Literal["logit", "none"]
 
 
+@accepts_predictions
 def delong_variance(counts: ScoreCounts) -> float:
     """The variance of AUC from placement values, ties counting half (DeLong et al. 1988).
 
@@ -31,6 +33,7 @@ def delong_variance(counts: ScoreCounts) -> float:
     return float(of_positives + of_negatives)
 
 
+@accepts_predictions
 def delong_interval(counts: ScoreCounts, *, level: float = 0.95, transform: Transform = "logit") -> Interval:
     """An interval for AUC with DeLong's variance.
 
@@ -151,6 +154,7 @@ def hanley_mcneil_variance(auc: float, positives: float, negatives: float) -> fl
     return spread / (positives * negatives)
 
 
+@accepts_predictions
 def hanley_mcneil_interval(counts: ScoreCounts, *, level: float = 0.95, transform: Transform = "logit") -> Interval:
     """An interval for AUC that needs only its value and the class sizes.
 

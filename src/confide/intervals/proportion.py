@@ -15,8 +15,10 @@ from confide.intervals.interval import (
     plain_ends,
 )
 from confide.metrics.precision_recall import aucpr_score
+from confide.predictions import accepts_predictions
 
 
+@accepts_predictions
 def binomial_interval(counts: ScoreCounts, *, estimator: str = "average_precision", level: float = 0.95) -> Interval:
     """`v -/+ z sqrt(v (1 - v) / n)` for AUCPR with any estimator, `n` the number of positives.
 
@@ -27,6 +29,7 @@ def binomial_interval(counts: ScoreCounts, *, estimator: str = "average_precisio
     return binomial_interval_of(value, counts.total_positives, level=level)
 
 
+@accepts_predictions
 def logit_interval(counts: ScoreCounts, *, estimator: str = "average_precision", level: float = 0.95) -> Interval:
     """The binomial interval on the log-odds scale, which stays in (0, 1): the default for AUCPR.
 

@@ -21,6 +21,7 @@ from confide.curves.pr import (
 )
 from confide.curves.roc import roc_hull
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 _WHOLE = (0.0, 1.0)
 
@@ -74,6 +75,7 @@ def pr_path(counts: ScoreCounts, estimator: str) -> PrPath:
     return _PATHS[estimator](counts)
 
 
+@accepts_predictions
 def aucpr_score(
     counts: ScoreCounts, *, estimator: str = "average_precision", recall: tuple[float, float] = _WHOLE
 ) -> float:
@@ -97,6 +99,7 @@ def aucpr_score(
     return pr_path(counts, estimator).area(*recall)
 
 
+@accepts_predictions
 def average_precision_score(counts: ScoreCounts) -> float:
     """The mean over positives of the precision at their score: `(1/n) sum Prec(y_i)` (equation 4.10).
 
@@ -111,11 +114,13 @@ def average_precision_score(counts: ScoreCounts) -> float:
     return min(float(np.dot(counts.positives[::-1], through_positives / through) / positives), 1.0)
 
 
+@accepts_predictions
 def aucpr_minimum(counts: ScoreCounts, *, recall: tuple[float, float] = _WHOLE) -> float:
     """The area that the worst ranking gets for free (Theorem 3.4, Corollary 3.6)."""
     return minimum_area(counts.prevalence, *recall)
 
 
+@accepts_predictions
 def average_precision_minimum(counts: ScoreCounts) -> float:
     """The lowest average precision of any ranking without ties, `(1/n) sum i/(i+m)` (Theorem 3.5).
 
@@ -129,6 +134,7 @@ def average_precision_minimum(counts: ScoreCounts) -> float:
     return float(sum(float(np.sum(i / (i + negatives))) for i in parts) / positives)
 
 
+@accepts_predictions
 def aucnpr_score(
     counts: ScoreCounts, *, estimator: str = "average_precision", recall: tuple[float, float] = _WHOLE
 ) -> float:
@@ -144,6 +150,7 @@ def aucnpr_score(
     return (aucpr_score(counts, estimator=estimator, recall=recall) - least) / (recall[1] - recall[0] - least)
 
 
+@accepts_predictions
 def normalised_average_precision_score(counts: ScoreCounts) -> float:
     """Average precision between its own minimum and 1, so that the worst ranking without ties has 0."""
     least = average_precision_minimum(counts)

@@ -7,10 +7,12 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc import roc_curve, roc_hull
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 _LARGEST_EXACT = 2**61  # twice the number of pairs must fit a signed 64-bit integer
 
 
+@accepts_predictions
 def auc_score(counts: ScoreCounts) -> float:
     """The probability that a positive outscores a negative, ties counting half: `U / (n m)`.
 
@@ -42,6 +44,7 @@ def placements(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:
     return below, above
 
 
+@accepts_predictions
 def partial_auc_score(
     counts: ScoreCounts,
     *,
@@ -74,6 +77,7 @@ def partial_auc_score(
     return (1.0 + (area - least) / (high - low - least)) / 2.0
 
 
+@accepts_predictions
 def hull_auc_score(counts: ScoreCounts) -> float:
     """The area under the convex hull of the ROC curve; optimistic, as the hull is chosen on the same data."""
     return roc_hull(counts).area

@@ -11,6 +11,7 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.curves.operating import operating_points
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +157,7 @@ MEASURES = (
 """The measures that need nothing but the confusion matrix."""
 
 
+@accepts_predictions
 def confusion_matrix(counts: ScoreCounts, threshold: float) -> ConfusionMatrix:
     """Call `score >= threshold` positive and count.
 
@@ -174,6 +176,7 @@ def confusion_matrix(counts: ScoreCounts, threshold: float) -> ConfusionMatrix:
     )
 
 
+@accepts_predictions
 def youden_threshold(counts: ScoreCounts) -> float:
     """The threshold with the highest recall + specificity; of several, the highest threshold.
 

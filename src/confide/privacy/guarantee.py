@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
-from typing import Any
+from typing import Any, TypeAlias
 
 from confide.errors import ParameterError
 from confide.privacy.neighbours import Neighbours, price_factor
@@ -23,6 +23,9 @@ LEAST_DELTA = Fraction(1, 10**100)
 
 _LONGEST = 100
 _ENORMOUS = re.compile(r"[eE][+-]?\d{4}")  # an exponent that would take for ever to write out
+
+Exact: TypeAlias = float | str | Decimal | Fraction
+"""A parameter that is read exactly as it is written: 0.1 is one tenth, "1/3" a third."""
 
 
 def exact_fraction(value: object, name: str) -> Fraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from confide.errors import ParameterError
 from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
 from confide.metrics.threshold import MEASURES, ConfusionMatrix
 from confide.privacy.accounting import rho_for
-from confide.privacy.guarantee import Guarantee
+from confide.privacy.guarantee import Exact, Guarantee
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.private_counts import cells_above, concentrated_counts, private_counts
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.cells import noisy_cells
 from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release
-from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("laplace", "gaussian")
 
@@ -84,14 +85,36 @@ class ConfusionRelease:
 
 
 def release_confusion(
-    counts: ScoreCounts, threshold: float, *, epsilon: object, mechanism: str = "auto", **terms: Any
+    counts: ScoreCounts,
+    threshold: float,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
 ) -> ConfusionRelease:
     """Release the confusion matrix at `score >= threshold` and the measures that follow, all from the same noise.
 
     Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. Other terms
     as for `release_auc`. A measure that does not exist for the noisy counts is NaN.
     """
-    measures = prepare_confusion(counts, threshold=threshold, epsilon=epsilon, mechanism=mechanism, **terms).draw()
+    prepared = prepare_confusion(
+        counts,
+        threshold=threshold,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+    measures = prepared.draw()
     first = measures[0]
     return ConfusionRelease(
         value=ConfusionMatrix(**first.parts),
@@ -105,18 +128,19 @@ def release_confusion(
 def prepare_confusion(
     counts: ScoreCounts,
     *,
+    epsilon: Exact,
     threshold: float = 0.5,
     mechanism: str = "auto",
     measures: Sequence[str] = CONFUSION_METRICS,
     noise: Noise = SYSTEM_NOISE,
-    **given: Any,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for a confusion matrix and say its price.
 
     All measures are drawn, whichever were asked for: another one of the same matrix is then the same
     request, and costs nothing more.
     """
-    terms = Terms.checked(**given)
+    terms = Terms.checked(epsilon=epsilon, **options)
     cut = checked_threshold(threshold)
     for measure in measures:
         _known(measure)
@@ -168,16 +192,43 @@ def confusion_releases(
     }
 
 
-def release_prevalence(counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", **terms: Any) -> Release:
+def release_prevalence(
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
+) -> Release:
     """Release the positives' share under differential privacy; terms as for `release_auc`."""
-    return prepare_prevalence(counts, epsilon=epsilon, mechanism=mechanism, **terms).draw()[0]
+    prepared = prepare_prevalence(
+        counts,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+    return prepared.draw()[0]
 
 
 def prepare_prevalence(
-    counts: ScoreCounts, *, mechanism: str = "auto", noise: Noise = SYSTEM_NOISE, **given: Any
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    noise: Noise = SYSTEM_NOISE,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for the prevalence and say its price."""
-    terms = Terms.checked(**given)
+    terms = Terms.checked(epsilon=epsilon, **options)
     chosen = known_mechanism(mechanism, ("laplace",), "prevalence") or "laplace"
     checked_counts(counts)
     rows = public_rows(counts) if terms.rows_are_public else None

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError, did_you_mean
 from confide.grid import Grid
 from confide.privacy.accounting import split_evenly
-from confide.privacy.guarantee import checked_delta, checked_epsilon
+from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon
+from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases import auc, average_precision, brier, confusion, curves
 from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
 from confide.releases.release import PreparedRelease
+from confide.releases.terms import TermOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +90,15 @@ def prepare(
     metrics: str | Sequence[str],
     counts: ScoreCounts,
     *,
-    epsilon: object,
+    epsilon: Exact,
     mechanism: str = "auto",
     threshold: float | None = None,
     grid: Grid | str | None = None,
     strategy: str = "auto",
     shape: str | None = None,
     target: Target | str | None = None,
-    **terms: Any,
+    noise: Noise = SYSTEM_NOISE,
+    **terms: Unpack[TermOptions],
 ) -> tuple[PreparedRelease, ...]:
     """Check a request for one or more metrics; epsilon (and delta) are divided evenly among the noises they need.
 
@@ -111,7 +114,7 @@ def prepare(
     wanted = None if target is None else target if isinstance(target, Target) else Target.parse(target)
     if wanted is not None or set(asked) & set(ONLY_BY_CURVES):
         how = {"epsilon": epsilon, "mechanism": mechanism, "grid": grid, "strategy": strategy, "shape": shape, **terms}
-        return (_by_curves(asked, counts, threshold=threshold, target=wanted, **how),)
+        return (_by_curves(asked, counts, threshold=threshold, target=wanted, noise=noise, **how),)
     if strategy != "auto" or shape is not None:
         raise ParameterError("strategy and shape are for curves; ask for roc, pr or calibration, or leave them out")
     grid = Grid.named(grid) if isinstance(grid, str) else grid
@@ -133,7 +136,9 @@ def prepare(
         },
     }
     return tuple(
-        RELEASABLE[kind].prepare(counts, epsilon=share, mechanism=mechanism, **given.get(kind, {}), **terms)
+        RELEASABLE[kind].prepare(
+            counts, epsilon=share, mechanism=mechanism, noise=noise, **given.get(kind, {}), **terms
+        )
         for kind, share in zip(kinds, shares, strict=True)
     )
 

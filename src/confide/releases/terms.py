@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError, did_you_mean
 from confide.intervals.interval import check_level
-from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon, checked_rows_per_person
+from confide.privacy.guarantee import Exact, Guarantee, checked_delta, checked_epsilon, checked_rows_per_person
 from confide.privacy.mechanisms.class_sizes import counted_rows
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import upper_exponential
+
+
+class TermOptions(TypedDict, total=False):
+    """The terms of a release beside epsilon. `Terms` says what they mean and has their default values."""
+
+    delta: Exact
+    neighbours: Neighbours | str
+    unit: str
+    rows_per_person: int
+    level: float
+    prevalence_guess: float | None
+
 
 _TERMS = ("epsilon", "delta", "neighbours", "unit", "rows_per_person", "level", "prevalence_guess")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
 from confide.federation.flare.provision import Federation, provision, unpack_site_kit
 from confide.federation.flare.session import FederationSession, open_session
-from confide.federation.policy import default_policy
+from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.flare import registered

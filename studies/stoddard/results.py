@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from studies.stoddard.trials import Found, Trial
+from studies.claims import Mean
+from studies.stoddard.trials import FoldResult, Trial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mean:
-    """A mean over folds and its standard error, which takes folds for independent though they share training rows."""
-
-    value: float
-    standard_error: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Mean:
-        """Average values, of which there are at least two.
-
-        >>> Mean.of((0.75, 1.0))
-        Mean(value=0.875, standard_error=0.125)
-        """
-        held = np.array(list(values), dtype=np.float64)
-        return cls(value=float(held.mean()), standard_error=float(held.std(ddof=1)) / math.sqrt(held.size))
-
-    def sign(self, times: float) -> int:
-        """1 or -1 if the mean is that many standard errors above or below 0, else 0."""
-        clear = abs(self.value) > times * self.standard_error
-        return 0 if not clear else 1 if self.value > 0.0 else -1
-
-    def to_dict(self) -> dict[str, float]:
-        """Return plain data."""
-        return {"mean": self.value, "standard_error": self.standard_error}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TrialResult:
     """A trial and its values in each fold; `features` is how many were selected on average."""
 
     trial: Trial
@@ -48,7 +21,7 @@ class Outcome:
     features: float
 
     @classmethod
-    def of(cls, trial: Trial, found: Iterable[Found]) -> Outcome:
+    def of(cls, trial: Trial, found: Iterable[FoldResult]) -> TrialResult:
         """Gather what folds found."""
         results = tuple(found)
         values = tuple(result.value for result in results)
@@ -59,7 +32,7 @@ class Outcome:
         """The mean over folds."""
         return Mean.of(self.values)
 
-    def less(self, other: Outcome) -> Mean:
+    def less(self, other: TrialResult) -> Mean:
         """How much better than another, fold by fold."""
         return Mean.of(ours - theirs for ours, theirs in zip(self.values, other.values, strict=True))
 
@@ -73,21 +46,21 @@ class Outcome:
         }
 
 
-Line: TypeAlias = tuple[Outcome, ...]
+Line: TypeAlias = tuple[TrialResult, ...]
 """The outcomes of several trials that are shown together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcomes:
+class TrialResults:
     """The outcomes of all trials."""
 
-    by_trial: Mapping[Trial, Outcome]
+    by_trial: Mapping[Trial, TrialResult]
 
     @classmethod
-    def of(cls, found: Mapping[Trial, tuple[Found, ...]]) -> Outcomes:
+    def of(cls, found: Mapping[Trial, tuple[FoldResult, ...]]) -> TrialResults:
         """Gather what was found."""
-        return cls(by_trial={trial: Outcome.of(trial, results) for trial, results in found.items()})
+        return cls(by_trial={trial: TrialResult.of(trial, results) for trial, results in found.items()})
 
-    def best(self, trials: Iterable[Trial]) -> Outcome:
+    def best(self, trials: Iterable[Trial]) -> TrialResult:
         """The trial with the highest mean, of several: a choice that looks at the data."""
         return max((self.by_trial[trial] for trial in trials), key=lambda outcome: outcome.mean.value)

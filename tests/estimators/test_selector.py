@@ -23,8 +23,7 @@ from sklearn.utils.estimator_checks import (
 
 from confide import Ledger
 from confide.errors import BudgetError, DataError, LabelError, ParameterError
-from confide.estimators import ScoreClusters, ScorePerturbation, SparseVector, TopFeatures
-from confide.estimators.selectors import PrivateSelector
+from confide.estimators import PrivateSelector
 from confide.ledger.question import PublicQuestion
 from tests.noises import FORBIDDEN, SILENT
 from tests.selection.data import random_rows
@@ -34,20 +33,20 @@ MATRIX, LABELS = random_rows(0)
 TOP3 = np.isin(np.arange(12), np.argsort(MATRIX.sum(axis=0))[-3:])
 
 EACH: list[PrivateSelector] = [
-    ScorePerturbation(LOUD, k=3),
-    ScorePerturbation(LOUD, threshold=float(np.sort(MATRIX.sum(axis=0))[-3])),
-    SparseVector(LOUD, k=12, threshold=float(np.sort(MATRIX.sum(axis=0))[-3])),
-    TopFeatures(LOUD, k=3),
-    TopFeatures(LOUD, k=3, how="permute-and-flip"),
-    ScoreClusters(LOUD, threshold=float(np.sort(MATRIX.sum(axis=0))[-3]), clusters=12),
+    PrivateSelector(LOUD, k=3),
+    PrivateSelector(LOUD, threshold=float(np.sort(MATRIX.sum(axis=0))[-3])),
+    PrivateSelector(LOUD, method="sparse-vector", k=12, threshold=float(np.sort(MATRIX.sum(axis=0))[-3])),
+    PrivateSelector(LOUD, method="peeling", k=3),
+    PrivateSelector(LOUD, k=3, method="permute-and-flip"),
+    PrivateSelector(LOUD, method="clusters", threshold=float(np.sort(MATRIX.sum(axis=0))[-3]), clusters=12),
 ]
 FOR_CHECKS = [
-    ScorePerturbation(LOUD, k=1, binarize=0.0),
-    ScorePerturbation(LOUD, threshold=1, binarize=0.0),
-    SparseVector(LOUD, k=1, threshold=1, binarize=0.0),
-    TopFeatures(LOUD, k=1, binarize=0.0),
-    TopFeatures(LOUD, k=1, how="permute-and-flip", binarize=0.0),
-    ScoreClusters(LOUD, threshold=1, binarize=0.0),
+    PrivateSelector(LOUD, k=1, binarize=0.0),
+    PrivateSelector(LOUD, threshold=1, binarize=0.0),
+    PrivateSelector(LOUD, method="sparse-vector", k=1, threshold=1, binarize=0.0),
+    PrivateSelector(LOUD, method="peeling", k=1, binarize=0.0),
+    PrivateSelector(LOUD, k=1, method="permute-and-flip", binarize=0.0),
+    PrivateSelector(LOUD, method="clusters", threshold=1, binarize=0.0),
 ]
 each = pytest.mark.parametrize("selector", EACH, ids=str)
 
@@ -71,7 +70,7 @@ def spent(path: str) -> Fraction:
 def test_scikit_learn_finds_nothing_amiss(selector: PrivateSelector) -> None:
     """The checks' numbers become 0 and 1 by `binarize`; with next to no noise fits can be compared."""
     expected = {}
-    if isinstance(selector, TopFeatures):
+    if selector.method in ("peeling", "permute-and-flip"):
         expected["check_fit_idempotent"] = "of equal scores one is chosen at random, by design anew in every fit"
     results = check_estimator(selector, expected_failed_checks=expected, on_fail=None, on_skip=None)
     assert {one["check_name"] for one in results if one["status"] == "failed"} == set()
@@ -85,7 +84,7 @@ def test_scikit_learn_finds_nothing_amiss(selector: PrivateSelector) -> None:
     assert len(results) > 40
 
 
-class Deterministic(ScorePerturbation):
+class Deterministic(PrivateSelector):
     """Without noise two fits are the same, so that the checks which were left out are run as well."""
 
     _noise = SILENT
@@ -132,45 +131,45 @@ def test_what_was_promised_is_kept_beside_the_selection(selector: PrivateSelecto
 
 @pytest.mark.parametrize("matrix", [MATRIX * 2, MATRIX - 1, MATRIX * 0.5], ids=["twos", "minus", "halves"])
 def test_features_must_be_zero_or_one_unless_cut_at_a_public_point(matrix: Any) -> None:
-    selector = ScorePerturbation(LOUD, k=3)
+    selector = PrivateSelector(LOUD, k=3)
     for rows in (matrix, csr_array(matrix)):
         with pytest.raises(DataError, match="must be 0 or 1; cut other values at public points"):
             selector.fit(rows, LABELS)
-    cut = ScorePerturbation(LOUD, k=3, binarize=float(matrix.min() + matrix.max()) / 2).fit(matrix, LABELS)
+    cut = PrivateSelector(LOUD, k=3, binarize=float(matrix.min() + matrix.max()) / 2).fit(matrix, LABELS)
     assert cut.support_.tolist() == TOP3.tolist()
 
 
 def test_labels_may_be_anything_that_is_two() -> None:
     words = np.where(LABELS == 1, "ill", "well")
-    assert TopFeatures(LOUD, k=3).fit(MATRIX, words).support_.tolist() == TOP3.tolist()
+    assert PrivateSelector(LOUD, method="peeling", k=3).fit(MATRIX, words).support_.tolist() == TOP3.tolist()
     wrong = {r"name both \(classes=": np.zeros(len(LABELS)), "Make two labels": np.arange(len(LABELS)) % 3}
     for said, labels in wrong.items():
         with pytest.raises(LabelError, match=said):
-            TopFeatures(LOUD, k=3).fit(MATRIX, labels)
+            PrivateSelector(LOUD, method="peeling", k=3).fit(MATRIX, labels)
 
 
 def test_one_class_alone_is_no_error_where_both_are_named() -> None:
-    selector = TopFeatures(LOUD, k=3, classes=("well", "ill"))
+    selector = PrivateSelector(LOUD, method="peeling", k=3, classes=("well", "ill"))
     assert selector.fit(MATRIX, np.full(len(LABELS), "well")).support_.tolist() == TOP3.tolist()
     with pytest.raises(LabelError) as refused:
         selector.fit(MATRIX, np.full(len(LABELS), "unheard of"))
     assert "unheard" not in str(refused.value)
     for classes in ((0, 0), (0, 1, 2), (0,), 5):
         with pytest.raises(ParameterError, match="two different labels"):
-            TopFeatures(LOUD, k=3, classes=classes).fit(MATRIX, LABELS)  # type: ignore[arg-type]
+            PrivateSelector(LOUD, method="peeling", k=3, classes=classes).fit(MATRIX, LABELS)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("selector", "hint"),
     [
-        (TopFeatures(1, k=3, how="score-perturbation"), "how must be one of peeling, permute-and-flip"),
-        (TopFeatures(1, k=13), "at most the number of features, 12"),
-        (ScorePerturbation(1), "exactly one"),
-        (ScorePerturbation(0, k=3), "greater than 0"),
-        (ScorePerturbation(1, k=3, feature_score="gain"), "score must be one of"),
-        (SparseVector(1, k=3, threshold="many"), "threshold must be"),  # type: ignore[arg-type]
-        (ScoreClusters(1, threshold=3, clusters=0), "clusters must be"),
-        (ScorePerturbation(1, k=3, account="mine"), "give ledger"),
+        (PrivateSelector(1, k=3, method="peelin"), "method must be one of .*Did you mean 'peeling'"),
+        (PrivateSelector(1, method="peeling", k=13), "at most the number of features, 12"),
+        (PrivateSelector(1), "exactly one"),
+        (PrivateSelector(0, k=3), "greater than 0"),
+        (PrivateSelector(1, k=3, feature_score="gain"), "score must be one of"),
+        (PrivateSelector(1, method="sparse-vector", k=3, threshold="many"), "threshold must be"),  # type: ignore[arg-type]
+        (PrivateSelector(1, method="clusters", threshold=3, clusters=0), "clusters must be"),
+        (PrivateSelector(1, k=3, account="mine"), "give `ledger`"),
     ],
     ids=str,
 )
@@ -183,7 +182,7 @@ def test_wrong_parameters_are_refused_when_fitting(
 
 
 def test_an_empty_selection_leaves_no_columns_and_says_so() -> None:
-    fitted = ScorePerturbation(LOUD, threshold=10**6).fit(MATRIX, LABELS)
+    fitted = PrivateSelector(LOUD, threshold=10**6).fit(MATRIX, LABELS)
     with pytest.warns(UserWarning, match="No features were selected"):
         assert fitted.transform(MATRIX).shape == (len(LABELS), 0)
 
@@ -214,9 +213,9 @@ def test_an_account_that_was_not_opened_is_refused_before_noise_is_drawn(
     monkeypatch.setattr(PrivateSelector, "_noise", FORBIDDEN)
     path = clinic(tmp_path)
     with pytest.raises(ParameterError, match="Did you mean 'clinic'"):
-        TopFeatures(1, k=1, ledger=path, account="clinik").fit(MATRIX, LABELS)
+        PrivateSelector(1, method="peeling", k=1, ledger=path, account="clinik").fit(MATRIX, LABELS)
     with pytest.raises(ParameterError, match="ledger"):
-        TopFeatures(1, k=1, ledger=path).fit(MATRIX, LABELS)
+        PrivateSelector(1, method="peeling", k=1, ledger=path).fit(MATRIX, LABELS)
     assert spent(path) == 0
 
 
@@ -235,13 +234,13 @@ def test_what_does_not_fit_is_refused_before_noise_is_drawn(
 
 def test_a_grid_search_pays_for_every_fit(tmp_path: Path) -> None:
     path = clinic(tmp_path)
-    pipeline = make_pipeline(TopFeatures(1, k=1, ledger=path, account="clinic"), BernoulliNB())
-    search = GridSearchCV(pipeline, {"topfeatures__k": [2, 3]}, cv=2).fit(MATRIX, LABELS)
-    assert search.best_params_["topfeatures__k"] in (2, 3)
+    pipeline = make_pipeline(PrivateSelector(1, method="peeling", k=1, ledger=path, account="clinic"), BernoulliNB())
+    search = GridSearchCV(pipeline, {"privateselector__k": [2, 3]}, cv=2).fit(MATRIX, LABELS)
+    assert search.best_params_["privateselector__k"] in (2, 3)
     assert spent(path) == 5  # two values in two folds, and the best of them once more
 
 
 def test_nothing_of_the_data_stays_in_a_fitted_selector() -> None:
-    fitted = ScorePerturbation(1, k=3).fit(MATRIX, LABELS)
+    fitted = PrivateSelector(1, k=3).fit(MATRIX, LABELS)
     known = {"selection_", "receipt_", "guarantee_", "support_", "n_features_in_"}
     assert {*vars(fitted)} - {*fitted.get_params()} == known

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from confide.counts import FloatArray, read_only
+from studies.claims import Mean
 from studies.schalk.published import BINS, bins_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mean:
-    """A mean over simulated studies and its standard error."""
+class SampleMean(Mean):
+    """Mean over a number of simulated studies, which may be 0."""
 
-    value: float
-    standard_error: float
     count: int
 
     @classmethod
-    def of(cls, values: FloatArray) -> Mean:
+    def of(cls, values: Iterable[float]) -> SampleMean:
         """Average values.
 
-        >>> Mean.of(np.array([0.75, 1.0]))
-        Mean(value=0.875, standard_error=0.125, count=2)
+        >>> SampleMean.of(np.array([0.75, 1.0]))
+        SampleMean(value=0.875, standard_error=0.125, count=2)
         """
-        return cls.from_sums(values.size, float(values.sum()), float(np.dot(values, values)))
+        held = np.asarray(values, dtype=np.float64)
+        return cls.from_sums(held.size, float(held.sum()), float(np.dot(held, held)))
 
     @classmethod
-    def from_sums(cls, count: float, total: float, squares: float) -> Mean:
+    def from_sums(cls, count: float, total: float, squares: float) -> SampleMean:
         """The same from sums; NaN where there is nothing to average."""
         if count < 2:
             return cls(value=total / count if count else math.nan, standard_error=math.nan, count=int(count))
@@ -38,24 +39,13 @@ class Mean:
         variance = max(squares - total * mean, 0.0) / (count - 1)
         return cls(value=mean, standard_error=math.sqrt(variance / count), count=int(count))
 
-    def sign(self, times: float) -> int:
-        """1 or -1 if the mean is that many standard errors above or below 0, else 0."""
-        if not abs(self.value) > times * self.standard_error:
-            return 0
-        return 1 if self.value > 0.0 else -1
-
-    def less_than(self, limit: float) -> Mean:
+    def less_than(self, limit: float) -> SampleMean:
         """How far the mean is below a limit."""
-        return Mean(value=limit - self.value, standard_error=self.standard_error, count=self.count)
+        return SampleMean(value=limit - self.value, standard_error=self.standard_error, count=self.count)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        known = math.isfinite(self.value)
-        return {
-            "mean": self.value if known else None,
-            "standard_error": self.standard_error if math.isfinite(self.standard_error) else None,
-            "count": self.count,
-        }
+        return {**Mean.to_dict(self), "count": self.count}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,22 +69,22 @@ class Errors:
     def __add__(self, other: Errors) -> Errors:
         return Errors(self.sums + other.sums)
 
-    def bin(self, number: int) -> Mean:
+    def bin(self, number: int) -> SampleMean:
         """The mean in a bin."""
-        return Mean.from_sums(*self.sums[number])
+        return SampleMean.from_sums(*self.sums[number])
 
     @property
-    def bins(self) -> tuple[Mean, ...]:
+    def bins(self) -> tuple[SampleMean, ...]:
         """The mean in every bin above 0.5."""
         return tuple(self.bin(number) for number in range(BINS))
 
     @property
-    def overall(self) -> Mean:
+    def overall(self) -> SampleMean:
         """The mean over all studies."""
-        return Mean.from_sums(*self.sums.sum(axis=0))
+        return SampleMean.from_sums(*self.sums.sum(axis=0))
 
     @property
-    def worst(self) -> Mean:
+    def worst(self) -> SampleMean:
         """The bin with the largest mean."""
         known = [mean for mean in self.bins if mean.count > 1]
         return max(known, key=lambda mean: mean.value) if known else self.overall

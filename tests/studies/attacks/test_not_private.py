@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 import studies.stoddard.attacks as package
-from studies.stoddard.attacks import cluster_selection, game, laplace, noisy_cut, refutations, threshold_testing
+from studies.stoddard.attacks import (
+    cluster_selection,
+    game,
+    laplace,
+    noisy_cut,
+    refutations,
+    summary,
+    threshold_testing,
+)
 
 import confide
 from confide.features import FeatureRows
@@ -65,6 +73,7 @@ CALLS: dict[Callable[..., Any], Callable[[], Any]] = {
     refutations.round_loss: lambda: refutations.round_loss([[1], [0]], [[2], [0]], CENTERS, **CLUSTERS),
     refutations.cluster_loss: lambda: refutations.cluster_loss(1),
     refutations.cluster_splits: lambda: refutations.cluster_splits(1, trials=2, rng=RNG),
+    summary.refuted_claims: lambda: summary.refuted_claims(1, trials=2, rng=RNG),
     game.worlds: lambda: game.worlds(KNOWN, PAIR),
     game.game_scores: lambda: game.game_scores(KNOWN, "total-count"),
     game.membership_game: lambda: game.membership_game(

@@ -1,31 +1,25 @@
-"""A private workflow on the terminal and as JSON: the budget by steps, what was selected, what was trained."""
+"""Tables of a private workflow: its budget, the selected features, and the weights of the model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
 from confide.learning.budget import together
 from confide.learning.workflow import Workflow
-from confide.ledger.receipts import Quote, Receipt
 from confide.privacy.guarantee import shown
 from confide.privacy.neighbours import Neighbours
-from confide.report.shared.tables import Table, number
+from confide.report.shared.numbers import number
+from confide.report.shared.tables import Table
 from confide.selection.selection import Selection
 from confide.sources.words import HashedWords
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-PRICE_SCHEMA = "confide.quote/1"
-
 MOST_SHOWN = 20
-"""Features that the terminal and the page list; the file has all."""
+"""Number of features that the terminal and the page list; the file has all."""
 
 
 def budget_table(workflow: Workflow, costs: Mapping[str, Fraction]) -> Table:
-    """The steps of a workflow: which rows each reads, and what it costs."""
+    """Return the steps of a workflow: the rows that each reads, and its cost."""
     rows = {} if workflow.held_out is None else {"select": "training", "train": "training", "evaluate": "held-out"}
     whole = together(costs, parallel=workflow.parallel)
     return Table(
@@ -49,9 +43,9 @@ def _how_costs_add_up(workflow: Workflow) -> str:
 
 
 def selection_table(workflow: Workflow) -> Table:
-    """The selected features, the highest noisy scores first where there are any."""
+    """Return the selected features, those with the highest noisy scores first."""
     selection = workflow.selection
-    assert selection is not None  # noqa: S101  # asked for after a selection
+    assert selection is not None  # noqa: S101  # called only after a selection
     names = workflow.encoding.names(selection.features)
     if selection.scores is None:
         listed = [(name,) for name in names]
@@ -69,13 +63,13 @@ def selection_table(workflow: Workflow) -> Table:
 
 
 def _score_name(selection: Selection) -> str:
-    """Counts of public features are public themselves, and have no noise."""
+    """Return the name of the score, "noisy" unless it is a count of public features."""
     public = selection.guarantee.neighbours == Neighbours.LABEL_ONLY and selection.score == "total-count"
     return selection.score if public else f"noisy {selection.score}"
 
 
 def weights_table(workflow: Workflow) -> Table:
-    """The features of a model that matter most: what having one adds to the log-odds."""
+    """Return the most important features with what each adds to the log-odds."""
     weights = list(workflow.weights().items())
     return Table(
         title=workflow.trained().kind,
@@ -89,8 +83,8 @@ def weights_table(workflow: Workflow) -> Table:
     )
 
 
-def _sentences(*said: str) -> str:
-    return " ".join(sentence for sentence in said if sentence)
+def _sentences(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
 
 
 def _and_more(count: int) -> str:
@@ -100,50 +94,3 @@ def _and_more(count: int) -> str:
 def _of_places(workflow: Workflow) -> str:
     hashed = any(isinstance(rule, HashedWords) for rule in workflow.encoding.rules)
     return "Numbers are places of hashed words; a public --vocabulary shows words." if hashed else ""
-
-
-def price_document(quote: Quote, workflow: Workflow, costs: Mapping[str, Fraction]) -> dict[str, Any]:
-    """What a step would cost, as JSON."""
-    return {"schema": PRICE_SCHEMA, **quote.to_dict(), "workflow": costs_document(workflow, costs)}
-
-
-def costs_document(workflow: Workflow, costs: Mapping[str, Fraction]) -> dict[str, Any]:
-    """The budget by steps, as JSON."""
-    return {
-        "budget": float(workflow.budget),
-        "steps": {step: float(cost) for step, cost in costs.items()},
-        "parallel": workflow.parallel,
-        "together": float(together(costs, parallel=workflow.parallel)),
-    }
-
-
-def print_price(quote: Quote, workflow: Workflow, costs: Mapping[str, Fraction], console: Console) -> None:
-    """Print what a step would cost, beside the whole workflow."""
-    from confide.report.shared.text import print_table
-
-    print_table(budget_table(workflow, costs), console)
-    console.print()
-    left = (quote.remaining.in_words(), quote.remaining_after.in_words())
-    head = ("account", "price", "left now", "left after")
-    print_table(Table(title="Price", head=head, body=((quote.account, quote.in_words(), *left),)), console)
-    if quote.fits:
-        console.print("It fits. Nothing was charged.", highlight=False, markup=False)
-
-
-def print_step(
-    receipt: Receipt[Any], workflow: Workflow, costs: Mapping[str, Fraction], table: Table, console: Console
-) -> None:
-    """Print what a step released, what it promises and what it cost."""
-    from confide.report.shared.text import print_table
-
-    print_table(table, console)
-    console.print()
-    console.print(receipt.releases[0].guarantee.in_words(), highlight=False, markup=False)
-    console.print()
-    print_table(budget_table(workflow, costs), console)
-    console.print(
-        f"Account {receipt.account}: paid {receipt.in_words()}; spent {receipt.spent.in_words()}, "
-        f"left{'' if receipt.analyst is None else f' to {receipt.analyst}'} {receipt.remaining.in_words()}.",
-        highlight=False,
-        markup=False,
-    )

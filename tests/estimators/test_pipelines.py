@@ -24,7 +24,7 @@ from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, On
 from sklearn.utils import get_tags
 
 from confide.errors import ParameterError
-from confide.estimators import ScorePerturbation, TopFeatures, total_guarantee
+from confide.estimators import PrivateSelector, total_guarantee
 from confide.estimators.logistic import PrivateLogisticRegression
 from confide.estimators.pipelines import ROW_BY_ROW
 from tests.selection.data import random_rows
@@ -36,12 +36,12 @@ def kind(step: object) -> str:
     return type(step).__name__
 
 
-def pay(epsilon: object = 1, **terms: Any) -> TopFeatures:
-    return TopFeatures(epsilon, k=2, **terms)
+def pay(epsilon: object = 1, **terms: Any) -> PrivateSelector:
+    return PrivateSelector(epsilon, method="peeling", k=2, **terms)
 
 
 def test_the_prices_of_all_steps_add_up() -> None:
-    pipeline = make_pipeline(ScorePerturbation("1/3", k=6), pay("1/6")).fit(MATRIX, LABELS)
+    pipeline = make_pipeline(PrivateSelector("1/3", k=6), pay("1/6")).fit(MATRIX, LABELS)
     whole = total_guarantee(pipeline)
     assert (whole.epsilon, whole.delta) == (Fraction(1, 2), Fraction(0))
     assert whole.neighbours == "add-remove-one"
@@ -164,7 +164,7 @@ def test_a_union_pays_for_all_its_members() -> None:
 
 def test_steps_that_hide_different_things_do_not_add_up() -> None:
     for terms in ({"neighbours": "replace-one"}, {"unit": "person"}):
-        pipeline = make_pipeline(ScorePerturbation(1, k=6), pay(**terms)).fit(MATRIX, LABELS)
+        pipeline = make_pipeline(PrivateSelector(1, k=6), pay(**terms)).fit(MATRIX, LABELS)
         with pytest.raises(ParameterError, match="different neighbours or units"):
             total_guarantee(pipeline)
 
@@ -181,17 +181,19 @@ def test_somebody_may_vouch_for_a_step_and_this_is_then_said() -> None:
         total_guarantee(pipeline, vouched=names[:1])
     with pytest.raises(ParameterError, match=r"no step 'both__onehotencodr'.*Did you mean 'both__onehotencoder'"):
         total_guarantee(pipeline, vouched=["both__onehotencodr"])
-    assert "vouch" not in str(total_guarantee(make_pipeline(pay()).fit(MATRIX, LABELS), vouched=["topfeatures"]).public)
+    assert "vouch" not in str(
+        total_guarantee(make_pipeline(pay()).fit(MATRIX, LABELS), vouched=["privateselector"]).public
+    )
 
 
 def test_a_search_is_refused_as_it_fitted_more_often_than_it_says() -> None:
-    search = GridSearchCV(make_pipeline(pay(), LogisticRegression()), {"topfeatures__k": [1, 2]}, cv=2)
+    search = GridSearchCV(make_pipeline(pay(), LogisticRegression()), {"privateselector__k": [1, 2]}, cv=2)
     with pytest.raises(ParameterError, match=r"\(GridSearchCV\) may have learnt"):
         total_guarantee(search.fit(MATRIX, LABELS))
 
 
 def test_what_is_no_fitted_pipeline_is_refused() -> None:
-    with pytest.raises(ParameterError, match="step 'topfeatures' is not fitted"):
+    with pytest.raises(ParameterError, match="step 'privateselector' is not fitted"):
         total_guarantee(make_pipeline(Binarizer(), pay()))
     with pytest.raises(ParameterError, match="not fitted"):
         total_guarantee(ColumnTransformer([("some", pay(), [0])]))
