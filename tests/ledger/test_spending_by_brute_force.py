@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.errors import BudgetError
-from confide.ledger.account import Account, AccountTerms, Caps
+from confide.ledger.account import Account
+from confide.ledger.account_terms import AccountTerms, Caps
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.spending import Cost, Spending, covering
 from confide.privacy.guarantee import Guarantee

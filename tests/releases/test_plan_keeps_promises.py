@@ -29,7 +29,9 @@ from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
 from confide.privacy.mechanisms.average_precision_sensitivity import pessimistic_average_precision
 from confide.releases.confusion import CONFUSION_METRICS
-from confide.releases.plan import EPSILONS, PLANNED, MechanismPlan, Plan, plan
+from confide.releases.epsilon_search import EPSILONS
+from confide.releases.plan import PLANNED, plan
+from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, prepare
 from confide.releases.release import Release
 from confide.releases.stand_in import guess

@@ -366,5 +366,5 @@ class TestPersonsWithSeveralRows:
             prepare("auc", COUNTS, epsilon=1, unit="person", rows_per_person=rows, noise=FORBIDDEN)
 
     def test_rows_have_no_rows(self) -> None:
-        with pytest.raises(ParameterError, match="--unit person"):
+        with pytest.raises(ParameterError, match="`unit` person"):
             prepare("auc", COUNTS, epsilon=1, rows_per_person=2, noise=FORBIDDEN)

@@ -154,7 +154,7 @@ def binomial_spread(theta: FloatArray, positives: FloatArray, negatives: FloatAr
 
 
 def binormal_spread(theta: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The standard error of AUC at theta for normal scores whose spreads differ by at most `SPREAD_RATIO`.
+    """Return the standard error of AUC at theta for normal scores whose spreads differ by at most `SPREAD_RATIO`.
 
     `[A(1-A) + (n-1)(Q1 - A^2) + (m-1)(Q2 - A^2)] / (n m)` with `Q1` the chance that two positives outscore
     one negative and `Q2` that one positive outscores two negatives: both are bivariate normal
@@ -195,7 +195,7 @@ def _laplace_cdf(x: FloatArray) -> FloatArray:
 
 
 def _normal_laplace_cdf(x: FloatArray, deviation: FloatArray, scale: FloatArray | float) -> FloatArray:
-    """The distribution of a normal plus a Laplace variable (Reed & Jorgensen 2004)."""
+    """Return the distribution of a normal plus a Laplace variable (Reed & Jorgensen 2004)."""
     safe = np.maximum(deviation, 1e-300)
     ratio, z = safe / scale, x / safe
     with np.errstate(over="ignore", invalid="ignore"):

@@ -65,12 +65,12 @@ class Charged:
 
     @property
     def full_price(self) -> Budget:
-        """What was charged, as if no charge concerned a part of the rows alone."""
+        """Price of the charges, as if none concerned a part of the rows alone."""
         return sum((entry.amount for entry in self.charges.values()), NOTHING)
 
 
 def unpaid(record: Record, requests: Mapping[str, Request[A]]) -> dict[str, Request[A]]:
-    """The requests, by their identity, that have neither a stored answer nor a charge that waits for one."""
+    """Return the requests, by identity, that have neither a stored answer nor a charge that waits for one."""
     served = {**record.answers(), **record.waiting()}
     return {identity: request for identity, request in requests.items() if identity not in served}
 

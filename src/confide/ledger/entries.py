@@ -1,4 +1,4 @@
-"""What a ledger is made of: entries that are never changed, each sealed together with the one before."""
+"""Entries of a ledger: they are never changed, and each is sealed together with the one before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = ""  # the hash before the first entry
 
 
 class Kind(StrEnum):
-    """What an entry records."""
+    """Kind of an entry."""
 
     OPEN = "open"  # the terms of a new account
     CAP = "cap"  # new caps of an account
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What an entry says, before it has its place in a chain.
+    """Content of an entry before it has its place in a chain.
 
     `amount` is the caps of an account or the price of a charge: that of its part alone, if it has one.
     `request` is canonical JSON: the terms of an account, or the public parameters of a release, with the
@@ -89,7 +89,7 @@ class Entry:
         return cls(**said, hash=seal(key, "entry", *said.values()))
 
     def sealed(self, account: str, key: bytes) -> bool:
-        """Whether the entry is as it was written, in the account that it was written in."""
+        """Return whether the entry is as it was written, in the account that it was written in."""
         *said, claimed = (getattr(self, column) for column in COLUMNS)
         return (
             _kinds_hold(said)
@@ -99,7 +99,7 @@ class Entry:
         )
 
     def follows(self, sequence: int, previous: str, *, account: str, key: bytes) -> bool:
-        """Whether the entry is as it was written, and stands after the entry with a number and a hash."""
+        """Return whether the entry is as it was written, and follows the entry with a number and a hash."""
         return (self.sequence, self.previous) == (sequence + 1, previous) and self.sealed(account, key)
 
     @property
@@ -109,19 +109,19 @@ class Entry:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The request as plain data."""
+        """Request as plain data."""
         plain: dict[str, Any] = json.loads(self.request)
         return plain
 
     @property
     def part(self) -> Part | None:
-        """The part of the rows that a charge is for, if it is not for all of them."""
+        """Part of the rows that a charge is for; None if it is for all of them."""
         plain = self.asked.get("part")
         return None if plain is None else Part(partition=plain["partition"], name=plain["name"])
 
     @property
     def answered(self) -> list[dict[str, Any]]:
-        """The answers as plain data; none for other kinds."""
+        """Answers as plain data; none for other kinds."""
         plain: list[dict[str, Any]] = json.loads(self.answer) if self.answer is not None else []
         return plain
 
@@ -153,5 +153,5 @@ def canonical_json(plain: Mapping[str, Any] | list[Any], name: str) -> str:
 
 
 def _kinds_hold(said: list[object]) -> bool:
-    """Whether a row holds nothing but text, integers and nothing: a damaged one may hold anything."""
+    """Return whether a row holds only text, integers and NULL; a damaged one may hold anything."""
     return all(part is None or isinstance(part, str) or type(part) is int for part in said)

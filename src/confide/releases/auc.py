@@ -127,7 +127,7 @@ def _by_rank_sum(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRel
     query = rank_sum(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         twice, positives = query.draw(noise)
         return (
             Release(

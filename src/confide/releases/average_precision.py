@@ -22,7 +22,7 @@ from confide.privacy.mechanisms.average_precision_sensitivity import (
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
@@ -123,7 +123,7 @@ def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None
     guarantee = terms.guarantee(public=("grid of scores",))
     options = {"grid": [float(edge) for edge in grid.edges]}
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
         table = noisy.adjusted()
         sample, population = count_intervals(

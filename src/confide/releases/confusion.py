@@ -1,4 +1,4 @@
-"""The confusion matrix at a threshold, and every measure that follows from it, at one price."""
+"""Release of the confusion matrix at a threshold, and of every measure that follows from it, at one price."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.private_counts import cells_above, concentrated_counts, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
@@ -156,7 +156,7 @@ def prepare_confusion(
     )
     guarantee = terms.guarantee(needs_delta=rho is not None, public=("threshold",), rho=rho)
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
         drawn = confusion_releases(noisy, guarantee, chosen, cut, terms.level)
         return tuple(drawn[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
@@ -235,7 +235,7 @@ def prepare_prevalence(
     query = class_sizes(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         drawn = np.array(query.draw(noise), dtype=np.float64)
         scale = float(query.scales[0])
         if rows is None:

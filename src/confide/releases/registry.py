@@ -161,7 +161,7 @@ def _by_curves(
 
 
 def metric_named(name: object) -> str:
-    """The metric of a name, letter case and usual other names understood.
+    """Return the metric of a name, letter case and usual other names understood.
 
     >>> metric_named("Sensitivity"), metric_named("AUROC")
     ('recall', 'auc')

@@ -199,7 +199,7 @@ class PreparedRelease(Prepared[Release]):
         object.__setattr__(self, "read", Release.from_dict)
 
     def chosen(self, answers: Iterable[Release]) -> tuple[Release, ...]:
-        """Those that were asked for, in that order; all, if nothing was said."""
+        """Return the requested releases in the requested order; all, if none was named."""
         every = tuple(answers)
         if self.derive is not None:
             every = self.derive(every[0])

@@ -1,4 +1,4 @@
-"""What a release would be like: its mechanism on a stand-in, with noise from a seeded generator that is not private.
+"""Simulated releases: a mechanism on stand-in data, with noise from a seeded generator that is not private.
 
 The intervals are made by the functions that releases use, so a simulation shows what a user will get.
 Noise is drawn by inversion from a Latin hypercube: every noise takes each of its equal steps of
@@ -44,8 +44,8 @@ from confide.releases.average_precision import (
     middle_average_precision,
 )
 from confide.releases.brier import prepare_brier
-from confide.releases.cells import noisy_cells
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
+from confide.releases.counting import noisy_cells
 from confide.releases.release import PreparedRelease
 from confide.releases.smooth_sensitivity import Bounds, calibrate, sizes_query, smooth_limits
 from confide.releases.stand_in import Guess, planned_measure
@@ -57,7 +57,7 @@ _THINNED = 8  # of the tables that an interval on counts is made from, every so 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How many releases the error and the widths are averaged over."""
+    """Number of releases that the error and the widths are averaged over."""
 
     errors: int
     widths: int

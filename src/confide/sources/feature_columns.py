@@ -45,7 +45,7 @@ class Flag:
         return 1
 
     def name_of(self, feature: int) -> str:
-        """The column's name."""
+        """Return the column's name."""
         return self.column
 
     def feature_of(self, value: object) -> int | None:
@@ -94,7 +94,7 @@ class Cuts:
         return len(self.points) + 1
 
     def name_of(self, feature: int) -> str:
-        """The interval, as in 40<=age<50."""
+        """Return the interval in words, as in 40<=age<50."""
         if feature == 0:
             return f"{self.column}<{_shown(self.points[0])}"
         if feature == len(self.points):
@@ -161,7 +161,7 @@ class OneOf:
         return f"{self.column}={self.values[feature]}"
 
     def feature_of(self, value: object) -> int | None:
-        """The number of the value in the list."""
+        """Return the number of a value in the list."""
         said = spelling(value)
         return next((number for number, listed in enumerate(self.values) if spelling(listed) == said), None)
 

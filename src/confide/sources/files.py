@@ -87,7 +87,7 @@ def _with_null_columns(table: Any, file: Path) -> Any:
 
 
 def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
-    """Which of DuckDB's readers a file needs, by its ending, and whether it is gzipped."""
+    """Return the DuckDB reader for a file's ending, and whether the file is gzipped."""
     if file.is_dir():
         raise UsageError(f"{given} is a folder; give a file")
     if not file.exists():

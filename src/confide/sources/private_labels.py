@@ -22,7 +22,7 @@ _POSITIVE = {"1", "true"}
 
 
 class PrivateLabels:
-    """The labels of a column, added batch by batch and checked at the end.
+    """Labels of a column, added batch by batch and checked at the end.
 
     >>> labels = PrivateLabels("died", "yes")
     >>> labels.add(["yes", "no", "unknown"])
@@ -56,7 +56,7 @@ class PrivateLabels:
         if self._positive is None and not any(said <= pair for pair in _PAIRS):
             raise LabelError(
                 f"{self._where}labels are not 0/1, -1/1 or false/true alone; "
-                "say which is the positive one (--positive VALUE, or positive=... in Python), or correct them"
+                "name the positive one (`positive`), or correct them"
             )
         return np.concatenate(self._batches)
 

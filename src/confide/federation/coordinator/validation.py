@@ -27,7 +27,7 @@ from confide.intervals.interval import Estimate, check_level, normal_quantile
 from confide.intervals.random_effects import RandomEffects, auc_random_effects, ratio_random_effects
 from confide.privacy.guarantee import Guarantee, shown
 from confide.privacy.mechanisms.noise_shares import alone_epsilon
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.release import Release
 
 SCHEMA = "confide.validation/1"

@@ -102,7 +102,7 @@ def prepare_share(
         public=("grid of scores", "which sites take part", f"that {question.honest} of them keep their shares secret")
     )
 
-    def draw() -> tuple[Share, ...]:
+    def draw(noise: Noise = noise) -> tuple[Share, ...]:
         plain = np.array(query.draw(noise), dtype="<i8").tobytes()
         return (Share(guarantee=guarantee, sealed=seal.seal(plain, _context(question)), keys=keys),)
 

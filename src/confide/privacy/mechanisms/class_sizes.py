@@ -1,4 +1,4 @@
-"""How many rows of each class there are.
+"""Number of rows of each class.
 
 Proof: class_sizes.proof.md.
 """
@@ -34,7 +34,7 @@ def number_of_rows(counts: ScoreCounts, epsilon: Fraction) -> IntegerQuery:
 
 
 def counted_rows(counts: ScoreCounts) -> tuple[int, int]:
-    """The number of positives and of negatives, refusing weights: a heavy row could not be hidden."""
+    """Count positives and negatives; refuse weights, as a heavy row could not be hidden."""
     if counts.weighted:
         raise ParameterError(
             "a private release counts rows, and these have weights that are not whole; give one row each"

@@ -1,4 +1,4 @@
-"""What naive Bayes needs: how many rows of each class have each feature, and how large the classes are.
+"""Counts for naive Bayes: rows of each class with each feature, and the class sizes.
 
 Proof: feature_counts.proof.md.
 """
@@ -72,7 +72,7 @@ def read_feature_counts(
 
 
 def weighed_counts(rows: FeatureRows, weights: Integers) -> Integers:
-    """The units of positives (first row) and negatives (second) with each feature."""
+    """Return the units of positives (first row) and negatives (second row) with each feature."""
     ours = rows.labels[rows.row_of_each]
     counts = np.zeros((2, rows.width), dtype=np.int64)
     np.add.at(counts[0], rows.features[ours], weights[ours])

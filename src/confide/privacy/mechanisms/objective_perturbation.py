@@ -75,7 +75,7 @@ def objective_perturbation(
 
 
 def tilt_rate(regularization: Fraction, epsilon: Fraction, neighbours: Neighbours) -> Fraction:
-    """The largest `1 / scale` of the tilt, rounded down, with which the exact minimum costs epsilon at most.
+    """Return the largest `1 / scale` of the tilt, rounded down, with which the exact minimum costs epsilon at most.
 
     Refuses what no tilt can give, by these public parameters alone.
     """
@@ -118,7 +118,7 @@ def row_price(rate: Fraction, regularization: Fraction) -> Fraction:
 
 
 def _price(rate: Fraction, regularization: Fraction, neighbours: Neighbours) -> Fraction:
-    """What neighbours cost: a replaced row is one more, and one less whose gradient alone counts."""
+    """Return the price of neighbours; under replace-one the removed row adds the price of its gradient."""
     return row_price(rate, regularization) + (rate if neighbours == Neighbours.REPLACE_ONE else 0)
 
 

@@ -14,7 +14,7 @@ from confide.privacy.queries import SphericalQuery
 
 
 def gradient_shift(neighbours: Neighbours) -> int:
-    """How long the difference of two neighbours' gradients can be, whatever the weights.
+    """Bound the length of the difference of two neighbours' gradients, for all weights.
 
     One row's is shorter than 1: its length times a probability. Replacing a row takes one away and brings another. A
     changed label turns `-p x` into `(1 - p) x`: their difference is x.

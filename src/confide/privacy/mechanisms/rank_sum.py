@@ -34,7 +34,7 @@ def rank_sum(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> 
 
 
 def rank_sum_scales(rows: int, epsilon: Fraction, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
-    """The scales of the noise on 2W and on n."""
+    """Return the scales of the noise on 2W and on n."""
     reach = max(rows - 1, 1)
     if neighbours == Neighbours.REPLACE_ONE:
         return 2 * reach / epsilon, 2 / epsilon

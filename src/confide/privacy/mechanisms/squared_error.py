@@ -1,4 +1,4 @@
-"""The Brier score from sums of squared errors in whole units.
+"""Brier score from sums of squared errors in whole units.
 
 Proof: squared_error.proof.md.
 """

@@ -1,4 +1,4 @@
-"""Which k features have the highest scores, without the scores: by peeling or by permute-and-flip.
+"""Selection of the k features with the highest scores, without the scores: by peeling or by permute-and-flip.
 
 Peeling is the exponential mechanism k times, each time among the features left; it is the same as taking the k highest
 scores after Gumbel noise. Permute-and-flip (McKenna & Sheldon 2020), k times in the same way, never has a larger

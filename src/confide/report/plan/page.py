@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.privacy.guarantee import shown
-from confide.releases.plan import MechanismPlan, Needed, Plan
+from confide.releases.plan_result import MechanismPlan, Needed, Plan
 from confide.report.shared import plots
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.shared.tables import Table, amount, number
