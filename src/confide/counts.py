@@ -212,7 +212,7 @@ class ScoreCounts:
         return ScoreCounts(self.scores, self.negatives, self.positives)
 
     def coarsen(self, cells: int) -> ScoreCounts:
-        """Put neighbouring scores together into at most `cells` cells of equal mass, at their mean score.
+        """Merge neighbouring scores into at most `cells` cells of equal mass, at their mean score.
 
         Few scores stay as they are. The cells depend on the data: this is for speed, not for privacy.
         """
@@ -294,6 +294,6 @@ def _same_kind(positives: ArrayLike, negatives: ArrayLike) -> tuple[CountArray, 
 
 
 def _common_kind(arrays: list[Any]) -> list[Any]:
-    """Bring counts to one type: integers if all are, else floats."""
+    """Convert counts to one type: integers if all are, else floats."""
     integers = all(array.dtype.kind in "iub" for array in arrays)
     return [np.ascontiguousarray(array, dtype=np.int64 if integers else np.float64) for array in arrays]

@@ -1,4 +1,4 @@
-"""Every exception and warning that confide raises::
+"""Exceptions and warnings that confide raises::
 
     ConfideError
     ├── UsageError              what was asked for cannot be done: exit code 2

@@ -77,7 +77,7 @@ def test_caps_are_never_exceeded_and_never_held_back(
     granted: list[tuple[Cost, str]] = []
     for asked, who in requests:
         try:
-            account.require(asked, who, asked=Fraction(1))
+            account.require(asked, who, requested=Fraction(1))
         except BudgetError:
             assert not fits(granted, asked, who, cap, own)
             continue

@@ -318,7 +318,7 @@ class TestSeveralAtOnce:
 
     def test_confusion_stands_for_all_of_them(self) -> None:
         (single,) = prepare(["recall", "confusion"], COUNTS, epsilon=1, noise=SILENT)
-        assert single.asked == CONFUSION_METRICS
+        assert single.requested == CONFUSION_METRICS
 
     def test_asking_twice_for_one_is_asking_once(self) -> None:
         assert len(prepare(["auc", "auc"], COUNTS, epsilon=1, noise=FORBIDDEN)) == 1

@@ -11,7 +11,7 @@ from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperatingPoints:
-    """One point for each distinct score, from the highest down: positive means `score >= threshold`."""
+    """Points for each distinct score, from the highest down: positive means `score >= threshold`."""
 
     thresholds: FloatArray
     true_positives: CountArray

@@ -71,7 +71,7 @@ def equidistant_thresholds(points: int = THRESHOLDS) -> FloatArray:
 
 
 def survivor(negatives: CountArray) -> FloatArray:
-    """At each cell, or distinct score, from the lowest to the highest, the share of negatives above it: `S0`."""
+    """Compute the share of negatives above each cell, or distinct score, from the lowest to the highest: `S0`."""
     total = negatives.sum()
     if not total > 0:
         raise DataError("a placement value needs negatives; add rows of that class")

@@ -56,7 +56,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointComparison:
-    """All models at once: a test that every AUC is equal, and every difference."""
+    """Joint comparison of models: a test that all AUCs are equal, and every difference."""
 
     names: tuple[str, ...]
     aucs: tuple[float, ...]
@@ -87,7 +87,7 @@ class _Placements:
 
     @property
     def aucs(self) -> FloatArray:
-        """Each model's AUC."""
+        """AUC of each model."""
         return np.average(self.of_positives, axis=1, weights=self.positive_weights)
 
     def covariance(self) -> FloatArray:

@@ -89,7 +89,7 @@ def limits(probability: Probability, releases: int, level: float) -> tuple[Float
 def rank_sum_probability(
     rank_sum: FloatArray, scale: float, sizes: ClassSizes, spread: Spread | None = None
 ) -> Probability:
-    """For a released `W = (AUC - 1/2) n m` with Laplace noise of a scale that is public.
+    """Return the probability of at most a released `W = (AUC - 1/2) n m` with Laplace noise of a public scale.
 
     Noise may carry W out of reach of any data; it is brought back first, which only widens intervals
     and keeps them from shrinking to a point there.
@@ -110,7 +110,7 @@ def rank_sum_probability(
 def smooth_probability(
     value: FloatArray, scales: FloatArray, sizes: ClassSizes, degrees_of_freedom: int, spread: Spread | None = None
 ) -> Probability:
-    """For a released value with Student-t noise whose scale depends on the class sizes; 0 degrees mean Laplace."""
+    """Return the probability of at most a released value with noise scaled by class sizes: Student-t, or Laplace."""
     mixture = _scale_mixture(degrees_of_freedom) if degrees_of_freedom else None
     possible = np.clip(value[:, None], 0.0, 1.0)
 
@@ -135,7 +135,10 @@ def smooth_probability(
 def mean_probability(
     total: FloatArray, scale: float, rows: FloatArray, deviation: FloatArray | None = None
 ) -> Probability:
-    """For a released sum over rows of numbers in [0, 1], whose mean is wanted; `deviation` is that of one row."""
+    """Return the probability of at most a released sum of numbers in [0, 1], as a function of their mean.
+
+    `deviation` is that of one row.
+    """
     possible = np.clip(total[:, None], 0.0, rows)
 
     def probability(theta: FloatArray) -> FloatArray:

@@ -85,11 +85,11 @@ class NoisyCells:
         return found
 
     def plausible(self, generator: np.random.Generator) -> FloatArray:
-        """Many plausible tables of counts."""
+        """Draw many plausible tables of counts."""
         return self._possible(self.cells - self._noise(generator))
 
     def noise(self, generator: np.random.Generator) -> FloatArray:
-        """Many draws of the noise in the agreed counts of both classes; its law does not depend on the data."""
+        """Draw the noise in the agreed counts of both classes many times; its law does not depend on the data."""
         drawn = self._noise(generator)
         if self.cell_rows is not None:
             return np.concatenate((drawn, -drawn), axis=1)

@@ -214,7 +214,7 @@ def _interval(centre: float, reach: float, level: float, method: str) -> Interva
 
 
 def _q_profile(y: FloatArray, v: FloatArray, level: float) -> Interval:
-    """All `tau^2` for which the weighted sum of squares is no surprise for chi-squared with k - 1 degrees."""
+    """Return the interval of `tau^2` whose weighted sum of squares chi-squared with k - 1 degrees does not reject."""
     from scipy.special import chdtri
 
     def q(tau_squared: float) -> float:

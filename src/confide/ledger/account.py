@@ -55,7 +55,7 @@ class Account:
         """Read the state of a new account from its first entry."""
         if first.kind != Kind.OPEN:
             raise LedgerError(f"account {first.account!r} does not begin with its terms; restore it from a backup")
-        terms = AccountTerms.from_dict(first.asked)
+        terms = AccountTerms.from_dict(first.request_data)
         data = frozenset() if terms.data is None else frozenset({terms.data})
         return cls(name=first.account, terms=terms, caps=Caps.from_entry(first), data=data)
 
@@ -181,7 +181,7 @@ class Account:
     def cost_of(self, charge: Entry) -> Cost:
         """Return the cost of a charge that was paid."""
         part = charge.part
-        if part is not None and not self._parallel(Neighbours.parse(charge.asked["guarantee"]["neighbours"])):
+        if part is not None and not self._parallel(Neighbours.parse(charge.request_data["guarantee"]["neighbours"])):
             part = None
         return Cost(price=charge.amount, part=part)
 
@@ -193,12 +193,12 @@ class Account:
         """Return the amount that costs would add to the total spent."""
         return self.spending.after(*costs).total.less(self.spent)
 
-    def require(self, costs: Sequence[Cost], analyst: str | None, *, asked: Fraction) -> None:
-        """Refuse costs that do not fit together; `asked` is the sum of the epsilons in the requests' own terms."""
+    def require(self, costs: Sequence[Cost], analyst: str | None, *, requested: Fraction) -> None:
+        """Refuse costs that do not fit together; `requested` is the sum of the epsilons in the requests' own terms."""
         if costs and analyst is None and self.caps.name_analysts:
             raise ParameterError(
                 f"account {self.name!r} has caps for analysts; name the analyst of the request (`analyst`)"
             )
         exceeded = [limit for limit in self._limits(analyst) if limit.exceeded(costs)]
         if exceeded:
-            raise refusal(exceeded, costs, asked)
+            raise refusal(exceeded, costs, requested)

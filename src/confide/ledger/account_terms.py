@@ -74,7 +74,7 @@ class Caps:
     @classmethod
     def from_entry(cls, entry: Entry) -> Caps:
         """Read the caps that an entry sets."""
-        return cls.from_dict(entry.asked, entry.amount)
+        return cls.from_dict(entry.request_data, entry.amount)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], total: Budget) -> Caps:

@@ -36,7 +36,7 @@ class Budget:
         return Budget(epsilon=max(self.epsilon - spent.epsilon, zero), delta=max(self.delta - spent.delta, zero))
 
     def in_words(self) -> str:
-        """Say it; a delta of nothing is left out."""
+        """Describe the budget; a delta of zero is left out."""
         return f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
 
     def to_dict(self) -> dict[str, float]:

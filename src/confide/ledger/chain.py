@@ -1,4 +1,4 @@
-"""All entries of one account, checked from the first to the last.
+"""Chain of one account's entries, checked from the first to the last.
 
 Each entry seals the one before it, and a head seals the last one, its number and the account's state, so that
 changing, exchanging, adding or removing entries shows. A register seals the heads of all accounts, so that removing an

@@ -51,7 +51,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of an account, as it is stored: see `Draft` for what it says."""
+    """Entry of an account as it is stored; `Draft` describes its content."""
 
     account: str
     sequence: int
@@ -70,8 +70,8 @@ class Entry:
 
     @classmethod
     def following(cls, sequence: int, previous: str, draft: Draft, *, account: str, key: bytes) -> Entry:
-        """Put a draft after the entry with a number and a hash, and seal it."""
-        said: dict[str, Any] = {
+        """Append a draft to the entry with a number and a hash, and seal it."""
+        content: dict[str, Any] = {
             "account": account,
             "sequence": sequence + 1,
             "kind": draft.kind.value,
@@ -86,16 +86,16 @@ class Entry:
             "charge": draft.charge,
             "previous": previous,
         }
-        return cls(**said, hash=seal(key, "entry", *said.values()))
+        return cls(**content, hash=seal(key, "entry", *content.values()))
 
     def sealed(self, account: str, key: bytes) -> bool:
         """Return whether the entry is as it was written, in the account that it was written in."""
-        *said, claimed = (getattr(self, column) for column in COLUMNS)
+        *content, claimed = (getattr(self, column) for column in COLUMNS)
         return (
-            _kinds_hold(said)
+            _kinds_hold(content)
             and isinstance(claimed, str)
             and self.account == account
-            and same_seal(claimed, seal(key, "entry", *said))
+            and same_seal(claimed, seal(key, "entry", *content))
         )
 
     def follows(self, sequence: int, previous: str, *, account: str, key: bytes) -> bool:
@@ -108,7 +108,7 @@ class Entry:
         return Budget(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta))
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def request_data(self) -> dict[str, Any]:
         """Request as plain data."""
         plain: dict[str, Any] = json.loads(self.request)
         return plain
@@ -116,7 +116,7 @@ class Entry:
     @property
     def part(self) -> Part | None:
         """Part of the rows that a charge is for; None if it is for all of them."""
-        plain = self.asked.get("part")
+        plain = self.request_data.get("part")
         return None if plain is None else Part(partition=plain["partition"], name=plain["name"])
 
     @property
@@ -133,7 +133,7 @@ class Entry:
             "at": self.at,
             "analyst": self.analyst,
             **self.amount.to_dict(),
-            "request": self.asked,
+            "request": self.request_data,
             "charge": self.charge,
             "answer": self.answered if self.answer is not None else None,
         }
@@ -152,6 +152,6 @@ def canonical_json(plain: Mapping[str, Any] | list[Any], name: str) -> str:
         ) from None
 
 
-def _kinds_hold(said: list[object]) -> bool:
+def _kinds_hold(content: list[object]) -> bool:
     """Return whether a row holds only text, integers and NULL; a damaged one may hold anything."""
-    return all(part is None or isinstance(part, str) or type(part) is int for part in said)
+    return all(part is None or isinstance(part, str) or type(part) is int for part in content)

@@ -107,7 +107,7 @@ def check_key(key: bytes | None, meta: Mapping[str, str], file: KeyFile) -> byte
 
 
 def appear(path: Path, build: Callable[[Path], object]) -> None:
-    """Let a file of its owner's appear under its name, whole and on the disk; FileExistsError if there is one.
+    """Create a private file atomically, flushed to the disk; raise FileExistsError if it exists.
 
     It is built under another name in the same folder, and linked. Opening with O_EXCL and writing
     afterwards would not do: another process could read half of a key.
@@ -125,7 +125,7 @@ def appear(path: Path, build: Callable[[Path], object]) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+    """Flush a file, or a folder's names, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -147,14 +147,14 @@ class Ledger(LedgerReader):
         question: PublicQuestion | None = None,
         also_charge: bool = False,
     ) -> Quote:
-        """Say what a request would cost, and whether it fits. Nothing is charged or written."""
+        """Return the price of a request, and whether it fits. Nothing is charged or written."""
         requests = _requests(prepared, question)
         analyst = _checked_analyst(analyst)
         self._require_ledger(account)
         with self._reading() as transaction:
-            asked = _by_identity(requests, transaction.key)
-            record = self._record(transaction, account, asked, also_charge=also_charge)
-            return quoted(record, asked, analyst=analyst, key=transaction.key, at=_now())
+            requested = _by_identity(requests, transaction.key)
+            record = self._record(transaction, account, requested, also_charge=also_charge)
+            return quoted(record, requested, analyst=analyst, key=transaction.key, at=_now())
 
     def release(
         self,
@@ -184,11 +184,11 @@ class Ledger(LedgerReader):
         with padded(self._padding):
             with self._writing() as transaction:
                 key = transaction.key
-                asked = _by_identity(requests, key)
-                record = self._record(transaction, account, asked, also_charge=also_charge, lock=True)
-                charged = charge(record, asked, analyst=analyst, key=key, at=_now())
+                requested = _by_identity(requests, key)
+                record = self._record(transaction, account, requested, also_charge=also_charge, lock=True)
+                charged = charge(record, requested, analyst=analyst, key=key, at=_now())
                 transaction.write(charged.record)
-            after = self._answered(charged, asked) if charged.owed else charged.record
+            after = self._answered(charged, requested) if charged.owed else charged.record
             answers = tuple(read_answer(after, request.identity(key), request) for request in requests)
             return _receipt(after, charged, answers, analyst)
 
@@ -196,32 +196,32 @@ class Ledger(LedgerReader):
         self,
         transaction: Transaction,
         account: str,
-        asked: Mapping[str, Request[A]],
+        requested: Mapping[str, Request[A]],
         *,
         also_charge: bool,
         lock: bool = False,
     ) -> Record:
         """Read an account for some requests; refuses an unknown one, and data that another account has."""
-        record = transaction.record(account, asked, lock=lock)
+        record = transaction.record(account, requested, lock=lock)
         state = existing(transaction, record)
-        questions = {request.question.rows: request.question for request in asked.values() if request.question}
+        questions = {request.question.rows: request.question for request in requested.values() if request.question}
         for identity in {one for question in questions.values() for one in (question.data, question.rows)}:
             check_elsewhere(state, transaction.holders(identity), also_charge=also_charge)
         return record
 
-    def _answered(self, charged: Charged, asked: Mapping[str, Request[A]]) -> Record:
+    def _answered(self, charged: Charged, requested: Mapping[str, Request[A]]) -> Record:
         """Draw what is owed and record what came of it; what is raised or shown afterwards was recorded."""
         drawn: dict[str, str] = {}
         failed: dict[str, Exception] = {}
         for identity in charged.owed:
             try:
-                prepared = asked[identity].prepared
+                prepared = requested[identity].prepared
                 answers = prepared.draw() if self.noise is None else prepared.draw(self.noise)
                 drawn[identity] = written(answers, prepared.numbers)
             except Exception as error:
                 failed[identity] = error
         with self._writing() as transaction:
-            before = transaction.record(charged.record.account, asked, lock=True, checked=True)
+            before = transaction.record(charged.record.account, requested, lock=True, checked=True)
             after = concluded(before, drawn, failed, charged, key=transaction.key, at=_now())
             transaction.write(after)
         stored = after.answers()

@@ -116,7 +116,7 @@ class PostgreSQLStore(Store):
         return bool(strange)
 
     def explain(self, error: Exception) -> str:
-        """Say what an error means."""
+        """Describe a driver's error and the next step."""
         state = getattr(error.orig, "sqlstate", None) or "" if isinstance(error, DBAPIError) else "?"
         fits = (meaning for known, meaning in _MEANING.items() if state == known or (known and state.startswith(known)))
         return next(fits, _DAMAGED)

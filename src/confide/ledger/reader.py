@@ -55,7 +55,7 @@ class LedgerReader:
         return self._store.exists()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections to the database."""
         self._store.engine.dispose()
 
     def identify(self, chunks: Iterable[bytes]) -> str:

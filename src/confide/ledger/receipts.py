@@ -35,7 +35,7 @@ class Quote:
         return self.refusal is None
 
     def in_words(self) -> str:
-        """Say what it would cost."""
+        """Describe the price."""
         return "nothing: answered before" if self.answered else _price_in_words(self.price, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,11 +76,11 @@ class Receipt(Generic[A]):
 
     @property
     def releases(self) -> tuple[A, ...]:
-        """All answers, one after another."""
+        """All answers in one tuple."""
         return tuple(release for answer in self.answers for release in answer)
 
     def in_words(self) -> str:
-        """Say what it cost."""
+        """Describe the charge."""
         return "nothing: answered before" if self.reused else _price_in_words(self.charged, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:

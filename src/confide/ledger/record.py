@@ -62,7 +62,7 @@ class Record:
         )
 
     def waiting(self) -> dict[str, Entry]:
-        """For each request without an answer the first charge that may still get it: nothing came of it so far.
+        """Return, for each request without an answer, the first charge that still waits for one.
 
         The sealed state says which charges are waiting. One that is not, and whose outcome is not found either, means
         that the outcome was hidden: noise must not be drawn for it again.

@@ -43,7 +43,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """All costs so far: those that concern every row, and those of each part.
+    """Costs so far: those that concern every row, and those of each part.
 
     >>> halves = [Cost(price=Budget(epsilon=Fraction(2)), part=Part("by hash, 2 parts", name)) for name in "ab"]
     >>> whole = Cost(price=Budget(epsilon=Fraction(1)))
@@ -79,11 +79,11 @@ class Spending:
         The total is the largest of finitely many lines in the share: one for each choice of a part in each
         partition. Each step finds the line that is highest at the share, and goes to where it meets the cap.
         """
-        asked = Spending().after(*costs)
-        lines = _grouped((part, self._line(asked, part, amount)) for part in {**self.parts, **asked.parts})
+        requested = Spending().after(*costs)
+        lines = _grouped((part, self._line(requested, part, amount)) for part in {**self.parts, **requested.parts})
         share = Fraction(1)
         while True:
-            start, slope = amount(self.common), amount(asked.common)
+            start, slope = amount(self.common), amount(requested.common)
             for choices in lines.values():
                 first, rise = max(choices, key=lambda line: line[0] + share * line[1])
                 start, slope = start + first, slope + rise
@@ -93,8 +93,8 @@ class Spending:
                 return Fraction(0)
             share = (cap - start) / slope
 
-    def _line(self, asked: Spending, part: Part, amount: Amount) -> tuple[Fraction, Fraction]:
-        return amount(self.parts.get(part, NOTHING)), amount(asked.parts.get(part, NOTHING))
+    def _line(self, requested: Spending, part: Part, amount: Amount) -> tuple[Fraction, Fraction]:
+        return amount(self.parts.get(part, NOTHING)), amount(requested.parts.get(part, NOTHING))
 
 
 def covering(costs: Iterable[Cost]) -> list[Budget]:

@@ -125,7 +125,7 @@ class SQLiteStore(Store):
         return bool(ours) and {tuple(row) for row in ours} != _expected_objects()
 
     def explain(self, error: Exception) -> str:
-        """Say what an error means."""
+        """Describe a driver's error and the next step."""
         name = getattr(error.orig, "sqlite_errorname", "") if isinstance(error, DBAPIError) else ""
         return next((meaning for known, meaning in _MEANING.items() if str(name).startswith(known)), _DAMAGED)
 
@@ -159,7 +159,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Let one process at a time make a ledger in a folder; the lock goes with the process."""
+    """Hold the lock under which one process at a time creates a ledger in a folder; it ends with the process."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

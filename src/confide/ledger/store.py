@@ -46,7 +46,7 @@ class Store(ABC):
 
     @abstractmethod
     def explain(self, error: Exception) -> str:
-        """Say what a driver's error means and what to do, without its text, which may hold secrets."""
+        """Describe a driver's error and the next step, without its text, which may hold secrets."""
 
     @contextmanager
     def transaction(self, *, writing: bool) -> Iterator[Connection]:

@@ -1,4 +1,4 @@
-"""One transaction on a ledger: reading chains and writing their new entries."""
+"""Transactions on a ledger: reading chains and writing their new entries."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Transaction:
             )
 
     def breaks(self) -> tuple[dict[str, tuple[int, Break | None]], bool]:
-        """For each account the number of its entries and where they first break; and whether no account is missing."""
+        """Return the number of entries and the first break of each account, and whether no account is missing."""
         register, heads = self._heads()
         named = {*heads, *self.connection.execute(select(ENTRIES.c.account).distinct()).scalars()}
         found = {}
@@ -163,8 +163,8 @@ class Transaction:
         found: list[Entry] = []
         for start in range(0, len(identities), _AT_ONCE):
             some = identities[start : start + _AT_ONCE]
-            asked = select(ENTRIES).where(ENTRIES.c.account == account, ENTRIES.c.request_id.in_(some))
-            found += _read(self.connection.execute(asked))
+            requested = select(ENTRIES).where(ENTRIES.c.account == account, ENTRIES.c.request_id.in_(some))
+            found += _read(self.connection.execute(requested))
         for entry in found:
             if not entry.sealed(account, self.key):
                 refuse_broken(account, Break(sequence=entry.sequence, problem="is out of place or changed"))

@@ -1,4 +1,4 @@
-"""One number for several folds or tasks."""
+"""Aggregation of a metric over several folds or tasks."""
 
 from __future__ import annotations
 

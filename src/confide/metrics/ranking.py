@@ -24,7 +24,7 @@ def auc_score(counts: ScoreCounts) -> float:
 
 
 def twice_wins(counts: ScoreCounts) -> float:
-    """Twice the Mann-Whitney statistic: an exact integer where rows were counted."""
+    """Compute twice the Mann-Whitney statistic: an exact integer if rows were counted."""
     ours, theirs = counts.positives, counts.negatives
     if not counts.weighted and counts.total_positives * counts.total_negatives > _LARGEST_EXACT:
         ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
@@ -34,7 +34,7 @@ def twice_wins(counts: ScoreCounts) -> float:
 
 
 def placements(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:
-    """At each score, the share of negatives below a positive there and of positives above a negative there.
+    """Compute, at each score, the share of negatives below a positive and of positives above a negative.
 
     Ties count half. These are DeLong's structural components V10 and V01.
     """

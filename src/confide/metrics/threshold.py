@@ -28,17 +28,17 @@ class ConfusionMatrix:
 
     @property
     def positives(self) -> float:
-        """All rows that are positive."""
+        """Number of positive rows."""
         return self.true_positives + self.false_negatives
 
     @property
     def negatives(self) -> float:
-        """All rows that are negative."""
+        """Number of negative rows."""
         return self.false_positives + self.true_negatives
 
     @property
     def total(self) -> float:
-        """All rows."""
+        """Number of rows."""
         return self.positives + self.negatives
 
     @property

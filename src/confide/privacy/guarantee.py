@@ -122,7 +122,7 @@ class Guarantee:
         return replace(self, epsilon=2 * self.epsilon, delta=delta, neighbours=account, rho=None)
 
     def in_words(self) -> str:
-        """Say it to somebody who has to decide."""
+        """Describe the guarantee for somebody who has to decide."""
         likelihood = math.exp(min(float(self.epsilon), 700.0))
         but = f", but for a chance of {float(self.delta):.2g}" if self.delta else ""
         public = f" Not hidden: {', '.join(self.public)}." if self.public else ""
@@ -158,5 +158,5 @@ def shown(value: Fraction) -> str:
 
 
 def _times(likelihood: float) -> str:
-    """Three digits, and more where they would say 1: that would be perfect privacy."""
+    """Format a factor with three digits, or more if they would read 1, which would mean perfect privacy."""
     return f"{likelihood:.3g}" if likelihood >= 1.01 else f"1 + {likelihood - 1.0:.2g}"

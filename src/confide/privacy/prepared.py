@@ -32,7 +32,7 @@ A = TypeVar("A", bound=Answer)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a public partition of the rows: the answer reads the rows of that part and no others.
+    """Part of a public partition of the rows: the answer reads the rows of that part and no others.
 
     A partition is a rule that assigns every row to exactly one named part, by what is in the row itself and by public
     facts: not by its place in the file, nor by other rows. `partition` identifies the rule with all its parameters,

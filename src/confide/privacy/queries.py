@@ -159,20 +159,20 @@ class ThresholdQuery:
             checked_scale(self.value_scale)
 
     def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[int, ...]:
-        """Ask once: the numbers of those that reached the threshold, in the order asked."""
+        """Draw once and return the indices of the integers that reached the threshold, in the order of testing."""
         (shift,) = self._noises(1, self.threshold_scale, noise)
         return self._reaching(shift, self._in_blocks(noise))
 
     def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
-        """Ask independently many times, as an audit does."""
+        """Draw independently many times, as an audit does."""
         shifts = self._noises(times, self.threshold_scale, noise)
         width = len(self.order)
         extra = self._noises(times * width, self.value_scale, noise)
         return [self._reaching(shift, extra[k * width : (k + 1) * width]) for k, shift in enumerate(shifts)]
 
     def _reaching(self, shift: int, noises: Iterable[int]) -> tuple[int, ...]:
-        asked = zip(self.order, noises, strict=False)  # noise is drawn until the cut-off only
-        reached = (number for number, extra in asked if self.values[number] + extra >= self.threshold + shift)
+        requested = zip(self.order, noises, strict=False)  # noise is drawn until the cut-off only
+        reached = (number for number, extra in requested if self.values[number] + extra >= self.threshold + shift)
         return tuple(islice(reached, self.cutoff))
 
     def _in_blocks(self, noise: Noise) -> Iterator[int]:

@@ -84,9 +84,9 @@ def prepare_auc(
 ) -> PreparedRelease:
     """Check a request for AUC and say its price."""
     terms = Terms.checked(epsilon=epsilon, **options)
-    asked = known_mechanism(mechanism, MECHANISMS, "auc")
+    requested = known_mechanism(mechanism, MECHANISMS, "auc")
     rows = public_rows(checked_counts(counts)) if terms.rows_are_public else None
-    chosen = asked or default_mechanism(terms, rows)
+    chosen = requested or default_mechanism(terms, rows)
     if chosen == "rank-sum":
         return _by_rank_sum(counts, terms, noise)
     calibration = calibrate(chosen, terms, auc_smooth_bounds, rows)

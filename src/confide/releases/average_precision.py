@@ -87,8 +87,8 @@ def prepare_average_precision(
 ) -> PreparedRelease:
     """Check a request for average precision and say its price."""
     terms = Terms.checked(epsilon=epsilon, **options)
-    asked = known_mechanism(mechanism, MECHANISMS, "average_precision")
-    chosen = asked or ("student-t" if grid is None else "private-counts")
+    requested = known_mechanism(mechanism, MECHANISMS, "average_precision")
+    chosen = requested or ("student-t" if grid is None else "private-counts")
     if grid is not None and not isinstance(grid, Grid):
         raise ParameterError(f"grid must be a Grid, for example Grid.uniform(16); got {type(grid).__name__}")
     if grid is not None and chosen != "private-counts":

@@ -167,7 +167,7 @@ def prepare_confusion(
         request=request,
         counts=counts,
         draw=draw,
-        asked=tuple(measures),
+        requested=tuple(measures),
         numbers=_NUMBERS * len(CONFUSION_METRICS),
     )
 
@@ -175,7 +175,7 @@ def prepare_confusion(
 def confusion_releases(
     noisy: NoisyCells, guarantee: Guarantee, mechanism: str, threshold: float, level: float
 ) -> dict[str, Release]:
-    """Every measure of noisy counts `[[fn, tp], [tn, fp]]`, by name."""
+    """Return every measure of noisy counts `[[fn, tp], [tn, fp]]` by name."""
     matrix, plausible = _confusion(noisy.adjusted()), plausible_counts(noisy)
     parts = {cell: float(getattr(matrix, cell)) for cell in CELLS}
     return {
@@ -275,7 +275,7 @@ def _possible(measure: str) -> tuple[float, float]:
 
 
 def _within(value: float, measure: str) -> float:
-    """Bring back what floats carried out of its range by a hair."""
+    """Clip a value that rounding carried out of its range."""
     low, high = _possible(measure)
     return value if math.isnan(value) else min(max(value, low), high)
 
@@ -313,7 +313,7 @@ def _confusion(tables: FloatArray) -> ConfusionMatrix:
 
 
 def confusion_intervals(plausible: PlausibleCounts, measure: str, level: float) -> PrivateIntervals:
-    """Both intervals of a measure, from confusion matrices that are plausible."""
+    """Compute both intervals of a measure from plausible confusion matrices."""
     measured = _measured(measure)
     sample, population = count_intervals(plausible, measured, measured, possible=_possible(measure), level=level)
     return PrivateIntervals.nested(sample, population)

@@ -94,17 +94,17 @@ class Counting:
         shape: object = None,
     ) -> Counting:
         """Check how counts are asked for."""
-        asked = known_mechanism(mechanism, COUNTING_MECHANISMS, "a curve")
-        published = PUBLISHED.get(asked or "")
+        requested = known_mechanism(mechanism, COUNTING_MECHANISMS, "a curve")
+        published = PUBLISHED.get(requested or "")
         if published is not None and strategy not in ("auto", published.strategy):
-            raise ParameterError(f"mechanism {asked!r} has the strategy {published.strategy!r}; leave strategy out")
+            raise ParameterError(f"mechanism {requested!r} has the strategy {published.strategy!r}; leave strategy out")
         if strategy != "auto":
             strategy = strategy_named(strategy).name
         source = grid_source(published.grid if published is not None and grid is None else grid)
         if isinstance(source, Grid) and len(source) > MOST_CELLS:
             raise ParameterError(f"a grid has at most {MOST_CELLS:,} cells; give a coarser one")
         left = terms.epsilon * (1 - grid_share(source, terms.neighbours))
-        chosen = asked or ("gaussian" if terms.delta and _gaussian_is_better(source, left, terms) else "laplace")
+        chosen = requested or ("gaussian" if terms.delta and _gaussian_is_better(source, left, terms) else "laplace")
         return cls(
             mechanism=chosen,
             grid=source,

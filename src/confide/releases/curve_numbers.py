@@ -59,7 +59,7 @@ def curve_numbers(
     level: float,
     generator: np.random.Generator,
 ) -> CurveNumbers:
-    """Every number with its intervals.
+    """Compute every number with its intervals.
 
     Tables that are plausible are the noisy counts less draws of the noise, negative ones included:
     cutting them at 0 would move every table the same way. (Average precision needs counts that are possible:
@@ -114,7 +114,7 @@ def auc_intervals(
     level: float,
     generator: np.random.Generator,
 ) -> PrivateIntervals:
-    """Both intervals of the AUC alone, as `curve_numbers` has them."""
+    """Compute both intervals of the AUC alone, equal to those of `curve_numbers`."""
     drawn = _auc_draws(agreed, agreed - noise, table, grid, generator)
     return _intervals(drawn, table_auc(table), 1.0, level)
 

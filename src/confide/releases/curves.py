@@ -190,7 +190,7 @@ def prepare_curves(
         request=request,
         counts=counts,
         draw=draw,
-        asked=tuple(CURVE_METRICS if metrics is None else metrics),
+        requested=tuple(CURVE_METRICS if metrics is None else metrics),
         derive=derive,
         numbers=8 * (counting.most_cells + 2),  # edges, rows of cells, at most four integers a cell
     )
@@ -207,9 +207,9 @@ def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:
 def _only_roc(metrics: Sequence[str], **given: Any) -> None:
     """Refuse what a curve drawn from one number cannot answer."""
     others = [name for name in metrics if name != "roc"]
-    said = [name for name, value in given.items() if value not in (None, "auto")]
-    if others or said:
+    extra = [name for name, value in given.items() if value not in (None, "auto")]
+    if others or extra:
         raise ParameterError(
             f"{SYMMETRIC} draws the ROC curve from a private AUC and nothing else; "
-            f"leave out {', '.join([*others, *said])}, or use mechanism auto"
+            f"leave out {', '.join([*others, *extra])}, or use mechanism auto"
         )

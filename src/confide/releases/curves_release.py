@@ -35,7 +35,7 @@ CURVE_METRICS = (*CURVES, *NUMBERS)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Bands:
-    """Around one curve: where the exact curve of these rows lies as a whole, and where the population's does."""
+    """Bands around one curve: one holds the whole exact curve of these rows, the other the population's."""
 
     sample: Band
     population: Band
@@ -129,7 +129,7 @@ class CurvesRelease:
         return fit_calibrator(self.counts, self.grid, self.guarantee, method)
 
     def releases(self, *, threshold: float | None = None, target: Target | None = None) -> tuple[Release, ...]:
-        """Every curve and number as a release of its own, all from the same noise.
+        """Return every curve and number as a release of its own, all from the same noise.
 
         With a threshold, which must be an edge of the grid, the measures of its confusion matrix too; with
         a target the threshold that is chosen for it.
@@ -238,7 +238,7 @@ class CurvesRelease:
         )
 
     def _recalibration(self) -> dict[str, Any]:
-        """Both calibrators at the same scores."""
+        """Evaluate both calibrators at the same scores."""
         found = {method: self.calibrator(method) for method in METHODS}
         at = np.union1d(self.grid.edges, self.grid.representatives)
         curves = {method: calibrator(at).tolist() for method, calibrator in found.items()}

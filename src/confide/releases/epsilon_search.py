@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from confide.releases.plan_result import CurvePoint, Needed
 from confide.releases.simulation import Effort, Outcome, simulate
-from confide.releases.stand_in import Guess
+from confide.releases.stand_in import StandIn
 from confide.releases.terms import Terms
 
 EPSILONS = tuple(Fraction(f"{10 ** (step / 3 - 2):.2g}") for step in range(10))
@@ -31,11 +31,11 @@ class EpsilonSearch:
     curve: tuple[CurvePoint, ...]
 
 
-def search_epsilon(mechanism: str, supposed: Guess, terms: Terms, width: float | None, curve: bool) -> EpsilonSearch:
+def search_epsilon(mechanism: str, stand_in: StandIn, terms: Terms, width: float | None, curve: bool) -> EpsilonSearch:
     """Simulate a mechanism at many epsilons, and find those that a width needs."""
 
     def at(epsilon: Fraction, effort: Effort = _QUICK) -> Outcome:
-        return simulate(mechanism, supposed, replace(terms, epsilon=epsilon), effort)
+        return simulate(mechanism, stand_in, replace(terms, epsilon=epsilon), effort)
 
     without_noise = at(_NO_NOISE, _STEADY)
     points = tuple(_point(epsilon, at(epsilon)) for epsilon in EPSILONS) if curve or width is not None else ()

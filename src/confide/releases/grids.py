@@ -39,7 +39,7 @@ QUANTILES_SHARE = Fraction(1, 5)
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """As many cells as the number of rows and epsilon make worthwhile, for scores that are probabilities.
+    """Automatic grid: as many cells as the number of rows and epsilon make worthwhile, for scores in [0, 1].
 
     Where the number of rows is private, a twentieth of epsilon is spent on a noisy one. Where scores are
     public, cells have equally many rows.

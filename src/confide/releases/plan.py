@@ -18,7 +18,7 @@ from confide.releases.epsilon_search import EpsilonSearch, least_epsilon, search
 from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
 from confide.releases.simulation import Effort, Outcome, simulate
-from confide.releases.stand_in import USUAL_AUC, Guess, guess, planned_measure
+from confide.releases.stand_in import USUAL_AUC, StandIn, make_stand_in, planned_measure
 from confide.releases.terms import Terms
 
 USUAL_PREVALENCE = 0.2
@@ -42,7 +42,7 @@ def plan(
     level: float = 0.95,
     curve: bool = True,
 ) -> Plan:
-    """Say what a release of a metric will be worth at an epsilon, or which epsilon an interval's width needs.
+    """Predict the error and interval widths of a release at an epsilon, or the epsilon that a width needs.
 
     `prevalence` and `expected` are guesses of the positives' share and of the metric's value. A
     prevalence that is given is taken to be given to the release as well, as `prevalence_guess`.
@@ -66,27 +66,27 @@ def plan(
         prevalence_guess=prevalence,
     )
     share = USUAL_PREVALENCE if prevalence is None else prevalence
-    supposed = guess(_checked_metric(metric), rows, share, None if metric == "prevalence" else expected)
-    usable, left_out, auto = _mechanisms(supposed, terms)
-    searches = tuple(search_epsilon(name, supposed, terms, width, curve) for name in usable)
+    stand_in = make_stand_in(_checked_metric(metric), rows, share, None if metric == "prevalence" else expected)
+    usable, left_out, auto = _mechanisms(stand_in, terms)
+    searches = tuple(search_epsilon(name, stand_in, terms, width, curve) for name in usable)
     if epsilon is None:
         terms = replace(terms, epsilon=least_epsilon(searches))
     return Plan(
         metric=metric,
-        rows=supposed.rows,
+        rows=stand_in.rows,
         prevalence=share,
-        expected=supposed.value,
+        expected=stand_in.value,
         epsilon=terms.epsilon,
         delta=terms.delta,
         neighbours=terms.neighbours,
         level=terms.level,
         width=width,
         mechanisms=tuple(
-            _planned(search, simulate(search.mechanism, supposed, terms, _THOROUGH)) for search in searches
+            _planned(search, simulate(search.mechanism, stand_in, terms, _THOROUGH)) for search in searches
         ),
         left_out=left_out,
         auto=auto,
-        assumptions=_assumptions(supposed, prevalence, expected),
+        assumptions=_assumptions(stand_in, prevalence, expected),
     )
 
 
@@ -118,15 +118,15 @@ def _agreed_prevalence(metric: str, prevalence: float | None, expected: float | 
     return expected
 
 
-def _mechanisms(supposed: Guess, terms: Terms) -> tuple[list[str], dict[str, str], str]:
+def _mechanisms(stand_in: StandIn, terms: Terms) -> tuple[list[str], dict[str, str], str]:
     """Return the mechanisms for these terms, the reasons why others are left out, and the choice of "auto"."""
-    of_matrix = supposed.metric == "confusion" or supposed.metric in CONFUSION_METRICS
-    releasable = RELEASABLE["confusion" if of_matrix else supposed.metric]
-    options = {"measures": (planned_measure(supposed.metric),)} if of_matrix else {}
+    of_matrix = stand_in.metric == "confusion" or stand_in.metric in CONFUSION_METRICS
+    releasable = RELEASABLE["confusion" if of_matrix else stand_in.metric]
+    options = {"measures": (planned_measure(stand_in.metric),)} if of_matrix else {}
 
     def taken(mechanism: str) -> str:
         prepared = releasable.prepare(
-            supposed.counts,
+            stand_in.counts,
             mechanism=mechanism,
             epsilon=terms.epsilon,
             delta=terms.delta,
@@ -159,15 +159,15 @@ def _planned(search: EpsilonSearch, outcome: Outcome) -> MechanismPlan:
     )
 
 
-def _assumptions(supposed: Guess, prevalence: float | None, expected: float | None) -> tuple[str, ...]:
-    metric = supposed.metric
+def _assumptions(stand_in: StandIn, prevalence: float | None, expected: float | None) -> tuple[str, ...]:
+    metric = stand_in.metric
     found = []
     if prevalence is None:
         found.append(f"No prevalence was guessed: {USUAL_PREVALENCE:g} is supposed, and the release is not told it.")
     else:
         found.append("The release is given the same guess of prevalence (prevalence_guess).")
     if expected is None and metric != "prevalence":
-        found.append(f"No value was guessed: {supposed.value:.3g} is that of scores with AUC {USUAL_AUC:g}.")
+        found.append(f"No value was guessed: {stand_in.value:.3g} is that of scores with AUC {USUAL_AUC:g}.")
     if metric == "average_precision":
         found.append("private-counts: calibrated scores, counted in 16 equal cells of [0, 1].")
     if metric == "brier":

@@ -87,7 +87,7 @@ def whole_rows(
 
 
 def _both_classes(table: FloatArray, noisy: NoisyCells) -> FloatArray:
-    """At least one row of each class, so that a curve can be drawn whatever the noise was."""
+    """Ensure one row of each class at least, so that a curve can be drawn whatever the noise was."""
     cells = table.shape[1]
     spare = np.ones((2, cells)) if noisy.cell_rows is None else np.tile(noisy.cell_rows, (2, 1))
     totals = table.sum(axis=1, keepdims=True)
@@ -187,7 +187,7 @@ def probit_line(z: FloatArray, share: FloatArray) -> tuple[float, float]:
 
 
 def _binormal(table: FloatArray) -> FloatArray:
-    """Both classes normal after some increasing transformation, by least squares on the counts.
+    """Fit counts that are normal in both classes after an increasing transformation, by least squares.
 
     Negatives are standard normal, positives have mean a/b and deviation 1/b, and the cells' edges are unknown points
     between (Dorfman & Alf 1969); cells are put together first where there are many. Noise is as large in

@@ -122,7 +122,7 @@ class SmoothRelease:
 
 
 def sizes_query(counts: ScoreCounts, terms: Terms) -> IntegerQuery:
-    """Ask for the class sizes with their share of epsilon."""
+    """Query the class sizes with their share of epsilon."""
     return class_sizes(counts, terms.epsilon * SIZES_SHARE, terms.neighbours)
 
 

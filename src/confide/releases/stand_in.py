@@ -30,8 +30,8 @@ _FLATTEST = 0.5  # scores that separate nothing still differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guess:
-    """A metric's guessed value, and rows that would have it."""
+class StandIn:
+    """Stand-in data: a metric's guessed value, and rows that would have it."""
 
     metric: str
     value: float
@@ -43,14 +43,14 @@ class Guess:
 
     @property
     def rows(self) -> int:
-        """All rows."""
+        """Number of rows."""
         return self.positives + self.negatives
 
 
-def guess(metric: str, rows: int, prevalence: float, expected: float | None = None) -> Guess:
-    """Fill in what is not guessed; the value itself, where it is not given, is that of scores with AUC 0.8.
+def make_stand_in(metric: str, rows: int, prevalence: float, expected: float | None = None) -> StandIn:
+    """Make stand-in data from guesses; without an expected value, it is that of scores with AUC 0.8.
 
-    >>> round(guess("recall", 1000, 0.2).value, 3)
+    >>> round(make_stand_in("recall", 1000, 0.2).value, 3)
     0.724
     """
     positives, negatives = _class_sizes(rows, prevalence)
@@ -64,7 +64,7 @@ def guess(metric: str, rows: int, prevalence: float, expected: float | None = No
         )
         value = value_at(separation) if expected is None else float(expected)
     counts, threshold = _stand_in(positives, negatives, separation)
-    return Guess(
+    return StandIn(
         metric=metric,
         value=value,
         positives=positives,

@@ -69,7 +69,7 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise = SYSTEM_N
         request=request,
         counts=counts,
         draw=draw,
-        asked=("roc",),
+        requested=("roc",),
         numbers=8 * POINTS,  # the curve's two coordinates, and two bands with three each
     )
 

@@ -168,7 +168,7 @@ def _rule_from(data: object) -> Rule:
 
 
 def _spelt_names(rules: Sequence[Rule]) -> Iterator[str]:
-    """All names of features; of hashed words only the numbers that other features have for names."""
+    """Return all names of features; for hashed words only the numbers that other features use as names."""
     others = [rule.name_of(i) for rule in rules if not isinstance(rule, HashedWords) for i in range(rule.width)]
     yield from others
     for rule in rules:

@@ -77,7 +77,7 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
 
 
 def _with_null_columns(table: Any, file: Path) -> Any:
-    """Give columns of Parquet's null type, which DuckDB takes for whole numbers, the type null again."""
+    """Restore the type of Parquet's null columns, which DuckDB reads as whole numbers."""
     import ibis
     import pyarrow as pa
     import pyarrow.parquet as pq

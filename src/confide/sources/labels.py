@@ -77,7 +77,7 @@ def _equal(array: NDArray[Any], chosen: Any) -> NDArray[np.bool_]:
 
 
 def _distinct(array: NDArray[Any]) -> list[Any]:
-    """Up to three distinct values, and a missing one if there is any."""
+    """Return up to three distinct values, and a missing one if there is any."""
     if array.dtype.kind == "f":
         if np.isnan(array).any():
             return [float("nan")]

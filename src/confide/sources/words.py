@@ -87,7 +87,7 @@ class HashedWords:
         return f"#{feature}"
 
     def encoder(self) -> Encoder:
-        """From texts to the places of their words."""
+        """Return the encoder from texts to the places of their words."""
         return _WordEncoder(self.column, _Places(self.bits, self.leave_out))
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Vocabulary:
         return self.words[feature]
 
     def encoder(self) -> Encoder:
-        """From texts to the numbers of their words in the vocabulary."""
+        """Return the encoder from texts to the numbers of their words in the vocabulary."""
         return _WordEncoder(self.column, _Numbers((word, number) for number, word in enumerate(self.words)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class _Numbers(dict[str, int]):
 
 
 class _WordEncoder:
-    """From texts to entries."""
+    """Encoder from texts to entries."""
 
     def __init__(self, column: str, numbers: dict[str, int]) -> None:
         self._column = column

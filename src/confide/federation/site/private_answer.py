@@ -137,7 +137,7 @@ def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_N
         rows_per_person=question.rows_per_person,
         noise=noise,
     )
-    return replace(prepared, asked=(), derive=None)
+    return replace(prepared, requested=(), derive=None)
 
 
 def open_site_account(

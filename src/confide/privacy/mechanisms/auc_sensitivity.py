@@ -18,7 +18,7 @@ from confide.privacy.queries import RealQuery
 
 
 def smooth_auc(counts: ScoreCounts, calibration: Calibration) -> RealQuery:
-    """Ask for AUC with noise scaled to its smooth sensitivity, under any of the three relations."""
+    """Query AUC with noise scaled to its smooth sensitivity, under any of the three relations."""
     positives, negatives = counted_rows(counts)
     return calibration.query(exact_auc(counts), auc_smooth_bound(positives, negatives, calibration.beta))
 

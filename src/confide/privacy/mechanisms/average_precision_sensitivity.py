@@ -38,7 +38,7 @@ class LocalSensitivity:
 def smooth_average_precision(
     counts: ScoreCounts, calibration: Calibration, neighbours: Neighbours, *, published: bool = False
 ) -> RealQuery:
-    """Ask for average precision with noise scaled to its smooth sensitivity."""
+    """Query average precision with noise scaled to its smooth sensitivity."""
     positives, negatives = counted_rows(counts)
     local = published_sensitivity() if published else local_sensitivity(positives + negatives, neighbours)
     bound = smooth_bound(local, positives, calibration.beta)

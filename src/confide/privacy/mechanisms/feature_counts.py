@@ -36,7 +36,7 @@ class NoisyFeatures:
 
 
 def feature_counts(rows: FeatureRows, epsilon: Fraction, neighbours: Neighbours, *, limit: RowLimit) -> IntegerQuery:
-    """Ask for the counts of each feature in each class and for the class sizes, with discrete Laplace noise.
+    """Query the counts of each feature in each class and the class sizes, with discrete Laplace noise.
 
     A limited row moves the counts of its class by `limit.units` in all and its class size by 1. Under replace-one a
     row leaves and another comes: twice the units; N is public, so only the positives are counted of the sizes. Under

@@ -71,7 +71,7 @@ def units_of(score: str) -> int:
 
 
 def scored(rows: FeatureRows, score: str) -> Integers:
-    """Every feature's score, in whole units.
+    """Compute the score of every feature, in whole units.
 
     >>> rows = FeatureRows.from_matrix([[1, 0], [1, 1], [1, 0]], np.array([True, False, True]))
     >>> scored(rows, "total-count"), scored(rows, "purity-index")
@@ -93,7 +93,7 @@ def scored(rows: FeatureRows, score: str) -> Integers:
 
 
 def limited_scores(rows: FeatureRows, score: str, most_features: int | None) -> Integers:
-    """Every feature's score after each row was limited to so many features; None takes rows as they are."""
+    """Compute the score of every feature after limiting each row to so many features; None takes rows as they are."""
     return scored(rows if most_features is None else sampled(rows, most_features), score)
 
 

@@ -22,7 +22,7 @@ from confide.privacy.queries import ShareQuery
 
 
 def shared_counts(cells: Cells, epsilon: Fraction, *, honest: int, strategy: Strategy = FLAT) -> ShareQuery:
-    """Ask for every integer of a strategy with a share of discrete Laplace noise of scale `levels/epsilon`.
+    """Query every integer of a strategy with a share of discrete Laplace noise of scale `levels/epsilon`.
 
     The sum over all sites costs epsilon under add-remove-one as long as `honest` of them keep their shares to
     themselves. The answer of one site alone promises less, as `alone_epsilon` says.

@@ -64,7 +64,7 @@ class TiltedQuery:
 def objective_perturbation(
     rows: UnitRows, regularization: Fraction, epsilon: Fraction, neighbours: Neighbours
 ) -> TiltedQuery:
-    """Ask for the weights at which the regularised loss is least after a random tilt."""
+    """Query the weights that minimise the regularised loss after a random tilt."""
     rounding = epsilon * ROUNDING_SHARE
     return TiltedQuery(
         rows=rows,
@@ -123,6 +123,6 @@ def _price(rate: Fraction, regularization: Fraction, neighbours: Neighbours) -> 
 
 
 def _rounded_up(value: Fraction) -> str:
-    """Three digits that are not below the number."""
+    """Round up to three digits."""
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 2)
     return f"{float(math.ceil(value / unit) * unit):.3g}"

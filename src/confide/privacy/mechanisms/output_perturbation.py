@@ -25,7 +25,7 @@ def gradient_shift(neighbours: Neighbours) -> int:
 def output_perturbation(
     rows: UnitRows, regularization: Fraction, epsilon: Fraction, neighbours: Neighbours
 ) -> SphericalQuery:
-    """Ask for the weights at which the regularised loss is least, with spherical Laplace noise.
+    """Query the weights that minimise the regularised loss, with spherical Laplace noise.
 
     They move by at most `gradient_shift / regularization`; what is computed is within the distance bound of them.
     """

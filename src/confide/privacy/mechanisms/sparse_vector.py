@@ -29,7 +29,7 @@ def sparse_vector(
     threshold: int,
     cutoff: int,
 ) -> ThresholdQuery:
-    """Ask each feature in a public order whether its score reaches a threshold, until `cutoff` of them do.
+    """Query in a public order whether each feature's score reaches a threshold, until `cutoff` of them do.
 
     `threshold` is in the score's whole units. What a feature costs does not depend on how many features a row has, so
     `most_features` may be None, which lets rows count with all of theirs.

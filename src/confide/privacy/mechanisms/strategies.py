@@ -56,7 +56,7 @@ class Flat:
     name: str = "flat"
 
     def levels(self, cells: int) -> int:
-        """One: a row lies in one cell."""
+        """Return one, as a row lies in one cell."""
         return 1
 
     def measure(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -183,7 +183,7 @@ class PerPoint:
     name: str = "per-point"
 
     def levels(self, cells: int) -> int:
-        """All of them: the row in the highest cell is counted at every point."""
+        """Return the number of all points, as the row in the highest cell is counted at every point."""
         return cells
 
     def measure(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -32,7 +32,7 @@ def top_features(
     k: int,
     how: How = "peeling",
 ) -> TopQuery:
-    """Ask for k features in turn, each with `epsilon/k`, the higher its score the likelier.
+    """Query k features in turn, each with `epsilon/k`, the higher its score the likelier.
 
     What a choice costs does not depend on how many features a row has, so `most_features` may be None, which lets
     rows count with all of theirs.

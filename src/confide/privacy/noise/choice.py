@@ -1,4 +1,4 @@
-"""One of several candidates, or some of them in turn, the cheaper the likelier, drawn without floating point.
+"""Random choice of one or more candidates, the cheaper the likelier, drawn without floating point.
 
 The exponential mechanism [1]_ chooses candidate i with a probability proportional to `exp(-rate * costs[i])`.
 Candidates of equal cost form a class; a class is drawn first, by inverting its cumulated weights, and then a member.

@@ -122,7 +122,7 @@ def print_quote(quote: Quote, prepared: Sequence[PreparedRelease], console: Cons
 
 def _names(prepared: PreparedRelease) -> list[str]:
     """The metrics that a prepared request answers."""
-    return list(prepared.asked or [prepared.request["metric"]])
+    return list(prepared.requested or [prepared.request["metric"]])
 
 
 def fragment(releases: Sequence[Release]) -> str:
