@@ -351,7 +351,7 @@ def _line(entry: Entry) -> tuple[str, ...]:
 
 def _what(entry: Entry) -> str:
     if entry.kind == "charge":
-        request = entry.asked["request"]
+        request = entry.request_data["request"]
         cut = f" at {request['threshold']:g}" if "threshold" in request else ""
         what = f"charge: {request.get('metric', 'release')}{cut}, {request.get('mechanism', '')}".removesuffix(", ")
         return what if entry.part is None else f"{what}; part {entry.part.name}"

@@ -10,7 +10,7 @@ import typer
 from confide.cli import output
 
 if TYPE_CHECKING:
-    from confide.releases.plan import Plan
+    from confide.releases.plan_result import Plan
 
 
 def plan(

@@ -296,7 +296,7 @@ def split(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, An
 def _show_price(quote: Quote, prepared: Sequence[PreparedRelease], *, as_json: bool) -> None:
     """Show what it would cost; exit with 3 if it does not fit."""
     if as_json:
-        parts = [(part.asked or (part.request["metric"],), part.guarantee) for part in prepared]
+        parts = [(part.requested or (part.request["metric"],), part.guarantee) for part in prepared]
         output.print_json({"schema": "confide.quote/1", **quote.to_dict(), "split": split(parts)})
     else:
         from confide.report.release.text import print_quote

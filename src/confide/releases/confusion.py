@@ -1,4 +1,4 @@
-"""The confusion matrix at a threshold, and every measure that follows from it, at one price."""
+"""Release of the confusion matrix at a threshold, and of every measure that follows from it, at one price."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.private_counts import cells_above, concentrated_counts, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
@@ -156,7 +156,7 @@ def prepare_confusion(
     )
     guarantee = terms.guarantee(needs_delta=rho is not None, public=("threshold",), rho=rho)
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
         drawn = confusion_releases(noisy, guarantee, chosen, cut, terms.level)
         return tuple(drawn[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
@@ -167,7 +167,7 @@ def prepare_confusion(
         request=request,
         counts=counts,
         draw=draw,
-        asked=tuple(measures),
+        requested=tuple(measures),
         numbers=_NUMBERS * len(CONFUSION_METRICS),
     )
 
@@ -175,7 +175,7 @@ def prepare_confusion(
 def confusion_releases(
     noisy: NoisyCells, guarantee: Guarantee, mechanism: str, threshold: float, level: float
 ) -> dict[str, Release]:
-    """Every measure of noisy counts `[[fn, tp], [tn, fp]]`, by name."""
+    """Return every measure of noisy counts `[[fn, tp], [tn, fp]]` by name."""
     matrix, plausible = _confusion(noisy.adjusted()), plausible_counts(noisy)
     parts = {cell: float(getattr(matrix, cell)) for cell in CELLS}
     return {
@@ -235,7 +235,7 @@ def prepare_prevalence(
     query = class_sizes(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         drawn = np.array(query.draw(noise), dtype=np.float64)
         scale = float(query.scales[0])
         if rows is None:
@@ -275,7 +275,7 @@ def _possible(measure: str) -> tuple[float, float]:
 
 
 def _within(value: float, measure: str) -> float:
-    """Bring back what floats carried out of its range by a hair."""
+    """Clip a value that rounding carried out of its range."""
     low, high = _possible(measure)
     return value if math.isnan(value) else min(max(value, low), high)
 
@@ -313,7 +313,7 @@ def _confusion(tables: FloatArray) -> ConfusionMatrix:
 
 
 def confusion_intervals(plausible: PlausibleCounts, measure: str, level: float) -> PrivateIntervals:
-    """Both intervals of a measure, from confusion matrices that are plausible."""
+    """Compute both intervals of a measure from plausible confusion matrices."""
     measured = _measured(measure)
     sample, population = count_intervals(plausible, measured, measured, possible=_possible(measure), level=level)
     return PrivateIntervals.nested(sample, population)
