@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from confide.errors import ConfideError as ConfideError
     from confide.errors import ConfideWarning as ConfideWarning
     from confide.errors import LedgerError as LedgerError
-    from confide.evaluation.evaluate import evaluate as evaluate
     from confide.evaluation.evaluation import Evaluation as Evaluation
     from confide.grid import Grid as Grid
     from confide.intervals.bands import curve_bands as curve_bands
@@ -105,6 +104,7 @@ if TYPE_CHECKING:
     from confide.report.evaluation.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from confide.report.evaluation.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
     from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
+    from confide.tasks.evaluate import evaluate as evaluate
 
 __version__ = "0.1.0"
 
@@ -157,7 +157,7 @@ _HOME = {
     "confide.releases.symmetric": "release_symmetric_roc",
     "confide.report.evaluation.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay "
     "RocCurveDisplay",
-    "confide.evaluation.evaluate": "evaluate",
+    "confide.tasks.evaluate": "evaluate",
     "confide.evaluation.evaluation": "Evaluation",
 }
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
