@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
+from confide.privacy.accounting import total
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import A
 
 
@@ -78,6 +80,11 @@ class Receipt(Generic[A]):
     def releases(self) -> tuple[A, ...]:
         """All answers in one tuple."""
         return tuple(release for answer in self.answers for release in answer)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of all answers together."""
+        return total(answer[0].guarantee for answer in self.answers)
 
     def in_words(self) -> str:
         """Describe the charge."""
