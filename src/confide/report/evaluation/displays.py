@@ -67,9 +67,10 @@ class _Display(ABC):
         """Draw on the given axes, or on a new figure; a second curve on the same axes gets the next colour."""
         import matplotlib.pyplot as plt
 
+        # pyplot loads its backend here, outside the style, which would take the backend's settings back.
+        figure = plt.figure(figsize=(5.4, 5.4), layout="constrained") if ax is None else None
         with house_style():
-            if ax is None:
-                _, ax = plt.subplots(figsize=(5.4, 5.4), layout="constrained")
+            ax = figure.subplots() if figure is not None else ax
             index = sum(1 for drawn in ax.lines if drawn.get_gid() == _MODEL)
             for drawn in list(ax.lines):
                 if drawn.get_gid() != _MODEL and str(drawn.get_label()).startswith(curves.FURNITURE):
