@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from confide.errors import ParameterError, did_you_mean
 from confide.privacy.neighbours import Neighbours
@@ -20,6 +20,10 @@ from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRIC
 from confide.releases.simulation import Effort, Outcome, simulate
 from confide.releases.stand_in import USUAL_AUC, Guess, guess, planned_measure
 from confide.releases.terms import Terms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 SCHEMA = "confide.plan/1"
 
@@ -103,7 +107,7 @@ class MechanismPlan:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """What to expect of a release, mechanism by mechanism; `left_out` says why a mechanism is not among them."""
 
@@ -150,6 +154,30 @@ class Plan:
             f"{best.population_width:.3g} wide instead of {taken.population_width:.3g}, error "
             f"{best.mean_absolute_error:.3g} instead of {taken.mean_absolute_error:.3g}): ask for it by name."
         )
+
+    def __repr__(self) -> str:
+        best = self.recommended
+        return (
+            f"<Plan {self.metric} from {self.rows:,} rows at epsilon {float(self.epsilon):g}: {best.mechanism}, "
+            f"population's interval {best.population_width:.3g} wide>"
+        )
+
+    def plot(self) -> Figure:
+        """Draw the expected width of the population's interval against epsilon."""
+        from confide.report.plan.plots import plot_plan
+
+        return plot_plan(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each mechanism."""
+        from confide.report.plan.frames import plan_frame
+
+        return plan_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.plan.page import fragment
+
+        return fragment(self)
 
     def __getitem__(self, mechanism: str) -> MechanismPlan:
         for entry in self.mechanisms:

@@ -105,16 +105,16 @@ def new_figure(size: tuple[float, float]) -> Figure:
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
-    plt.draw_if_interactive()  # loads the backend, which teaches a notebook to display figures
+    plt.draw_if_interactive()  # type: ignore[no-untyped-call]  # loads the backend, so that notebooks display figures
     make = plt.figure if plt.get_backend().lower() in _window_backends() else Figure
     return make(figsize=size, layout="constrained")
 
 
 def _window_backends() -> set[str]:
-    from matplotlib.backends import BackendFilter, backend_registry
+    from matplotlib.backends.registry import BackendFilter, backend_registry
 
-    interactive = {name.lower() for name in backend_registry.list_builtin(BackendFilter.INTERACTIVE)}
-    return interactive - {"nbagg", "notebook", "webagg"}
+    names = backend_registry.list_builtin(BackendFilter.INTERACTIVE)  # type: ignore[no-untyped-call]
+    return {name.lower() for name in names} - {"nbagg", "notebook", "webagg"}
 
 
 def shortened(name: str, most: int = 32) -> str:
