@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
 from confide.privacy.accounting import total
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import A
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ class Quote:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Receipt(Generic[A]):
     """Released answers, and what they cost.
 
@@ -100,6 +104,26 @@ class Receipt(Generic[A]):
             "remaining": self.remaining.to_dict(),
             "reused": self.reused,
         }
+
+    def __repr__(self) -> str:
+        return f"<Receipt of account {self.account!r}: {len(self.releases)} results, cost {self.in_words()}>"
+
+    def plot(self) -> Figure:
+        """Draw the released curves, or the released numbers with both intervals."""
+        from confide.report.release.receipts import plot_receipt
+
+        return plot_receipt(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each released number, with both intervals."""
+        from confide.report.release.receipts import receipt_frame
+
+        return receipt_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.release.receipts import receipt_fragment
+
+        return receipt_fragment(self)
 
 
 def _price_in_words(added: Budget, full: Budget) -> str:
