@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from confide.tasks.evaluate import evaluate as evaluate
     from confide.tasks.plan import plan as plan
     from confide.tasks.release import release as release
+    from confide.tasks.validate import validate as validate
 
 __version__ = "0.1.0"
 
@@ -96,6 +97,7 @@ _HOMES = {
     "confide.tasks.evaluate": "evaluate",
     "confide.tasks.plan": "plan",
     "confide.tasks.release": "release",
+    "confide.tasks.validate": "validate",
 }
 
 _ROOMS = (

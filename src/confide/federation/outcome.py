@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,10 +91,32 @@ class Outcome:
 class RunError(FederationError):
     """A run ended without a result; `reports` says how each site took part.
 
-    `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent.
+    `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent. `summary` is the
+    message with the names of sites alone, to stand beside a table of `reports`. The exit code is 3 if a site lacks
+    budget.
     """
 
-    def __init__(self, message: str, reports: tuple[SiteReport, ...], *, rounds: int) -> None:
+    def __init__(
+        self, message: str, reports: tuple[SiteReport, ...], *, rounds: int, summary: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reports = reports
         self.rounds = rounds
+        self.summary = message if summary is None else summary
+        self.exit_code = 3 if any(report.reason is RefusalReason.BUDGET for report in reports) else 1
+
+    @classmethod
+    def naming(
+        cls, what: str, sites: Sequence[SiteReport], then: str, reports: tuple[SiteReport, ...], *, rounds: int
+    ) -> RunError:
+        """Make the error of a run that some sites ended: what happened, at which sites, and what to do then."""
+        full, names = ("; ".join(words) for words in ([one.in_words() for one in sites], [one.name for one in sites]))
+        return cls(_joined(what, full, then), reports, rounds=rounds, summary=_joined(what, names, then))
+
+    def without_reports(self) -> RunError:
+        """Return the error with its summary as its message."""
+        return RunError(self.summary, self.reports, rounds=self.rounds)
+
+
+def _joined(what: str, sites: str, then: str) -> str:
+    return f"{what} {sites}. {then}" if sites else f"{what} {then}"

@@ -88,8 +88,7 @@ class Run:
 
     def stop(self, what: str, then: str) -> RunError:
         """The error that ends the run."""
-        out = "; ".join(report.in_words() for report in self.missing())
-        return RunError(f"{what} {out}. {then}", self.all_reports, rounds=self.rounds)
+        return RunError.naming(what, self.missing(), then, self.all_reports, rounds=self.rounds)
 
 
 def validate(

@@ -41,8 +41,13 @@ def write_outcome(outcome: Outcome) -> str:
 
 def write_failure(error: ConfideError) -> str:
     """Write why a run has no outcome."""
-    reports, rounds = (error.reports, error.rounds) if isinstance(error, RunError) else ((), MOST_ROUNDS)
-    plain = {"message": str(error), "reports": [report.to_dict() for report in reports], "rounds": rounds}
+    run = error if isinstance(error, RunError) else RunError(str(error), (), rounds=MOST_ROUNDS)
+    plain = {
+        "message": str(run),
+        "summary": run.summary,
+        "reports": [report.to_dict() for report in run.reports],
+        "rounds": run.rounds,
+    }
     return json.dumps({"failure": plain})
 
 
@@ -76,7 +81,9 @@ def printable(text: object, longest: int = _LONGEST_MESSAGE) -> str:
 def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteReport, ...]) -> RunError:
     reports = tuple(_report(SiteReport.from_dict(report), asked) for report in plain["reports"])
     rounds = _whole(plain["rounds"])
-    return RunError(printable(plain["message"], _LONGEST), reports or otherwise, rounds=rounds)
+    message = printable(plain["message"], _LONGEST)
+    summary = printable(plain.get("summary", message), _LONGEST)
+    return RunError(message, reports or otherwise, rounds=rounds, summary=summary)
 
 
 def _checked(outcome: Outcome, asked: Question) -> Outcome:

@@ -119,11 +119,11 @@ class FederationSession:
             else SiteReport(name=site, state=SiteState.SILENT, message=_STOPPED)
             for site in question.sites
         )
-        missing = "; ".join(report.in_words() for report in reports if report.state == SiteState.SILENT)
-        raise RunError(
+        raise RunError.naming(
             f"{len(question.sites) - len(there)} of {len(question.sites)} sites are not connected, and "
-            f"{question.fewest} are needed: {missing}. Nobody was asked. Start them, leave them out, or allow "
-            "fewer sites (--fewest)",
+            f"{question.fewest} are needed:",
+            [report for report in reports if report.state is SiteState.SILENT],
+            "Nobody was asked. Start them, leave them out, or allow fewer sites (`fewest`)",
             reports,
             rounds=0,
         )
@@ -239,9 +239,9 @@ class RunProgress:
     def ended(self, what: str) -> RunError:
         """The error of a run that left nothing behind."""
         reports = self.reports()
-        missing = "; ".join(report.in_words() for report in reports if report.state != SiteState.ANSWERED)
+        missing = [report for report in reports if report.state is not SiteState.ANSWERED]
         then = "Nothing is released. Ask the same sites again: what was charged once is not charged twice."
-        return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports, rounds=2)
+        return RunError.naming(what, missing, then, reports, rounds=2)
 
 
 def _logged_in(federation: Federation, timeout: float) -> Any:
