@@ -20,7 +20,8 @@ from confide.errors import DataError, ParameterError, UsageError, did_you_mean
 if TYPE_CHECKING:
     from confide.counts import ScoreCounts
     from confide.federation.policy import Policy
-    from confide.federation.site.data import ScoredRows, SiteConfig, SiteModel
+    from confide.federation.site.data import SiteConfig, SiteModel
+    from confide.federation.site.scored_rows import ScoredRows
     from confide.federation.site.site_folder import SiteFolder
 
 _SLOW = 20.0  # seconds, of the 60 that a round has unless told otherwise

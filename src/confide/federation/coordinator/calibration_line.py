@@ -1,4 +1,4 @@
-"""The calibration line over sites: intercept and slope in log-odds, where what left the sites determines them.
+"""Calibration intercept and slope over sites, in log-odds, where the sites' answers determine them.
 
 A score of exactly 0 or 1 has infinite log-odds, so there is no line, here as in `confide evaluate`. Where sites count
 on cells, the same holds for what could be such a score: rows of the lowest cell lie anywhere from 0 up, and their
@@ -27,7 +27,7 @@ NEAREST = 2.0**-53
 
 
 class NoLine(StrEnum):
-    """Why calibration intercept or slope is not given."""
+    """Reason why calibration intercept or slope is missing."""
 
     ENDS = "scores-of-0-or-1"
     END_CELLS = "end-cells"
@@ -97,7 +97,7 @@ def _log_odds(counts: ScoreCounts) -> FloatArray:
 
 
 def _intercept_at(counts: ScoreCounts, linear: FloatArray) -> float:
-    """The intercept that makes the expected positives the observed ones, by halving."""
+    """Return the intercept at which expected and observed positives are equal, by bisection."""
     total, positives = counts.positives + counts.negatives, counts.total_positives
     low, high = -80.0 - float(np.abs(linear).max()), 80.0 + float(np.abs(linear).max())
     for _ in range(100):

@@ -1,7 +1,8 @@
-"""How accurate a private question's answer will be: from the question and a stated number of rows, before anybody pays.
+"""Expected accuracy of the answer to a private question, simulated before anybody pays.
 
-A stand-in for the rows of all sites, calibrated scores with a usual AUC and prevalence, is counted on the question's
-grid, and noise of the law that the answer will have is added many times. No site is asked.
+The simulation uses the question and a stated number of rows. Rows with calibrated scores, a usual AUC and a usual
+prevalence stand in for those of the sites. They are counted on the question's grid, and noise with the distribution
+that the answer will have is added many times. No site is asked.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Expected:
 def expected_accuracy(
     question: Question, *, rows: int | None = None, level: float = 0.95, repetitions: int = REPETITIONS
 ) -> Expected:
-    """Simulate answers to a private question; without `rows` every site is supposed to have 1,000."""
+    """Simulate answers to a private question; without `rows`, each site is assumed to have 1,000."""
     sites = len(question.sites)
     stated = SUPPOSED_ROWS * sites if rows is None else rows
     pooled, own = noise_parts(question)
@@ -88,7 +89,7 @@ def expected_accuracy(
 
 
 def stand_in(rows: int, prevalence: float = USUAL_PREVALENCE, auc: float = USUAL_AUC) -> ScoreCounts:
-    """Rows with normal scores in both classes, shown as calibrated probabilities; at least one row of each class."""
+    """Return rows with normal scores in both classes, as calibrated probabilities; at least one row of each class."""
     from scipy.special import expit, ndtri
 
     size = min(max(rows, 2), MOST_ROWS)
@@ -104,7 +105,7 @@ def stand_in(rows: int, prevalence: float = USUAL_PREVALENCE, auc: float = USUAL
 def simulated(
     question: Question, counts: ScoreCounts, parts: tuple[NoisePart, ...], *, level: float, repetitions: int
 ) -> Accuracy:
-    """Release the counts so often under noise from a seed, and measure how far each answer is off."""
+    """Release the counts `repetitions` times with noise from a fixed seed, and average the errors."""
     generator = np.random.default_rng(_SEED)
     exact, truth = _points(roc_curve(counts)), auc_score(counts)
     grid, strategy = question.public_grid, strategy_of(question)
@@ -134,7 +135,7 @@ def simulated(
 
 
 def noisy_table(question: Question, integers: FloatArray, parts: tuple[NoisePart, ...]) -> NoisyCells:
-    """Noisy counts as the coordinator rebuilds them from the integers of both classes."""
+    """Return noisy counts as the coordinator rebuilds them from the integers of both classes."""
     return rebuilt_cells(
         integers.ravel(),
         cells=len(question.public_grid),

@@ -1,4 +1,4 @@
-"""Who takes part in a secure sum, and with which keys: signed offers, and the list of them that all must share.
+"""Agreement of sites on a secure sum: signed offers of keys, and the list of offers that all sites must share.
 
 A site offers a fresh X25519 public key for one session and one question, signed twice: with its certificate's key
 and with the key that it made for itself (`site_key`). The coordinator hands all offers to every site. A site goes
@@ -67,7 +67,7 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A site's signed word that this public key is its own in this session, for this question.
+    """A site's signed statement that this public key is its own in this session, for this question.
 
     `session` is what the coordinator drew for this run, `question` the question's digest, both in hex; `certificate`
     is PEM; `own_key` is the public half of the key that the site made for itself. `signature` is by the certificate's
@@ -210,11 +210,11 @@ class Agreement:
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """The names of all who take part."""
+        """Names of all sites that take part."""
         return tuple(offer.site for offer in self.offers)
 
     def digest(self) -> str:
-        """A hash of the session, the question, and everybody's name and key: the same at all sites, or no sum."""
+        """Return a hash of session, question, names and keys; there is a sum only if all sites have the same."""
         listed = (part for offer in self.offers for part in (offer.site.encode(), offer.public_key))
         return sha256(written(b"agreement", self.session.encode(), self.question.encode(), *listed)).hexdigest()
 
@@ -232,14 +232,14 @@ def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def checked_site(name: str) -> str:
-    """Return a site's name if it could be one, before it is shown to anybody."""
+    """Return a site's name; refuse a text that cannot be one, before it is shown to anybody."""
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
         raise FederationError("a site sent something that is no name; install the same version of confide everywhere")
     return name
 
 
 def decoded(text: str, most: int, what: str) -> bytes:
-    """Read base64 of at most so many bytes."""
+    """Decode base64 of at most `most` bytes."""
     try:
         if len(text) <= 4 * (most // 3 + 1):
             return base64.b64decode(text, validate=True)

@@ -1,4 +1,4 @@
-"""Who a site is: its certificate, what it signs, and how another site's certificate is checked.
+"""Identity of a site: its certificate, its signatures, and how the certificate of another site is verified.
 
 NVIDIA FLARE provisions each site with `client.crt`, `client.key` and `rootCA.pem`: the root issues every
 certificate directly, and a site's name is the common name in its own. Its certificates carry no basic
@@ -110,7 +110,7 @@ class Identity:
         return sign_with(self.key, message)
 
     def fingerprint(self) -> str:
-        """SHA-256 of the own public key, in hex: what other sites pin."""
+        """Return the SHA-256 of the own public key in hex, which other sites pin."""
         return fingerprint(self.own.public)
 
 
@@ -178,7 +178,7 @@ def _check_root(root: x509.Certificate, at: datetime) -> None:
 
 
 def _issued(leaf: x509.Certificate, root: x509.Certificate) -> bool:
-    """Whether the root signed it, with a hash that still holds."""
+    """Return whether the root signed a certificate, with a hash that is still secure."""
     hashed = leaf.signature_hash_algorithm
     if hashed is not None and not isinstance(hashed, _HASHES):
         return False

@@ -1,4 +1,4 @@
-"""Stored shares that nobody reads in the ledger: encrypted with a secret of the site's.
+"""Encryption of shares that are stored in the ledger, with a secret of the site's.
 
 A site keeps its share of a private sum, its counts with only a share of the noise, so that the same question can
 be answered again at no further cost. Alone, such a share is less private than what was released, so it lies in

@@ -79,11 +79,11 @@ class MaskedVector:
     signature: bytes
 
     def words(self) -> tuple[UInt64Array, list[int]]:
-        """The numbers, masked."""
+        """Return the masked numbers."""
         return _words(self.payload, self.cells, self.wide)
 
     def statement(self) -> bytes:
-        """What the site signs."""
+        """Return the bytes that the site signs."""
         return _statement(self.site, self.agreement, self.cells, self.wide, self.payload)
 
     def to_dict(self) -> dict[str, str]:
@@ -170,7 +170,7 @@ class Masks:
 def pair_masks(
     secret: bytes, agreement: Agreement, one: str, other: str, cells: int, wide: int
 ) -> tuple[UInt64Array, list[int]]:
-    """The numbers that two sites share, from their X25519 secret and everything that was agreed.
+    """Return the numbers that two sites share, from their X25519 secret and everything that was agreed.
 
     The key is used for this one stream, so the nonce and the counter begin at zero.
     """
@@ -187,9 +187,9 @@ def pair_masks(
 
 
 def unmasked_sum(vectors: Iterable[MaskedVector], agreement: Agreement) -> tuple[Int64Array, tuple[int, ...]]:
-    """The sum of all sites' counts and wide values, if just the sites on the list answered, once each.
+    """Return the sum of all sites' counts and wide values, if each site on the list answered once and no other did.
 
-    Refuses answers under another list, of another shape or not signed with the own key of the site's offer, and sums
+    Refuse answers under another list, of another shape or not signed with the own key of the site's offer, and sums
     in which the masks did not cancel; that such a sum goes unnoticed by chance has probability 2^-128.
     """
     answers = tuple(sorted(vectors, key=lambda vector: vector.site))

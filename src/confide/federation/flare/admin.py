@@ -1,4 +1,4 @@
-"""The coordinator's login at the server: a fixed table of commands, and one transfer of files, the upload of a job.
+"""Coordinator's login at the server: a fixed table of commands, and one transfer of files, the upload of a job.
 
 FLARE's client asks the server for its commands. The server's list says which of them the client carries out with its
 own files, and the server's replies say under which names files are written. So a server could read, sign and overwrite

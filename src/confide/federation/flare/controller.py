@@ -1,4 +1,4 @@
-"""The server's side of a run: the only class that the server's engine may start."""
+"""Server's side of a run: the only class that the server's engine may start."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _UNEXPECTED = "something unexpected went wrong at the server; the engine's log t
 
 
 class ConfideController(Controller):  # type: ignore[misc]
-    """Runs both rounds over a FLARE job and hands what came of them to the coordinator's session.
+    """Runs both rounds over a FLARE job and hands the outcome to the coordinator's session.
 
     The result travels as the reply to a command: a session fetches no files from a server.
 
     Parameters
     ----------
     question
-        What is asked, as `confide.federation.flare.signed_question` writes it.
+        Question, as `confide.federation.flare.signed_question` writes it.
     timeout
         See `confide.federation.coordinator.rounds.validate`.
     """
@@ -53,7 +53,7 @@ class ConfideController(Controller):  # type: ignore[misc]
         self._done = threading.Event()
 
     def start_controller(self, fl_ctx: FLContext) -> None:
-        """Let a session ask how far the run is, and for its result."""
+        """Register the commands with which a session asks for progress and for the result."""
         for topic, reply in ((PROGRESS, self._progress), (RESULT, self._handed_over), (DONE, self._ended)):
             fl_ctx.get_engine().register_app_command(topic, reply)
 
@@ -66,7 +66,7 @@ class ConfideController(Controller):  # type: ignore[misc]
         """Drop a reply that comes when nobody waits for it any more."""
 
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
-        """Ask, and wait until a session has the outcome, or why there is none."""
+        """Run both rounds, and wait until a session has fetched the outcome or the failure."""
         try:
             result = write_outcome(self._validated(abort_signal, fl_ctx))
         except ConfideError as error:

@@ -1,4 +1,4 @@
-"""The messages that a run needs, by who sends them to whom; every other message is refused.
+"""Messages that a run needs, by sender and receiver; every other message is refused.
 
 Five parties take part in a run: the server, the process that it starts for a run, a site, the process that a site
 starts for a run, and the coordinator's session. FLARE names each by a path (`server`, `server.RUN`, `north`,
@@ -66,7 +66,7 @@ def is_run(name: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The connection that delivered a message: its other end, that end's certificate, and who opened it."""
+    """Connection that delivered a message: its other end, that end's certificate, and who opened it."""
 
     endpoint: str
     common_name: str | None
@@ -75,7 +75,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """The headers of a message that decide whether it is read; all of them are claims of its sender."""
+    """Headers of a message that decide whether it is read; all of them are claims of its sender."""
 
     kind: str
     origin: str

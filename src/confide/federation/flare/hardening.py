@@ -1,4 +1,4 @@
-"""What an engine may run and do at a site and at the server, in FLARE's own settings; written anew at every start.
+"""Settings of FLARE that limit what an engine may run and do; they are written anew at every start.
 
 At a site: one class, ours, which is installed there; no code that comes with a job; no shell commands, logs or files to
 be read from outside; nothing but jobs signed by a user of the federation. FLARE checks no classes in jobs that may

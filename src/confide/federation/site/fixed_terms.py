@@ -1,4 +1,4 @@
-"""What of a question a site fixes when it answers it, and how it refuses a question that does not fit.
+"""Terms of a question that a site fixes when it answers, and refusals of questions that do not fit them.
 
 Terms are public: they follow from the question alone.
 """

@@ -159,7 +159,7 @@ def _check_operators(model: Any) -> None:
 
 
 def _by_positive(division: Any, graph: Any) -> bool:
-    """Whether a division is by positive weights, which no row changes."""
+    """Return whether a division is by positive weights, which no row changes."""
     from onnx import numpy_helper
 
     weights = [tensor for tensor in graph.initializer if tensor.name == division.input[1]]
@@ -196,5 +196,5 @@ def _refused(node: Any, why: str) -> ParameterError:
     name = node.op_type if node.domain in _STANDARD else f"{node.domain}.{node.op_type}"
     return ParameterError(
         f"the ONNX model's operator {name} {why}: one person's row could show in the time that the model takes, or in "
-        "other rows' scores. Export the model without it, or score the rows beforehand and name the column (--score)"
+        "other rows' scores. Export the model without it, or score the rows beforehand and name the column (`score`)"
     )
