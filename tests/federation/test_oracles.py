@@ -84,7 +84,7 @@ def test_a_grid_that_ends_inside_the_range_is_refused_whatever_the_data(network:
         (
             "refused",
             "scores of model 'risk' lie between 0 and 1 at this site, and the grid does not hold all of that; ask with "
-            "a grid that does (--grid)",
+            "a `grid` that does",
         )
     }
 

@@ -136,11 +136,13 @@ def demo(
 
 
 def _checked_modes(given: list[str] | None, report: Path | None, priced: str | None) -> tuple[str, ...]:
+    from confide.federation.modes.registry import mode_named
+
     modes = tuple(dict.fromkeys(given or _MODES))
     for mode in modes:
         if mode not in _MODES:
             raise ParameterError(f"no mode {mode!r}. {did_you_mean(mode, _MODES)}The modes are {', '.join(_MODES)}")
-    if priced is not None and "private" not in modes:
+    if priced is not None and not any(mode_named(mode).private for mode in modes):
         raise UsageError("--epsilon and --site-share are for the mode private; leave them out, or add --mode private")
     if report is not None:
         if len(modes) > 1:

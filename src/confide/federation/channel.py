@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 OFFER, ANSWER = "confide_offer", "confide_answer"
-"""The two rounds."""
+"""Topics of the two rounds."""
 
 Message: TypeAlias = Mapping[str, Any]
 """Plain data, as JSON holds it."""

@@ -10,12 +10,12 @@ least two values for each of its cells. What can still be inferred: the last cel
 topmost holds at least one row; a cell that is a group of its own is known, and holds q rows or more; and,
 without noise, whoever knows all rows but one finds that one by subtraction.
 
-Exact sums would settle what groups leave open where scores take few known values: those of each group mostly,
-and those of all rows too, at a site so large that few cells are small. So they are rounded to whole numbers. Among
-drawn tables of 10 to 250,000 rows that hid every small cell; it is no proof. At sites made so that, of ten or twenty
-values that scores take, all have many rows but one or two, 1 to 7 % of these small cells were still given away, where
-a sum lay next to where its rounding changes; with four or six small cells 0.1 %. A site's exact AUC would settle far
-more and is not sent. This is disclosure control, not differential privacy.
+Exact sums would reveal small cells where scores take few known values: sums of each group mostly, and also sums of all
+rows, at a site so large that few cells are small. So sums are rounded to whole numbers. Among simulated tables of 10 to
+250,000 rows that hid every small cell; this is no proof. At sites constructed so that, of ten or twenty values of
+scores, all but one or two have many rows, 1 to 7 % of these small cells were still revealed, where a sum lay next to a
+point at which its rounding changes; with four or six small cells, 0.1 %. A site's exact AUC would reveal far more and
+is not sent. This is disclosure control, not differential privacy.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def analytic_gaussian_scale(epsilon: float, delta: float, sensitivity: float) ->
     """Return the least standard deviation of Gaussian noise that is (epsilon, delta)-private for an l2 sensitivity.
 
     With `u = scale / sensitivity`, the least u for which `Phi(1/(2u) - epsilon u) - e^epsilon Phi(-1/(2u) - epsilon u)`
-    is at most delta (Balle & Wang 2018, theorem 8). What it means for people depends on what the sensitivity is of.
+    is at most delta (Balle & Wang 2018, theorem 8). What that guarantees depends on what the sensitivity bounds.
 
     >>> round(analytic_gaussian_scale(5.0, 0.01, 0.177211), 7)
     0.1009003
@@ -106,7 +106,7 @@ class NoisyScores:
 
     @classmethod
     def of(cls, counts: ScoreCounts, scale: float, *, normals: Normals = system_normals) -> NoisyScores:
-        """Round 1 at a site: all its scores, each with noise of its own."""
+        """Return a site's scores, each with independent noise (round 1)."""
         positives, negatives = (
             noisy_scores(rows, scale, normals=normals) for rows in (_rows(counts, True), _rows(counts, False))
         )
@@ -114,7 +114,7 @@ class NoisyScores:
 
     @classmethod
     def pooled(cls, sent: Sequence[NoisyScores]) -> NoisyScores:
-        """Round 1 at the coordinator: the noisy scores of all sites, whose noise must be alike."""
+        """Return the noisy scores of all sites together (round 1); their noise must have one scale."""
         if not sent or len({one.scale for one in sent}) > 1:
             raise FederationError(f"sites sent noisy scores with noise of different scales, or none; {_CANNOT_READ}")
         return cls(
@@ -189,7 +189,7 @@ class PlacementSums:
 
     @classmethod
     def of(cls, counts: ScoreCounts, pooled: NoisyScores, thresholds: FloatArray) -> PlacementSums:
-        """Round 2 at a site: place its exact scores."""
+        """Return the sums over the placements of a site's exact scores (round 2)."""
         placed = share_above(pooled.negatives, _rows(counts, True))
         below = np.searchsorted(np.sort(placed), thresholds, side="right")
         return cls(

@@ -17,7 +17,7 @@ SCHEMA = "confide.federation-outcome/1"
 class SiteReport:
     """Report of a site: its state, its message if it did not answer, and its receipt if it was charged.
 
-    `reason` is set where a coordinator must tell a refusal from others.
+    `reason` is set for a refusal that a coordinator handles differently from others.
     """
 
     name: str

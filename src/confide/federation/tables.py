@@ -7,7 +7,7 @@ order and can be masked: each score, and each square as a double, is rounded to 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -37,8 +37,8 @@ class SiteTable:
     `cells` counts rows by class and cell, `bin_rows` by class and calibration bin; `bin_sums` are the sums of
     scores by class and bin, `sums` and `squares` those of scores and of squared scores by class, as whole
     numbers of 2^-64. `ends` counts rows with a score of exactly 0, and of exactly 1, whose log-odds are infinite. Bins,
-    ends and Brier scores are for probabilities: whether scores are such is decided by the
-    grid, which is public, never by the data. On a grid that leaves [0, 1] bins and ends stay empty.
+    ends and Brier scores are for probabilities. The grid, which is public, decides whether scores are probabilities,
+    never the data. On a grid that leaves [0, 1] bins and ends stay empty.
 
     Adding two tables adds the data that they were made from. The text form shows nothing of the data.
     """
@@ -126,13 +126,6 @@ class SiteTable:
         used = self.cells.sum(axis=0) > 0
         return ScoreCounts(self.grid.representatives[used], self.cells[0, used], self.cells[1, used])
 
-    def with_cells(self, cells: IntegerArray) -> SiteTable:
-        """Return the same sums with rows in other cells, as many of each class."""
-        moved = replace(self, cells=cells)
-        if moved.cells.shape != self.cells.shape or not np.array_equal(moved.cells.sum(axis=1), self.cells.sum(axis=1)):
-            raise ParameterError("rows can be moved to other cells of their class only")
-        return moved
-
     def to_words(self) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
         """Return the numbers that are masked: counts modulo 2^64, and sums modulo 2^128 in two's complement."""
         wide = (*self.bin_rows.ravel().tolist(), *self.bin_sums, *self.ends, *self.sums, *self.squares)
@@ -140,7 +133,7 @@ class SiteTable:
 
     @classmethod
     def from_words(cls, grid: Grid, bins: int, words: NDArray[Any], wide: Sequence[int]) -> SiteTable:
-        """Read what `to_words` wrote, or the sum of several; what cannot be a table is refused."""
+        """Read what `to_words` wrote, or the sum of several; refuse numbers that no table has."""
         checked_layout(grid, bins)
         if np.shape(words) != (2 * len(grid),) or len(wide) != wide_values(bins):
             raise DataError("the sum of the sites' answers does not have the length of the table that was asked for")
@@ -191,7 +184,7 @@ def checked_layout(grid: Grid, bins: int) -> None:
 
 
 def fixed_point(values: FloatArray, weights: CountArray) -> int:
-    """`sum weights * values` as a whole number of 2^-64, each value rounded to that; weights are whole.
+    """Return `sum weights * values` as a whole number of 2^-64, each value rounded to that; weights are whole.
 
     Values are taken apart into pieces of few bits, exactly, so that each piece's sum fits 64 bits.
     """

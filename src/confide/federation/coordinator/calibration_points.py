@@ -16,7 +16,7 @@ from confide.releases.curves_release import CurvesRelease
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CalibrationPoints:
-    """For each bin that holds rows: its edges, rows, mean score, positives' share and the ends of its interval.
+    """Bins that hold rows: edges, rows, mean score, observed share of positives and its interval.
 
     Rows are counted, or estimated, in numerator and denominator alike.
     """

@@ -30,14 +30,14 @@ from confide.releases.stand_in import USUAL_AUC
 
 REPETITIONS = 20
 MOST_ROWS = 500_000
-"""A stand-in has no more rows; with more, noise matters less still."""
+"""Most rows of a stand-in; with more rows, noise matters even less."""
 
 _SEED = 0  # the same question must give the same numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """Means over simulated answers to a question about so many rows.
+    """Mean accuracy over simulated answers to a question about `rows` rows.
 
     `roc_area_error` is the area between the exact ROC curve of all rows and the private one, `auc_error` the absolute
     error of the AUC, and the widths those of its intervals: for these rows, and for the population.
@@ -58,7 +58,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Accuracy of the pooled answer and, where sites' own results are asked for, of one of sites of equal size."""
+    """Accuracy of the pooled answer and, if sites' own results are asked for, of one site of average size."""
 
     pooled: Accuracy
     site: Accuracy | None

@@ -83,8 +83,8 @@ def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Performance:
 
     Ranks are those of the cells, so AUC and curves are exact where classes share no cell; Brier score, observed to
     expected ratio and the calibration curve come from sums of the scores themselves. For calibration
-    intercept and slope scores stand at the middle of their cell; with scores of exactly 0 or 1, which are counted
-    apart, there is neither.
+    intercept and slope, scores lie in the middle of their cells. Neither exists if scores of exactly 0 or 1, which are
+    counted apart, occur.
     """
     check_level(level)
     counts = table.counts()

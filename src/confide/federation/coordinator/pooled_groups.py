@@ -6,11 +6,11 @@ AUC is then off by 0.003 (root mean square) over simulated studies of three to f
 spread; for one site by 0.024 with 50 rows, 0.005 with 200 and 0.0007 with 1,000, where DeLong's standard error is
 0.080, 0.037 and 0.016. The calibration slope is off by about 0.5 standard errors, mostly too low.
 
-How far the AUC may be off is told by the pairs whose order groups leave open. At single sites of 20 to 1,000 rows, with
+The pairs whose order groups leave open bound the error of the AUC. At single sites of 20 to 1,000 rows, with
 scores of six kinds (smooth, of low risks, of two decimals or of tenths, worthless, nearly perfect), it was off by 0.02
 to 0.10 of the bounds' width (root mean square), but for 0.13 with ten low risks of each class. One tenth of that width
-is taken for a standard error. Errors of different sites' positives are taken to be independent. The intervals of AUC
-have this error in them; others leave it out.
+is used as a standard error. Errors of different sites' positives are assumed to be independent. The intervals of AUC
+include this error; others do not.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from confide.intervals.delong import delong_variance
 
 _CELLS = 1_000  # cells are divided until there are about so many
 ERROR_SHARE = 0.1
-"""The standard error that groups add to the AUC, as a share of the bounds' width."""
+"""Standard error that groups add to the AUC, as a share of the bounds' width."""
 
 _RIDGE = 1e-3  # keeps the tilt finite where, after rounding, no rows have the sums that were sent
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PooledGroups:
-    """Estimated counts on a finer grid, and what is known.
+    """Estimated counts on a finer grid, with exact totals.
 
-    `cells` has positives first; its totals are exact. `auc_bounds` is what the AUC could be at most and at least
-    whatever the rows within groups are, and `auc_group_error` the standard error of the estimate of these rows' AUC, to
-    be added to that of sampling. `expected` is the sum of scores and `squared_error` that of squared errors,
+    `cells` has positives first; its totals are exact. `auc_bounds` are the least and the largest AUC that the groups
+    allow, and `auc_group_error` is the standard error of the estimate of these rows' AUC, to be added to that of
+    sampling. `expected` is the sum of scores and `squared_error` that of squared errors,
     None where scores are no probabilities; they are off by at most one half for each site.
     """
 

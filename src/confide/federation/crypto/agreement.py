@@ -5,9 +5,9 @@ and with the key that it made for itself (`site_key`). The coordinator hands all
 on only if every offer is signed by a site of this federation for the same session and question, and its own is among
 them as it made it.
 
-So whoever carries offers can put no key into a site's place. Whoever made the certificates can, who may have minted
-others or kept copies of the kits, unless sites pinned the fingerprints of each other's own keys: then nobody can.
-Without pins, the root's holder and whoever had the kits are trusted.
+So a server that carries offers cannot replace a site's key. The maker of the certificates can, by minting others or
+keeping copies of the kits, unless sites pin the fingerprints of each other's own keys: then nobody can. Without pins,
+the holder of the root's key and everybody who had the kits are trusted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TEXTS = ("site", "session", "question", "public_key", "own_key", "certificate",
 
 
 def written(purpose: bytes, *parts: bytes) -> bytes:
-    """Join parts so that no two lists of them are written alike, each with its length before it."""
+    """Join parts, each with its length before it, so that different lists give different bytes."""
     return b"".join(len(part).to_bytes(8, "little") + part for part in (LABEL, purpose, *parts))
 
 
@@ -58,7 +58,7 @@ class KeyPair:
         return cls(X25519PrivateKey.generate())
 
     def spend(self) -> X25519PrivateKey:
-        """Take the private key; a second time there is none, since masks used twice cancel out."""
+        """Return the private key, once: masks that are used twice cancel out."""
         try:
             return self._private.pop()
         except IndexError:
@@ -182,7 +182,7 @@ class Agreement:
         at: datetime,
         pinned: Mapping[str, str] | None = None,
     ) -> Agreement:
-        """Check that these offers can make a sum; sites and the coordinator check alike.
+        """Check that these offers can make a sum; sites and the coordinator make the same check.
 
         There must be three or more, of distinct sites that were asked, with distinct keys, all for the session
         and question given, each by a site of the root's (and, if given, of the fingerprint pinned for it).
@@ -225,7 +225,7 @@ def _statement(session: str, question: str, site: str, public_key: bytes, own_ke
 
 
 def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Return a message's texts, if it holds just those that it should."""
+    """Return the texts of a message; refuse one that holds other keys."""
     if not isinstance(plain, Mapping) or set(plain) != set(names) or not all(isinstance(plain[n], str) for n in names):
         raise FederationError(f"an {what} is malformed; install the same version of confide everywhere")
     return {name: plain[name] for name in names}

@@ -4,8 +4,8 @@ The private key of a site's certificate comes in the kit, so whoever made the ki
 site's name. Nobody else has ever had this key. It is Ed25519 (RFC 8032). Its fingerprint, which sites tell each other
 by telephone or on paper and pin, is the SHA-256 of the 32 bytes of its public half, in hex.
 
-Alone, an own key says nothing about whose it is: without a pinned fingerprint, whoever can sign with a site's
-certificate can bring a key of his own.
+A key alone does not prove whose it is: without a pinned fingerprint, anybody who can sign with a site's certificate can
+present another key.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SiteKey:
 
     @classmethod
     def kept(cls, path: Path) -> SiteKey:
-        """Take the key from a file of its owner's, making the file with a fresh one if there is none.
+        """Read the key from a file that only its owner may read; make the file with a fresh key if there is none.
 
         The file appears whole or not at all, and the first of several processes wins.
         """
@@ -97,7 +97,7 @@ def has_fingerprint(public: bytes, pinned: str) -> bool:
 
 
 def check_signed(public: bytes, signature: bytes, message: bytes, *, site: str, what: str) -> None:
-    """Refuse a message that was not signed with this own key of a site's; `what` says in the error what it is."""
+    """Refuse a message that was not signed with a site's own key; `what` names the message in the error."""
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
     except (ValueError, InvalidSignature):

@@ -23,7 +23,7 @@ from confide.errors import FederationError
 from confide.federation.flare.flows import is_run
 
 COMMANDS = ("check_status", "get_job_meta", "app_command", "abort_job")
-"""The commands that are sent to the server as they are, beside the submission of a job."""
+"""Commands that are sent to the server unchanged, beside the submission of a job."""
 
 _SUBMIT = "submit_job"
 _SCOPE = "job_mgmt"
@@ -46,7 +46,7 @@ class JobUpload(FileTransferModule):  # type: ignore[misc]
         """Make no command of what a server announces."""
 
     def push_folder(self, args: Sequence[str], ctx: Any) -> Any:
-        """Send the job, if it is the one."""
+        """Send the job; refuse any other folder."""
         if self.job is None or list(args[1:]) != [str(self.job)]:
             return {ProtoKey.STATUS: APIStatus.ERROR_RUNTIME, ProtoKey.DETAILS: _FOREIGN}
         return super().push_folder(args, ctx)

@@ -20,7 +20,7 @@ from nvflare.apis.signal import Signal
 from confide.federation.channel import Message, Silence
 
 TEXT = "confide"
-"""The key under which a task and its result carry their JSON text."""
+"""Key under which a task and its result carry their JSON text."""
 
 ABSENT = "it is not connected, or did not let the run start; see that it runs with `confide site status` there"
 LEFT = "it left in the middle of the run"
@@ -41,7 +41,7 @@ class Round:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def received(self, client_task: ClientTask, fl_ctx: FLContext) -> None:
-        """Take a site's reply in, once."""
+        """Record the first reply of a site."""
         site = client_task.client.name
         reply = read_reply(client_task.result)
         client_task.result = None

@@ -22,10 +22,10 @@ from confide.federation.outcome import Outcome
 from confide.federation.question import Question
 
 PROGRESS, RESULT, DONE = "progress", "result", "done"
-"""The commands that a coordinator's session sends to a run: how far it is, what came of it, and that this arrived."""
+"""Commands of a coordinator's session to a run: report progress, hand over the result, end after the result arrived."""
 
 HAND_OVER_SECONDS = 60.0
-"""How long a run waits at its end until a session has its result."""
+"""Seconds that a finished run waits until a session has fetched its result."""
 
 _PAUSE_SECONDS = 0.1
 _UNEXPECTED = "something unexpected went wrong at the server; the engine's log there says more. Nothing is released."
@@ -58,7 +58,7 @@ class ConfideController(Controller):  # type: ignore[misc]
             fl_ctx.get_engine().register_app_command(topic, reply)
 
     def stop_controller(self, fl_ctx: FLContext) -> None:
-        """Nothing is held open."""
+        """Do nothing: a run holds nothing open."""
 
     def process_result_of_unknown_task(
         self, client: Client, task_name: str, client_task_id: str, result: Shareable, fl_ctx: FLContext

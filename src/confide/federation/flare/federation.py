@@ -16,13 +16,13 @@ LOOPBACK = "localhost"
 """A server of this name listens on the loopback interface alone."""
 
 SCHEME = "http"
-"""How sites reach the server: by a web socket inside TLS, which FLARE makes of this word where it has certificates. Its
-scheme of plain sockets inside TLS is not for servers that others can reach: one caller who says nothing blocks all."""
+"""FLARE's scheme of connections. With certificates it means a web socket inside TLS. FLARE's scheme of plain sockets
+inside TLS is not used: one silent caller would block all others."""
 
 FILE = "federation.toml"
 
 ANEW = "make the federation anew with `confide federation init --server HOST --port N`, and hand out the new kits"
-"""What is left to do where the server moves."""
+"""Next step for a coordinator whose server moves."""
 
 _SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _HOST = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")

@@ -51,7 +51,7 @@ def pack_site_kit(startup: Path, target: Path, federation: str) -> None:
 
 
 def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
-    """Take a kit into a site's folder and return the site's name.
+    """Unpack a kit into a site's folder and return the site's name.
 
     Refuse a file that is not a kit or holds anything else, certificates that do not belong together or are not valid
     now, a server without mutual TLS, and a folder that has a kit already. The site's own key is made here, unless the

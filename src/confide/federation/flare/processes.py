@@ -35,7 +35,7 @@ from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_a
 from confide.federation.site.site_folder import SiteFolder
 
 START_SECONDS = 60.0
-"""How long a server may take until it can be reached."""
+"""Seconds that a server may take to start."""
 
 _STOP_SECONDS = 8.0
 _SITE, _SERVER = "confide.federation.flare.site_engine", "confide.federation.flare.server_engine"
@@ -49,7 +49,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """An engine under way: its process, told from a later one of the same number by when it began, and its folders."""
+    """A running engine: its process, with the time it began, as numbers of processes are reused, and its folders."""
 
     pid: int
     began: float

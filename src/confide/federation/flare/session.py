@@ -24,13 +24,13 @@ from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 
 BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
-"""What a run may take beside its two rounds: until it begins, and until its outcome is here."""
+"""Seconds that a run may take before and after its two rounds."""
 
 _UNDER_WAY = ("SUBMITTED", "APPROVED", "DISPATCHED", "RUNNING")
 _PAUSE_SECONDS = 0.25
 _TRY_SECONDS = 5.0
 _MISSED = 7
-"""A run that does not reply is asked ever more seldom, as each request fills the server's log; up to so many pauses."""
+"""Most pauses between two requests to a run that does not reply; each request fills the server's log."""
 
 _RESULT_SECONDS = 60.0
 _STOPPED = "it is not connected; start it with `confide site start`"
@@ -167,7 +167,7 @@ class FederationSession:
         return told if isinstance(told, Mapping) else {}
 
     def _fetched(self, run: str) -> str | None:
-        """Fetch the result of a run and let it end; None where it did not arrive, so that it is asked for again."""
+        """Fetch the result of a run and let it end; return None if it did not arrive, so that it is fetched again."""
         self._engine.set_timeout(_RESULT_SECONDS)
         try:
             result = self._told(run, "result").get("result")

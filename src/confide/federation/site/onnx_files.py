@@ -1,7 +1,7 @@
-"""ONNX files that are data alone: everything that a score depends on is the file and one row.
+"""Checks of ONNX files: a score may depend on the file and one row, and on nothing else.
 
 An ONNX file can do more than hold weights. It can name other files to read weights from, call operators that a library
-brings, loop as often as a row says, and draw random numbers, of which later rows then get others. So a file is parsed
+brings, loop as often as a row says, and draw random numbers, so that scores depend on earlier rows. So a file is parsed
 and checked before it is run:
 
 - All weights are in the file.
@@ -66,13 +66,13 @@ _SHAPED: dict[str, tuple[int, ...]] = {
     "Unsqueeze": (1,),
     **{f"Reduce{name}": (1,) for name in _REDUCTIONS},
 }
-"""The places of inputs that decide the shape of an operator's result, how many steps it takes, or on which axis."""
+"""Places of inputs that decide the shape of an operator's result, how many steps it takes, or on which axis."""
 
 _OPERATORS: dict[str, frozenset[str]] = {
     **dict.fromkeys(_STANDARD, frozenset((*_PLAIN.split(), *_SHAPED))),
     _LEARNING: frozenset(_LEARNT.split()),
 }
-"""The operators that a model may have, by their domain."""
+"""Operators that a model may have, by domain."""
 
 _NOT_OF_VALUES = ("Shape", "Size")
 """Operators whose results depend on the shape of their input alone."""

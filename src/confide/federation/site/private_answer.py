@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 SCHEMA = "confide.share/1"
 
 ACCOUNT = "validation"
-"""The one account of a site's ledger: whatever is asked, it is about the same people."""
+"""Name of the one account of a site's ledger: all questions are about the same people."""
 
 UNIT = "person"
 
@@ -257,7 +257,7 @@ def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, ke
 
 
 def check_same_sites(share: Share, keys: str) -> None:
-    """Refuse to send a stored share to sites of which one was set up anew, and so has lost its own."""
+    """Refuse to send a stored share if another site was set up anew, and so has lost its own share."""
     if share.keys != keys:
         raise RefusedError(
             "a site was set up anew since this question was answered, and would draw its noise anew while others send "
@@ -297,7 +297,7 @@ def _prepared(
 
 
 def _public_question(ledger: Ledger, question: Question, rows: SiteRows) -> PublicQuestion:
-    """Describe a question to the ledger: the site's files as they lie there, and the model's name."""
+    """Return a question's public identity for the ledger: the site's files as they are stored, and the model's name."""
     return PublicQuestion(data=ledger.identify([rows.identity]), details={"model": question.model})
 
 

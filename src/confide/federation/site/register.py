@@ -4,25 +4,25 @@
 sites' counts; tables on two grids, or with two sizes of groups, differ by counts of small cells; tables of data before
 and after a change differ by those who came or went. So the first question that is answered fixes the mode, the grid,
 the bins, the size of groups, the data and, where only sums are seen, the sites. The same question may be asked again.
-A model is known by its name and by its *source*, the file and the column of scores that the site's settings name: under
-another name the same source has the same entry. Nothing that was read from the data is compared over models.
-Exact answers about several models of the same rows can be subtracted as well: two sums over different sites give the
-rows of each class at a site away and, where the models differ for few rows only, these rows. To set up a model at a
-site is to let it be asked about.
+A model is identified by its name and by its *source*, the file and the column of scores in the site's settings: the
+same source under another name has the same entry. Nothing that was read from the data is compared between models.
+Exact answers about several models of the same rows can be subtracted, too: two sums over different sites reveal the
+number of rows of each class at a site and, where the models differ for few rows only, these rows. An administrator who
+sets up a model accepts that.
 
-**In private mode** a site answers one question with one draw of its share of the noise, whatever happens to its data.
-The sum is protected by everybody's shares. If a site whose data changed drew another one while the others' stored
-shares were used again, the difference of the two sums would be its counts with no noise but its own. So it refuses; a
-question that differs in anything that the sum depends on is answered by all sites with fresh shares, and paid for.
+**In private mode** a site draws its share of the noise once for each question, even if its data change. The shares of
+all sites protect the sum. If a site drew a new share after its data changed, while the others sent stored shares, the
+difference of the two sums would be its counts with its own noise alone. So the site refuses. If anything differs that
+the sum depends on, all sites draw fresh shares and pay for them.
 
-**Whose sum it is.** Where sites answer with sums, a signed question may allow that fewer of its sites take part. Which
-of them do is the server's choice, once: a site remembers, before it pays or sends anything, with which sites it answers
-the question, and never answers it with others.
+**Lists of sites.** Where only sums are seen, a signed question may allow fewer of its sites to take part. The server
+chooses them once: before a site pays or sends anything, the register stores with which sites it answers the question.
+It never answers the question with others.
 
-Data are known again by a keyed hash of their files as they lie there, never by what was counted in them: a refusal that
-depended on counts would tell of single rows. Without the key, which is in a file of its owner's beside the register,
-nobody can try guesses against the hash. The register is one SQLite file; what is fixed is on the disk before anything
-is sent, and of two processes that fix different questions at once one wins.
+Data are identified by a keyed hash of their files as they are stored, never by counts: a refusal that depended on
+counts would tell of single rows. Without the key, which lies beside the register in a file that only its owner may
+read, nobody can test guesses against the hash. The register is one SQLite file. Entries are on the disk before anything
+is sent; of two processes that enter different questions at once, one wins.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Register:
             return bool(_exact_names(connection, model, source))
 
     def names_of(self, counts: ScoreCounts) -> tuple[str, ...]:
-        """Return the models under whose names these very counts were asked about without noise.
+        """Return the models under whose names exactly these counts were asked about without noise.
 
         For the site's administrator, at set-up: a reply to a coordinator must not depend on it.
         """

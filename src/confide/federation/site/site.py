@@ -94,7 +94,7 @@ class Site:
         return self.identity.name
 
     def reply(self, topic: str, request: Message) -> dict[str, Any]:
-        """Answer a request, whatever it is."""
+        """Return the reply to a request, which may be anything."""
         handlers = {OFFER: self._offer, ANSWER: self._answer}
         try:
             if topic not in handlers or not isinstance(request, Mapping):
