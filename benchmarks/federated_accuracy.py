@@ -35,7 +35,7 @@ from confide.intervals.delong import delong_variance
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.releases.curve_numbers import table_auc
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.shapes import fitting_shape, shaped
 
 SITES = tuple("abcde")
@@ -63,6 +63,7 @@ class Piece:
     seed: int
     studies: int
     check: bool
+    epsilons: tuple[str, ...] = EPSILONS
 
 
 def print_accuracy(*, quick: bool) -> None:
@@ -75,7 +76,7 @@ def print_accuracy(*, quick: bool) -> None:
     )
     print("Noisy scores are the paper's, not differentially private; 'none' is how often their fit fails, taken as 0.5")
     tasks = [
-        Piece(rows=rows, seed=seed, studies=piece, check=seed == 0)
+        Piece(rows=rows, seed=seed, studies=piece, check=seed == 0, epsilons=EPSILONS[1:2] if quick else EPSILONS)
         for rows in sizes
         for seed in range(studies // piece)
     ]
@@ -102,7 +103,7 @@ def estimated(piece: Piece) -> Estimates:
     studies = []
     for number in range(piece.studies):
         sites = drawn(piece.rows, rng)
-        studies.append(dict(ways(sites, rng, check=piece.check and number == 0)))
+        studies.append(dict(ways(sites, rng, piece.epsilons, check=piece.check and number == 0)))
     return {way: [study[way] for study in studies] for way in studies[0]}
 
 
@@ -119,7 +120,9 @@ def _site(rows: int, rng: np.random.Generator) -> ScoreCounts:
     return ScoreCounts.from_arrays(rng.random(rows) < risk, risk, one_class=True)
 
 
-def ways(sites: Sites, rng: np.random.Generator, *, check: bool) -> Iterator[tuple[str, float]]:
+def ways(
+    sites: Sites, rng: np.random.Generator, epsilons: Sequence[str], *, check: bool
+) -> Iterator[tuple[str, float]]:
     every = ScoreCounts.total(sites)
     exact = auc_score(every)
     yield EXACT, exact
@@ -129,7 +132,7 @@ def ways(sites: Sites, rng: np.random.Generator, *, check: bool) -> Iterator[tup
     first, *others = (SiteTable.of(site, fine) for site in sites)
     yield SecureSum.name, auc_score(sum(others, first).counts())
     yield DisclosureControl.name, pooled_from_groups([disclosed(site, coarse, FEWEST) for site in sites]).auc
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         for share in SITE_SHARES:
             spent = "sum alone" if share == "0" else f"{share} for sites"
             yield f"private, epsilon {epsilon}, {spent}", private_auc(sites, epsilon, share, check=check)

@@ -120,8 +120,9 @@ class TestRealProcesses:
     def test_a_run_that_dies_after_the_charge_keeps_it(self, desk: Desk) -> None:
         script = (
             "import os, sys\n"
-            "from confide.privacy.queries import SYSTEM_NOISE\n"
-            "object.__setattr__(SYSTEM_NOISE, 'discrete_laplace', lambda values, scale: os._exit(9))\n"
+            "from confide.ledger.ledger import Ledger\n"
+            "from confide.privacy.queries import Noise\n"
+            "Ledger.noise = Noise(discrete_laplace=lambda values, scale: os._exit(9))\n"
             "sys.argv = ['confide', *sys.argv[1:]]\n"
             "from confide.cli.main import run\n"
             "run()\n"

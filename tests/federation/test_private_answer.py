@@ -36,7 +36,7 @@ from confide.federation.site.site_folder import SiteFolder
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.release import Release
 from tests.federation.held_rows import held
 from tests.noises import FORBIDDEN, SILENT, Deaf
@@ -254,6 +254,7 @@ class TestStored:
             with pytest.raises(FederationError, match="cannot be opened"):
                 opened_share(share, question, seal)
 
+    @pytest.mark.processes
     def test_a_site_killed_after_the_charge_answers_on_it(self, folder: SiteFolder) -> None:
         """The process is killed as it draws its share; the next one pays nothing and has one answer."""
         program = (

@@ -261,6 +261,7 @@ class TestScoreColumns:
         with pytest.raises(UnreadableError, match="empty"):
             config(folder, score="risk").counts("m")
 
+    @pytest.mark.slow
     def test_a_million_rows_take_seconds(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(3)
         scores, labels = rng.random(1_000_000), rng.integers(0, 2, 1_000_000)

@@ -28,6 +28,7 @@ from confide.federation.site import private_answer as ledger_answers
 from confide.federation.site.data import SiteConfig
 from confide.federation.site.site import Site
 from confide.federation.tables import SiteTable
+from confide.ledger.padding import STEP_SECONDS, padded
 from confide.metrics.calibration import brier_score, observed_expected_ratio
 from tests.federation.certificates import pem, rsa_key
 from tests.federation.network import MODEL, Network
@@ -264,6 +265,7 @@ def test_a_private_answer_takes_a_whole_number_of_steps_of_time(
 
     time = SimpleNamespace(perf_counter=lambda: getattr(clock, "now", 0.0), sleep=slept.append)
     monkeypatch.setattr("confide.ledger.padding.time", time)
+    monkeypatch.setattr(padded.__wrapped__, "__defaults__", (STEP_SECONDS,))  # type: ignore[attr-defined]
     monkeypatch.setattr(ledger_answers, "charged_answer", slow)
     network.run(network.question("private", epsilon="1"))
     assert [pause for pause in slept if pause] == pytest.approx([0.2] * 3)

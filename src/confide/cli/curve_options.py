@@ -73,5 +73,5 @@ def check_reveal(prepared: Sequence[PreparedRelease], report: Path | None) -> No
 
     if report is None:
         raise UsageError("--reveal draws exact curves on a report and nowhere else; give --report OUT.html with it")
-    if not any(name in CURVES for part in prepared for name in part.asked):
+    if not any(name in CURVES for part in prepared for name in part.requested):
         raise UsageError("--reveal draws exact curves; ask for roc, pr, calibration or counts, or leave it out")

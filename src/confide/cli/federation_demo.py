@@ -228,13 +228,13 @@ def _show(
             }
         )
         return
-    from confide.report.shared.tables import number, span
+    from confide.report.shared.numbers import interval_text, number
 
     body = [
         (
             mode,
             number(found.pooled.auc.value, 4),
-            span(found.pooled.auc.interval),
+            interval_text(found.pooled.auc.interval),
             number(None if found.pooled.brier is None else found.pooled.brier.value, 4),
             str(found.question.epsilon or "–"),
         )

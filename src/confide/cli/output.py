@@ -68,6 +68,25 @@ def check_report(path: Path, source: str) -> None:
     check_writable(path)
 
 
+def check_json_out(out: Path | None, file: str, ledger: str | None) -> None:
+    """Refuse a JSON file that would overwrite the data or the ledger, or that cannot be written."""
+    if out is None:
+        return
+    if out.suffix.lower() != ".json":
+        raise UsageError(f"{out} must end in .json, as what is released is written as JSON")
+    if file != "-" and out.exists() and Path(file).exists() and out.samefile(file):
+        raise UsageError(f"{out} is the private file; choose another name")
+    check_writable(out)
+    check_not_ledger(out, ledger)
+
+
+def check_published_page(report: Path | None, file: str, ledger: str | None) -> None:
+    """Refuse a page that would overwrite the data or the ledger, or that cannot be written."""
+    if report is not None:
+        check_report(report, file)
+        check_not_ledger(report, ledger)
+
+
 def check_not_ledger(path: Path, ledger: str | None) -> None:
     """Refuse a file to write that is the ledger or its key."""
     from confide.ledger.place import FilePlace, find_place

@@ -174,7 +174,7 @@ def show_validation(validation: Validation, *, report: Path | None, as_json: boo
     if as_json:
         output.print_json(validation.to_dict())
         return
-    from confide.report.validation.page import print_validation
+    from confide.report.validation.text import print_validation
 
     print_validation(validation, output.console())
 

@@ -1,4 +1,4 @@
-"""What the ledger answers: a price before, a receipt after, and whether it is whole."""
+"""Answers of the ledger: quotes, receipts and verifications."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from confide.privacy.prepared import A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """What a request would cost now; nothing was charged or written.
+    """Price of a request; nothing was charged or written.
 
     `price` is what would be added to what is spent; `full_price` is what the requests cost by themselves, which is more
     where one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what
@@ -31,11 +31,11 @@ class Quote:
 
     @property
     def fits(self) -> bool:
-        """Whether the request would be granted."""
+        """True if the request would be granted."""
         return self.refusal is None
 
     def in_words(self) -> str:
-        """Say what it would cost."""
+        """Describe the price."""
         return "nothing: answered before" if self.answered else _price_in_words(self.price, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt(Generic[A]):
-    """What was released, and what it cost.
+    """Released answers, and what they cost.
 
     `answers` holds the answers to each request in the order asked. `reused` says that all of them had
     been stored before, so that nothing was charged. Nothing is charged either for
@@ -76,11 +76,11 @@ class Receipt(Generic[A]):
 
     @property
     def releases(self) -> tuple[A, ...]:
-        """All answers, one after another."""
+        """All answers in one tuple."""
         return tuple(release for answer in self.answers for release in answer)
 
     def in_words(self) -> str:
-        """Say what it cost."""
+        """Describe the charge."""
         return "nothing: answered before" if self.reused else _price_in_words(self.charged, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _price_in_words(added: Budget, full: Budget) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountCheck:
-    """Whether one account is whole; if not, which entry is the first that is not, and what is wrong."""
+    """Check of one account: whether it is whole; if not, the first broken entry and the problem."""
 
     account: str
     entries: int
@@ -114,7 +114,7 @@ class AccountCheck:
 
     @property
     def whole(self) -> bool:
-        """Whether every entry is as it was written."""
+        """True if every entry is as it was written."""
         return self.broken is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,14 +130,14 @@ class AccountCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether a ledger is whole, account by account; `complete` says that none was removed, added or set back."""
+    """Check of a ledger, account by account; `complete` means that no account was removed, added or set back."""
 
     accounts: tuple[AccountCheck, ...]
     complete: bool
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was changed behind the ledger's back."""
+        """True if nothing was changed except by the ledger."""
         return self.complete and all(account.whole for account in self.accounts)
 
     def to_dict(self) -> dict[str, Any]:

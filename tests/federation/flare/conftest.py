@@ -87,6 +87,15 @@ def drawn_rows(site: str) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float
     return labels, {model: np.clip(scores, 0.0, 1.0).round(4) for model, scores in drawn.items()}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that need the federation below; some modules have a network of their own, without processes."""
+    here = Path(__file__).parent
+    for item in items:
+        own = hasattr(getattr(item, "module", None), "network")
+        if item.path.is_relative_to(here) and "network" in getattr(item, "fixturenames", ()) and not own:
+            item.add_marker(pytest.mark.flare)
+
+
 @pytest.fixture(scope="session")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     """Server and sites, started once."""

@@ -1,4 +1,4 @@
-"""How a validation across sites was done: what was asked, on which terms, and how it went."""
+"""Table of methods: the question, its terms and the course of the validation."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING
 
 from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
+from confide.report.shared.numbers import DASH, percent
 from confide.report.shared.tables import Table
-from confide.report.validation.forest import percent
 from confide.report.validation.released import was_partly_paid, was_stored
-from confide.report.validation.tables import DASH, took_part
+from confide.report.validation.tables import took_part
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
 
 
 def how_table(validation: Validation) -> Table:
-    """How the results came about."""
-    return Table(title="How it was done", head=("term", "in this validation"), body=tuple(_how(validation)))
+    """Return the terms and the course of the validation."""
+    return Table(
+        title="How it was done",
+        head=("term", "in this validation"),
+        body=tuple(_how(validation)),
+        text_columns=("in this validation",),
+    )
 
 
 def _how(validation: Validation) -> Iterator[tuple[str, str]]:
@@ -47,7 +52,7 @@ def _edition_words(edition: int) -> str:
 
 
 def _answers_words(validation: Validation) -> str:
-    """Whether sites drew noise for this run or sent what they had stored, as their receipts have it."""
+    """Return whether sites drew noise for this run or sent stored answers, according to their receipts."""
     receipts = [site.report.receipt for site in validation.sites if took_part(site)]
     stored = sum(was_stored(receipt) for receipt in receipts)
     partly = sum(was_partly_paid(receipt, validation.question) for receipt in receipts)
