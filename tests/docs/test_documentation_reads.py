@@ -12,7 +12,7 @@ from tests.docs.pages import BLOCK, PAGES, ROOT
 
 WIDTH = 120
 README_WORDS = 650
-GENERATED = ("command-line.md", "metrics.md")
+NOT_WRAPPED = ("command-line.md", "metrics.md", "CONTRIBUTING.md")
 CREATED = (
     re.compile(r"--ledger (\S+)"),
     re.compile(r"ledger=\"([^\"]+)\""),
@@ -21,7 +21,7 @@ CREATED = (
 )
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in GENERATED], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in NOT_WRAPPED], ids=lambda page: page.stem)
 def test_lines_are_at_most_120_wide(page: Path) -> None:
     prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
     long = [line for line in prose.splitlines() if len(line) > WIDTH and not line.startswith("|")]
