@@ -91,13 +91,13 @@ def _running(network: Federation, places: list[SiteFolder]) -> Iterator[tuple[Fe
 def _run(session: FederationSession, places: list[SiteFolder], mode: str) -> tuple[float, ...]:
     """Ask in one mode; seconds of the engine's own, of the sites, until results, until the report, and in all."""
     from confide.federation.coordinator.validation import derive
-    from confide.federation.question import PRIVATE, Question
+    from confide.federation.question import Question
     from confide.federation.site.register import Register
     from confide.report.validation.page import validation_page
 
     for place in places:  # without noise a site answers one question about its rows
         Register(place.path).forget(_MODEL)
-    terms: dict[str, Any] = {"epsilon": 1} if mode == PRIVATE else {}
+    terms: dict[str, Any] = {"epsilon": 1} if mode == "private" else {}
     question = Question.checked(study="benchmark", model=_MODEL, mode=mode, sites=SITES, **terms)
     outcome, asked = timed(lambda: session.run(question, timeout=120.0))
     validation, derived = timed(lambda: derive(outcome))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from confide.attacks.contest.oracle import Oracle as Oracle
     from confide.attacks.contest.recovery import recover_labels as recover_labels
-    from confide.attacks.disclosure import Published as Published
+    from confide.attacks.disclosure import Publication as Publication
     from confide.attacks.disclosure import Window as Window
-    from confide.attacks.exposure import Attacked as Attacked
+    from confide.attacks.exposure import AttackReport as AttackReport
     from confide.attacks.exposure import attack as attack
     from confide.attacks.from_auc.decision_tree import ranking_attack as ranking_attack
     from confide.attacks.from_auc.decision_tree import tree_attack as tree_attack
@@ -111,8 +111,8 @@ __version__ = "0.1.0"
 _HOME = {
     "confide.attacks.contest.oracle": "Oracle",
     "confide.attacks.contest.recovery": "recover_labels",
-    "confide.attacks.disclosure": "Published Window",
-    "confide.attacks.exposure": "Attacked attack",
+    "confide.attacks.disclosure": "Publication Window",
+    "confide.attacks.exposure": "AttackReport attack",
     "confide.attacks.from_auc.decision_tree": "ranking_attack tree_attack",
     "confide.attacks.from_auc.labelings": "Labelings",
     "confide.attacks.from_auc.posterior": "label_posterior",

@@ -15,7 +15,7 @@ PACKAGE = Path(confide.__file__).parent
 
 # A part may import parts of a lower layer, and itself. Parts of one layer do not know each other.
 LAYERS = (
-    {"errors", "examples"},
+    {"errors", "examples", "files"},
     {"counts", "features", "_lazy"},
     {"grid"},
     {"kernels"},
@@ -37,14 +37,17 @@ RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 # functions, and nowhere else.
 LAZY = {
     ("attacks", "confide.report.attack.page"),
+    ("attacks", "confide.report.attack.plots"),
+    ("attacks", "confide.report.attack.text"),
     ("counts", "confide.sources.arrays"),
     ("counts", "confide.sources.frames"),
     ("counts", "confide.sources.tables"),
     ("evaluation", "confide.report.evaluation.page"),
-    ("evaluation", "confide.report.shared.plots"),
-    ("evaluation", "confide.report.shared.text"),
-    ("releases", "confide.report.release.curves"),
+    ("evaluation", "confide.report.evaluation.plots"),
+    ("evaluation", "confide.report.evaluation.text"),
     ("releases", "confide.report.release.page"),
+    ("releases", "confide.report.release.plots"),
+    ("releases", "confide.report.release.text"),
 }
 
 ROOMS = {

@@ -157,6 +157,7 @@ class TestFile:
         ):
             assert words in shown, words
 
+    @pytest.mark.processes
     def test_the_long_form_and_standard_input(self, folder: Path) -> None:
         given = (folder / "rows.csv").read_bytes()
         options = (*COLUMNS, "--positive", "Quixote", "-r", "auc:digits=2", "--json")

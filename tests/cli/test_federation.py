@@ -151,6 +151,8 @@ def test_a_column_names_the_sites(tmp_path: Path) -> None:
         deal(source, 5)
 
 
+@pytest.mark.flare
+@pytest.mark.processes
 def test_the_demonstration_with_real_processes(provisioned: Hospitals, tmp_path: Path) -> None:
     """Three sites in processes of their own: sums are exact, ledgers are charged, and nothing runs on."""
     file, place = tmp_path / "rows.csv", tmp_path / "demo"
@@ -180,6 +182,7 @@ def test_the_demonstration_with_real_processes(provisioned: Hospitals, tmp_path:
     assert working_in(tmp_path) == []
 
 
+@pytest.mark.processes
 def test_a_demonstration_that_is_stopped_leaves_no_process(tmp_path: Path) -> None:
     command = [sys.executable, *STRICT, "-m", "confide", "federation", "demo", "demo", "--sites", "3"]
     running = subprocess.Popen(

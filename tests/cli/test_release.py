@@ -97,6 +97,7 @@ class TestWhatItCosts:
             assert again["ledger"]["reused"]
             assert again["ledger"]["charged"] == 0.0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "other",
         [("-m", "brier"), ("--mechanism", "student-t"), ("--level", "0.9"), ("-e", "0.2"), ("-m", "recall")],

@@ -137,6 +137,7 @@ class TestOptions:
 
 
 class TestWhatItCosts:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "other",
         [

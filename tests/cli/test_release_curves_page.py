@@ -17,8 +17,11 @@ from confide.ledger.receipts import Receipt
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import Release
-from confide.report.release.curves import EXACT, exact_shares, picture, pr_joined
+from confide.report.release.cell_plots import exact_shares
+from confide.report.release.curve_data import EXACT
 from confide.report.release.page import FOOTER, release_page
+from confide.report.release.plots import plot_releases
+from confide.report.shared.curves import pr_joined
 from tests.cli.desk import Desk
 from tests.ledger.asking import Book
 from tests.noises import RELATIONS, seeded
@@ -99,7 +102,7 @@ class TestPictures:
 
     def test_a_threshold_that_was_chosen_is_ringed(self, curves: confide.CurvesRelease) -> None:
         wanted = Target.parse("recall=0.9")
-        for ax in picture(curves.releases(target=wanted)).axes[:2]:
+        for ax in plot_releases(curves.releases(target=wanted)).axes[:2]:
             legend = ax.get_legend()
             assert legend is not None
             assert any("for an estimated recall of 0.9" in text.get_text() for text in legend.get_texts())

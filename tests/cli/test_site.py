@@ -20,7 +20,8 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from confide.federation.flare.federation import Federation
-from confide.federation.policy import Policy, default_policy
+from confide.federation.policy import Policy
+from confide.federation.policy_template import default_policy
 from confide.federation.question import Question
 from confide.federation.site.data import SiteConfig
 from confide.federation.site.register import Register

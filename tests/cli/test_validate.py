@@ -10,7 +10,8 @@ import pytest
 from confide.cli.site_progress import Watch
 from confide.federation.flare.federation import Federation
 from confide.federation.outcome import SiteReport
-from confide.federation.policy import default_policy
+from confide.federation.policy_template import default_policy
+from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import confide
 from tests.cli.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
@@ -110,7 +111,7 @@ def test_a_dry_run_says_how_accurate_the_answer_would_be(
     assert "Rows as stated" in shown.out
     exact = provisioned.ask("--mode", "secure-sum", "--rows", 3_000, "--dry-run")
     assert exact.code == 2
-    assert "rows is for the mode private" in exact.err
+    assert "is for the mode private" in exact.err
 
 
 def test_exact_sums_are_those_of_all_rows(
@@ -222,7 +223,7 @@ def test_a_site_is_told_of_when_something_changes(capsys: pytest.CaptureFixture[
         *(("west", "asked"), ("west", "silent"), ("north", "well")),
     ):
         watch(site, state)
-    watch.settle([SiteReport(name="west", state="silent", message="it is not connected")])
+    watch.settle([SiteReport(name="west", state=SiteState.SILENT, message="it is not connected")])
     assert capsys.readouterr().err.splitlines() == [
         "  north: waiting",
         "  west: not connected",

@@ -20,8 +20,8 @@ from tests.cli.commands import Answer, confide, confide_process
 from tests.docs.pages import PAGES, ROOT, blocks, commands
 
 ONE_COMMAND = re.compile(r"confide [^|<>&;$`*?~\\]*")  # what a shell would only pass on
-SET_UP_ELSEWHERE = re.compile(r"^(make (demo|test|bench|docs)|pip install)\b")
-RUN_ELSEWHERE = ("confide federation demo",)  # test_federation_command runs it, with fewer sites
+SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
+RUN_ELSEWHERE = ("confide federation demo",)  # tests/cli/test_federation.py runs it, with fewer sites
 ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
 CONNECT_SECONDS = 90
 
@@ -57,6 +57,7 @@ def in_a_process(line: str, folder: Path) -> Answer:
             return answer
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = "\n".join(blocks(page, "python"))
@@ -64,15 +65,17 @@ def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.stem)
 def test_commands_run(page: Path, folder: Path) -> None:
     lines = [command.line for command in commands(page)]
     assert lines
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    modules = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))  # studies are not installed
     for line in lines:
         if SET_UP_ELSEWHERE.match(line):
             target = line.split()[-1]
-            assert target in (".", "'.[federation]'", "demo", "test", "bench", "docs")
+            assert target in (".", "'.[federation]'", "demo", "check", "test", "bench", "docs")
             continue
         if line in RUN_ELSEWHERE:
             continue
@@ -87,7 +90,7 @@ def test_commands_run(page: Path, folder: Path) -> None:
         finished = subprocess.run(
             ["bash", "-ceu", line],
             cwd=folder,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "PYTHONPATH": modules},
             capture_output=True,
             text=True,
             check=False,

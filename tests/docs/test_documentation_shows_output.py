@@ -34,6 +34,7 @@ def shows(printed: str, output: tuple[str, ...]) -> bool:
     return True
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize(("page", "command"), WITH_OUTPUT, ids=lambda value: getattr(value, "stem", ""))
 def test_shown_output_is_fresh(page: Path, command: Command, folder: Path) -> None:
     answer = confide(*shlex.split(command.line)[1:], folder=folder)

@@ -64,11 +64,11 @@ class TestCells:
 
     @pytest.mark.parametrize("rows", [0, -1, 1.5, True, "many", 10**9 + 1])
     def test_what_is_no_number_of_rows_is_refused(self, rows: object) -> None:
-        with pytest.raises(ParameterError, match="rows must be a whole number"):
+        with pytest.raises(ParameterError, match="`rows` must be a whole number"):
             asked(rows=rows)
 
     def test_other_modes_take_none(self) -> None:
-        with pytest.raises(ParameterError, match="rows is for the mode private"):
+        with pytest.raises(ParameterError, match="`rows` is for the mode private"):
             Question.checked(study="s", model="m", mode="secure-sum", sites=list("abc"), rows=100)
 
     def test_they_never_fall_with_more_rows_or_epsilon(self) -> None:

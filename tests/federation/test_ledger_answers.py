@@ -16,7 +16,8 @@ import pytest
 from confide import Ledger, ScoreCounts
 from confide.errors import ConfideError, FederationError, ParameterError, RefusedError
 from confide.federation.crypto.sealing import Seal
-from confide.federation.policy import Policy, default_policy
+from confide.federation.policy import Policy
+from confide.federation.policy_template import default_policy
 from confide.federation.question import Question
 from confide.federation.site.private_answer import (
     ACCOUNT,
@@ -253,12 +254,13 @@ class TestStored:
             with pytest.raises(FederationError, match="cannot be opened"):
                 opened_share(share, question, seal)
 
+    @pytest.mark.processes
     def test_a_site_killed_after_the_charge_answers_on_it(self, folder: SiteFolder) -> None:
         """The process is killed as it draws its share; the next one pays nothing and has one answer."""
         program = (
             "import os, signal, sys\n"
             "from confide.privacy.queries import Noise\n"
-            "from confide.federation import ledger_answers as module\n"
+            "from confide.federation.site import private_answer as module\n"
             "from confide.federation.site.site_folder import SiteFolder\n"
             "from pathlib import Path\n"
             "from tests.federation.test_ledger_answers import ROWS, ask\n"

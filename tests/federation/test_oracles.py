@@ -16,7 +16,7 @@ import pytest
 from confide.errors import ParameterError
 from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.outcome import RunError
-from confide.federation.question import DISCLOSURE_CONTROL, PROTOCOL, SECURE_SUM, Question
+from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.data import SiteModel
 from confide.federation.site.register import KEY_FILE
 from confide.federation.site.site import Site
@@ -25,7 +25,7 @@ from tests.federation.network import MODEL, Network
 SIZES = {"east": 90, "north": 60, "south": 75}
 POLICY = "minimum_cell = 1\n"
 TERMS: Mapping[str, Mapping[str, Any]] = {"private": {"epsilon": "1/4"}}
-EXACT = (DISCLOSURE_CONTROL, SECURE_SUM)
+EXACT = ("disclosure-control", "secure-sum")
 """Of noisy-scores the first offer is the answer, so there is nothing to repeat."""
 
 OWN_FILES = "the site's own files cannot be used; its administrator finds the reason in the site's log"
@@ -112,7 +112,7 @@ def test_no_minimum_cell_tells_how_large_a_class_is(network: Network, mode: str)
         heard.append([told(east, asked(network, mode, minimum_cell=least)) for least in (1, 5, 6, 36, 37, 10_000)])
     assert heard[0] == heard[1]
     assert [state for state, _ in heard[0]] == ["answered"] * 2 + ["refused"] * 4
-    assert all("ask with --minimum-cell 5 or less" in str(message) for _, message in heard[0][2:])
+    assert all("ask with `minimum_cell=5` or less" in str(message) for _, message in heard[0][2:])
     write_rows(east, classes(4, 82), np.linspace(0.0, 1.0, 86))
     refused = {told(east, asked(network, mode, minimum_cell=least)) for least in (1, 4, 5)}
     assert [(state, "too few rows of a class" in str(message)) for state, message in refused] == [("refused", True)]
@@ -226,12 +226,12 @@ def test_an_onnx_model_that_gives_no_number_for_one_person(network: Network) -> 
 def test_grids_that_would_fill_the_memory_are_refused_at_once(standing: Network, mode: str, grid: str) -> None:
     good = asked(standing, mode)
     started = time.perf_counter()
-    with pytest.raises(ParameterError, match="grid must look like"):
+    with pytest.raises(ParameterError, match="`grid` must look like"):
         asked(standing, mode, grid=grid)
     reply = offer(standing.sites["east"], {**good.to_dict(), "grid": grid})
     assert time.perf_counter() - started < 1.0
     assert reply["state"] == "failed"
-    assert "grid must look like" in reply["message"]
+    assert "`grid` must look like" in reply["message"]
 
 
 FIELDS = {

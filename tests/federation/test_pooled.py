@@ -18,8 +18,8 @@ from confide.curves.roc_glm import roc_glm
 from confide.errors import ConfideError
 from confide.evaluation.evaluate import evaluate
 from confide.federation.coordinator.calibration_line import NoLine
-from confide.federation.coordinator.performance import Pooled, pooled_exact, pooled_grouped, pooled_private
-from confide.federation.modes.disclosure_control import disclosed
+from confide.federation.coordinator.performance import Performance, pooled_exact, pooled_grouped, pooled_private
+from confide.federation.grouped_tables import disclosed
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
@@ -49,7 +49,7 @@ def summed(parts: list[ScoreCounts], grid: Grid = FINE) -> SiteTable:
     return total
 
 
-def check_against_rows(found: Pooled, whole: ScoreCounts) -> None:
+def check_against_rows(found: Performance, whole: ScoreCounts) -> None:
     """Everything that is exact but for ties within cells, which a fine grid has none of."""
     assert (found.rows, found.positives) == (whole.total_positives + whole.total_negatives, whole.total_positives)
     assert found.auc.value == pytest.approx(auc_score(whole), abs=1e-12)

@@ -15,7 +15,7 @@ from confide.errors import ParameterError
 from confide.federation.coordinator import pooled_groups
 from confide.federation.coordinator.performance import pooled_grouped
 from confide.federation.coordinator.pooled_groups import pooled_from_groups
-from confide.federation.modes.disclosure_control import DisclosedTable, disclosed
+from confide.federation.grouped_tables import DisclosedTable, disclosed
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
 from confide.metrics.calibration import (

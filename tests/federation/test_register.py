@@ -331,6 +331,7 @@ def rows_of(number: int) -> SiteRows:
     return held(ScoreCounts.from_arrays([0, 1], [0.2, 0.3 + number / 100]))
 
 
+@pytest.mark.processes
 def test_of_processes_that_ask_differently_at_once_one_wins(tmp_path: Path) -> None:
     """Three processes fix eight models, each on a grid of its own: every model is won by exactly one."""
     children = [

@@ -23,6 +23,8 @@ from confide.intervals.private_curves import CurveRegion, curve_region, sampling
 from confide.releases import curve_numbers
 from tests.noises import RELATIONS, seeded
 
+pytestmark = pytest.mark.statistical
+
 ERROR = 1e-4
 SEPARATION = 1.5
 THRESHOLD = 0.35

@@ -129,6 +129,7 @@ def test_values_by_definition_are_the_codes_values(rows: int) -> None:
         assert error <= SLACK / 64
 
 
+@pytest.mark.slow
 def test_enumeration_refutes_wrong_sensitivities() -> None:
     """The larger class's size, the positives' alone, a rank sum with too little noise, cells as if rows only came."""
     changes = found("auc", Neighbours.REPLACE_ONE)
@@ -239,6 +240,7 @@ def test_neighbours_must_be_asked_alike() -> None:
 # --- AUC
 
 
+@pytest.mark.slow
 @every_relation
 def test_auc_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("auc", neighbours).items():
@@ -312,6 +314,7 @@ def test_the_local_sensitivity_of_average_precision_is_exact_under_replace_one()
             assert same(change, bound), (positives, negatives)
 
 
+@pytest.mark.slow
 @every_relation
 def test_average_precision_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("average_precision", neighbours).items():

@@ -271,6 +271,7 @@ def test_the_strategy_is_the_one_that_promises_least_error(options: dict[str, An
     assert released(**options).strategy == strategy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("delta", "mechanism"), [("0", "laplace"), ("1e-6", "laplace"), ("0.1", "gaussian")])
 def test_gaussian_noise_is_taken_where_it_promises_less_error(delta: str, mechanism: str) -> None:
     curves = released(grid="uniform:1024", delta=delta, epsilon="0.1")

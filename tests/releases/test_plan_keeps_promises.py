@@ -36,7 +36,7 @@ from confide.releases.stand_in import guess
 from tests.noises import seeded
 
 ROWS, PREVALENCE, THRESHOLD = 1_000, 0.2, 0.2
-TIMES, FEW = 800, 30
+TIMES, FEW = 400, 30
 ERRORS = 5.0
 
 CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -126,6 +126,7 @@ def is_coarse(metric: str, mechanism: str) -> bool:
     return metric == "true_positives" or mechanism == "private-counts"
 
 
+@pytest.mark.statistical
 @named
 def test_the_error_is_the_promised_one(
     metric: str, mechanism: str, terms: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -140,6 +141,7 @@ def test_the_error_is_the_promised_one(
     assert not agrees(twin, errors, coarse=coarse)
 
 
+@pytest.mark.statistical
 @named
 def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: dict[str, Any]) -> None:
     promise = planned(metric, mechanism, terms)
@@ -154,6 +156,7 @@ def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: di
         assert not agrees(twin.sample_width, sample, coarse=coarse)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("metric", "mechanism", "width"),
     [
@@ -203,6 +206,7 @@ def test_widths_out_of_the_searched_range_say_so() -> None:
     assert (large.relation, large.epsilon) == ("at most", float(EPSILONS[0]))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("metric", ["auc", "average_precision", "brier", "prevalence", "recall"])
 def test_more_epsilon_and_more_rows_never_widen(metric: str) -> None:
     by_epsilon = plan(metric, rows=ROWS, prevalence=PREVALENCE, epsilon=1, delta=1e-6)
@@ -224,6 +228,7 @@ def test_a_curve_has_no_plan(metric: str) -> None:
         plan(metric, rows=400, epsilon=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", PLANNED)
 def test_every_metric_has_a_plan(metric: str) -> None:
     found = plan(metric, rows=400, epsilon=1, delta=1e-6, curve=False)
@@ -235,6 +240,7 @@ def test_every_metric_has_a_plan(metric: str) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-one", "label-only"])
 @pytest.mark.parametrize("metric", ["auc", "average_precision", "brier", "prevalence", "confusion"])
 def test_every_relation_has_a_plan(metric: str, neighbours: str) -> None:

@@ -238,6 +238,7 @@ class TestWithALedger:
         assert (caught.value.requested, caught.value.remaining) == (Fraction(2, 3), Fraction(1, 2))
         assert caught.value.missing == Fraction(1, 6)
 
+    @pytest.mark.slow
     def test_the_same_request_is_answered_from_the_ledger(self, tmp_path: Path) -> None:
         with Book(tmp_path / "ledger.sqlite") as ledger:
             for way in WAYS:

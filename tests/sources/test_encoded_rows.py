@@ -245,6 +245,7 @@ def places() -> Any:
     return pa.table({"died": place % 7 % 2, "note": note[:ROWS]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"), [("rows.csv", ROWS), ("rows.csv.gz", ROWS), ("rows.parquet", ROWS), ("rows.jsonl", 50_000)]
 )
@@ -274,6 +275,7 @@ odd_cells = st.one_of(
 two_cells = st.tuples(odd_cells, odd_cells)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     rows=st.lists(two_cells, min_size=1, max_size=5), other=two_cells, ending=st.sampled_from(["csv", "tsv", "jsonl"])

@@ -99,6 +99,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("source", TABLES)
 def test_tables_count_alike_on_both_routes(source: str, rows: str, route: str, tmp_path: Path) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide.cli import output
 from confide.cli.evaluate import evaluate_file
-from confide.cli.paying import Payer
 from confide.cli.scored import ColumnScores
 from confide.errors import BudgetError, ConfideError, UsageError
+
+if TYPE_CHECKING:
+    from confide.ledger.payer import Payer
 
 _ACCOUNT = "heart-attack"
 _CAP = 3
@@ -59,9 +61,9 @@ def demo(
     refusal = _refused(data, place)
     typer.echo(f"refused (exit code 3): {refusal}\n")
     with output.busy("drawing the report"):
-        from confide.report.release.demo_page import story_page
+        from confide.report.release.demo_page import demo_page
 
-        page = story_page(evaluation, receipt, refusal, title="One-year mortality after a heart attack")
+        page = demo_page(evaluation, receipt, refusal, title="One-year mortality after a heart attack")
     output.write_whole(report, page)
     typer.echo(f"Open the report in a browser: {report.resolve()}", err=True)
 
@@ -74,17 +76,17 @@ def _say(headline: str, *commands: str) -> None:
 
 
 def _evaluate(data: Path) -> Any:
-    from confide.report.shared.text import print_text
+    from confide.report.evaluation.text import print_evaluation
 
     with output.busy("evaluating the bundled example"):
         evaluation = evaluate_file(str(data), label="died", scores=["logistic", "age_only"], group="sex")
-    print_text(evaluation, output.console())
+    print_evaluation(evaluation, output.console())
     return evaluation
 
 
 def _release(data: Path, place: Path) -> Any:
     from confide.ledger.ledger import Ledger
-    from confide.report.release.page import print_release
+    from confide.report.release.text import print_release
     from confide.sources.raw import raw_bytes
 
     scores = ColumnScores(label="died", score="logistic")
@@ -109,12 +111,7 @@ def _refused(data: Path, place: Path) -> str:
 
 
 def _payer(scores: ColumnScores, data: Path, place: Path) -> Payer:
-    return Payer(
-        file=data,
-        label=scores.label,
-        positive=scores.positive,
-        details=scores.details(),
-        ledger=str(place),
-        account=_ACCOUNT,
-        analyst=None,
-    )
+    from confide.ledger.payer import FileSubject, Payer
+
+    subject = FileSubject(file=data, label=scores.label, positive=scores.positive, details=scores.details())
+    return Payer(subject=subject, ledger=place, account=_ACCOUNT)

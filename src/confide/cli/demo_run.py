@@ -125,9 +125,9 @@ def _typed(setting: Setting, question: Question, report: Path) -> str:
 def _forget(setting: Setting, question: Question, earlier: tuple[str, ...]) -> None:
     """Let sites answer a second question without noise: the demonstration is the administrator of all of them."""
     from confide.cli.site_setup import forget_model
-    from confide.federation.question import EXACT
+    from confide.federation.modes.registry import MODES, mode_of
 
-    if question.mode not in EXACT or not set(earlier) & set(EXACT):
+    if mode_of(question).private or all(MODES[mode].private for mode in earlier):
         return
     typer.echo(
         "Sites answer one question without noise for each model, as two could be subtracted. For this\n"

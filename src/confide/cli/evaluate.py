@@ -83,9 +83,9 @@ def evaluate(
     if as_json:
         output.print_json(evaluation.to_dict())
     else:
-        from confide.report.shared.text import print_text
+        from confide.report.evaluation.text import print_evaluation
 
-        print_text(evaluation, output.console())
+        print_evaluation(evaluation, output.console())
 
 
 def evaluate_file(

@@ -190,10 +190,11 @@ def _questions(
     modes: Sequence[str], model: str, sites: tuple[str, ...], epsilon: str, site_share: str | None
 ) -> dict[str, Question]:
     """What is asked in each mode, checked before anything is made."""
-    from confide.federation.question import PRIVATE, Question
+    from confide.federation.modes.registry import mode_named
+    from confide.federation.question import Question
 
     def asked(mode: str) -> Question:
-        if mode != PRIVATE:
+        if not mode_named(mode).private:
             return Question.checked(study="demo", model=model, mode=mode, sites=sites)
         return Question.checked(
             study="demo", model=model, mode=mode, sites=sites, epsilon=epsilon, site_share=site_share
@@ -225,13 +226,13 @@ def _show(
             }
         )
         return
-    from confide.report.shared.tables import number, span
+    from confide.report.shared.numbers import interval_text, number
 
     body = [
         (
             mode,
             number(found.pooled.auc.value, 4),
-            span(found.pooled.auc.interval),
+            interval_text(found.pooled.auc.interval),
             number(None if found.pooled.brier is None else found.pooled.brier.value, 4),
             str(found.question.epsilon or "–"),
         )

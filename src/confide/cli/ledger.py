@@ -198,7 +198,8 @@ def history(
 
     head = ("#", "when", "what", "analyst", "epsilon", "delta", "answer")
     body = tuple(_line(entry) for entry in entries)
-    print_table(Table(title=f"History of {account}", head=head, body=body), output.console())
+    words = ("when", "what", "analyst")
+    print_table(Table(title=f"History of {account}", head=head, body=body, text_columns=words), output.console())
 
 
 @app.command()
@@ -226,7 +227,8 @@ def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
             (check.account, str(check.entries), "whole" if check.whole else f"entry {check.broken} {check.problem}")
             for check in found.accounts
         )
-        print_table(Table(title="Accounts", head=("account", "entries", "what"), body=body), output.console())
+        head = ("account", "entries", "what")
+        print_table(Table(title="Accounts", head=head, body=body, text_columns=("what",)), output.console())
     if not found.whole:
         raise LedgerError(_damage(found))
     typer.echo(f"ledger {book.shown} is whole", err=True)
@@ -276,17 +278,19 @@ def _show(
     from confide.report.shared.text import print_table
 
     head = ("account", "what", "epsilon spent", "left", "cap", "delta spent", "left", "cap")
-    overview = Table(title="Accounts", head=head, body=tuple(_overview(account) for account in accounts))
+    lines = tuple(_overview(account) for account in accounts)
+    overview = Table(title="Accounts", head=head, body=lines, text_columns=("what",))
     print_table(overview, output.console())
     parts = tuple(line for account in accounts for line in _parts(account))
     if parts:
         of_parts = ("account", "what", "epsilon", "delta")
         note = "Parts of one partition do not add up: the dearest counts."
-        print_table(Table(title="By part of the rows", head=of_parts, body=parts, note=note), output.console())
+        table = Table(title="By part of the rows", head=of_parts, body=parts, note=note, text_columns=("what",))
+        print_table(table, output.console())
     people = tuple(line for account in accounts for line in _people(account))
     if people:
         columns = ("account", "analyst", "epsilon spent", "left", "cap")
-        print_table(Table(title="By analyst", head=columns, body=people), output.console())
+        print_table(Table(title="By analyst", head=columns, body=people, text_columns=("analyst",)), output.console())
     for name, epsilon in composed.items():
         typer.echo(
             f"{name}: if delta {tight} is granted, and the number and prices of requests were decided beforehand, "

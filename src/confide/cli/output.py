@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confide.errors import UsageError
+from confide.files import replace_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,6 +68,25 @@ def check_report(path: Path, source: str) -> None:
     check_writable(path)
 
 
+def check_json_out(out: Path | None, file: str, ledger: str | None) -> None:
+    """Refuse a JSON file that would overwrite the data or the ledger, or that cannot be written."""
+    if out is None:
+        return
+    if out.suffix.lower() != ".json":
+        raise UsageError(f"{out} must end in .json, as what is released is written as JSON")
+    if file != "-" and out.exists() and Path(file).exists() and out.samefile(file):
+        raise UsageError(f"{out} is the private file; choose another name")
+    check_writable(out)
+    check_not_ledger(out, ledger)
+
+
+def check_published_page(report: Path | None, file: str, ledger: str | None) -> None:
+    """Refuse a page that would overwrite the data or the ledger, or that cannot be written."""
+    if report is not None:
+        check_report(report, file)
+        check_not_ledger(report, ledger)
+
+
 def check_not_ledger(path: Path, ledger: str | None) -> None:
     """Refuse a file to write that is the ledger or its key."""
     from confide.ledger.place import FilePlace, find_place
@@ -96,18 +115,4 @@ def shown_name(file: str) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one, never half."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    replace_file(path, text)

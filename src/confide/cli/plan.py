@@ -85,7 +85,7 @@ def plan(
     if as_json:
         output.print_json(planned.to_dict())
     else:
-        from confide.report.plan.page import print_plan
+        from confide.report.plan.text import print_plan
 
         print_plan(planned, output.console())
         typer.echo(f"\nTo release it so:\n  {release_command(planned, prevalence)}", err=True)

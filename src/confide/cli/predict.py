@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.release import readable
-from confide.cli.workflow_options import File
+from confide.cli.inputs import readable
+from confide.cli.options import File
 
 
 def predict(

@@ -10,9 +10,9 @@ import typer
 
 from confide.cli import output
 from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words, public_files
-from confide.cli.paying import Payer
+from confide.cli.inputs import readable
+from confide.cli.options import AccountOption, AlsoCharge, Analyst
 from confide.cli.scored import scored
-from confide.cli.workflow_options import AccountOption, AlsoCharge, Analyst
 from confide.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -198,17 +198,16 @@ def release(
     if reveal:
         check_reveal(trial, report)
     source = readable(file)
-    payer = Payer(
+    from confide.ledger.payer import FileSubject, Payer
+
+    subject = FileSubject(
         file=source,
         label=source_of_scores.label,
         positive=source_of_scores.positive,
         details=source_of_scores.details(),
-        ledger=ledger,
-        account=account,
-        analyst=analyst,
-        also_charge=also_charge,
         public_files=public_files(grid),
-    ).checked()
+    )
+    payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
     with output.busy("reading"):
         prepared = source_of_scores.prepare(source, metrics, options)
     if dry_run:
@@ -227,12 +226,12 @@ def release(
         typer.echo(f"report: {report}", err=True)
         if reveal:
             typer.echo(f"warning: {report} shows exact curves: it is not private and not to be published", err=True)
-    for remark in payer.remarks(receipt):
-        typer.echo(remark, err=True)
+    for note in payer.notes(receipt):
+        typer.echo(str(note), err=True)
     if as_json:
         output.print_json({**document(receipt), "data": source_of_scores.data()})
     else:
-        from confide.report.release.page import print_release
+        from confide.report.release.text import print_release
 
         print_release(receipt, output.console())
 
@@ -260,19 +259,10 @@ def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> tuple[Prepar
     return prepare(metrics, ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]), **options)
 
 
-def readable(file: str) -> Path:
-    """The file itself; standard input is kept in a temporary file, since it is read twice."""
-    if file != "-":
-        return Path(file)
-    from confide.sources.files import spooled_input
-
-    return spooled_input()
-
-
 def document(receipt: Receipt[Release]) -> dict[str, Any]:
     """The JSON: one release flat, several in a list."""
     from confide.releases.release import SCHEMA
-    from confide.report.release.page import split_of, whole_guarantee
+    from confide.report.release.tables import split_of, whole_guarantee
 
     ledger = {
         "account": receipt.account,
@@ -309,7 +299,7 @@ def _show_price(quote: Quote, prepared: Sequence[PreparedRelease], *, as_json: b
         parts = [(part.asked or (part.request["metric"],), part.guarantee) for part in prepared]
         output.print_json({"schema": "confide.quote/1", **quote.to_dict(), "split": split(parts)})
     else:
-        from confide.report.release.page import print_quote
+        from confide.report.release.text import print_quote
 
         print_quote(quote, prepared, output.console())
     if not quote.fits:

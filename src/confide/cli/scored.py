@@ -117,7 +117,7 @@ class ModelScores:
         """What was given, else what the workflow's budget leaves for the evaluation."""
         if given is not None:
             return given
-        plan = self.workflow.plan(selects=self.workflow.selection is not None)
+        plan = self.workflow.budget_split(selects=self.workflow.selection is not None)
         return plan.left("evaluate", sum((step.epsilon for step in self.workflow.steps.values()), Fraction(0)))
 
     def neighbours(self, given: str | None) -> str:

@@ -7,34 +7,37 @@ from typing import Annotated, Any
 import typer
 
 from confide.cli import output
-from confide.cli.paying import Payer, check_out, show_price, write_workflow
-from confide.cli.release import readable
-from confide.cli.workflow_options import (
+from confide.cli.inputs import readable
+from confide.cli.options import (
     AccountOption,
     AlsoCharge,
     Analyst,
     AsJson,
-    Bits,
-    BudgetOption,
-    Columns,
     DryRun,
-    Epsilon,
     File,
-    HoldOut,
-    HoldOutBy,
     Label,
-    LeaveOut,
     LedgerOption,
     Out,
     Positive,
-    Relation,
     RowsPerPerson,
+)
+from confide.cli.workflow_options import (
+    Bits,
+    BudgetOption,
+    Columns,
+    Epsilon,
+    HoldOut,
+    HoldOutBy,
+    LeaveOut,
+    Relation,
     Text,
     Unit,
     Vocabulary,
     new_workflow,
     remark_on_sides,
+    workflow_subject,
 )
+from confide.cli.workflow_output import print_price, write_workflow
 
 
 def select(
@@ -99,7 +102,7 @@ def select(
 
         confide select messages.csv -l spam --text message --method peeling --score difference-count -k 20 --json
     """
-    check_out(out, file, ledger)
+    output.check_json_out(out, file, ledger)
     workflow = new_workflow(
         label=label,
         positive=positive,
@@ -117,11 +120,12 @@ def select(
     from dataclasses import replace
 
     from confide.learning.holdout import TRAINING
+    from confide.ledger.payer import Payer
     from confide.privacy.guarantee import checked_epsilon
     from confide.releases.terms import Terms
     from confide.selection.methods import prepare_selection
 
-    plan = workflow.plan(selects=True)
+    plan = workflow.budget_split(selects=True)
     own = plan.shares["select"] if epsilon is None else checked_epsilon(epsilon)
     costs = {**plan.shares, "select": own, "train": plan.left("train", own)}
     if k is None and method != "clusters" and (threshold is None or method == "sparse-vector"):
@@ -144,20 +148,23 @@ def select(
     prepare_selection(workflow.no_rows(), **how, **hidden)  # refuses wrong parameters before the file is read
     source = readable(file)
     who: dict[str, Any] = {"ledger": ledger, "account": account, "analyst": analyst, "also_charge": also_charge}
-    payer = Payer.of_workflow(workflow, source, (leave_out, vocabulary), **who).checked()
+    payer = Payer(subject=workflow_subject(workflow, source, (leave_out, vocabulary)), **who).checked()
     with output.busy("reading"):
         rows = workflow.rows(source, TRAINING)
     prepared = prepare_selection(rows, part=part, **how, **hidden)
     remark_on_sides(workflow)
     if dry_run:
-        show_price(payer.quote(prepared), workflow, costs, as_json=as_json)
+        print_price(payer.quote(prepared), workflow, costs, as_json=as_json)
         return
-    receipt = payer.pay(prepared)
+    with output.busy("charging the ledger and drawing noise"):
+        receipt = payer.pay(prepared)
     done = replace(workflow, selection=receipt.releases[0])
     write_workflow(done, out)
-    for remark in payer.remarks(receipt):
-        typer.echo(remark, err=True)
-    from confide.report.model.workflow import costs_document, print_step, selection_table
+    for note in payer.notes(receipt):
+        typer.echo(str(note), err=True)
+    from confide.report.model.documents import costs_document
+    from confide.report.model.tables import selection_table
+    from confide.report.model.text import print_step
 
     if as_json:
         document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}

@@ -147,10 +147,9 @@ def _in_vain(report: SiteReport, error: RunError) -> str:
 
 def _free(question: Question) -> str:
     """Why a mode charges no ledger."""
-    from confide.federation.question import NOISY_SCORES
+    from confide.federation.modes.registry import mode_of
 
-    why = "its noise promises nothing" if question.mode == NOISY_SCORES else "this mode has no noise"
-    return f"no privacy budget: {why}"
+    return f"no privacy budget: {mode_of(question).free_reason}"
 
 
 def _without_words(error: RunError) -> str:
@@ -163,9 +162,9 @@ def _without_words(error: RunError) -> str:
 
 def lacks_budget(report: SiteReport) -> bool:
     """Whether a site did not answer because its ledger could not pay."""
-    from confide.federation.outcome import BUDGET
+    from confide.federation.site_state import RefusalReason
 
-    return report.reason == BUDGET
+    return report.reason is RefusalReason.BUDGET
 
 
 def show_validation(validation: Validation, *, report: Path | None, as_json: bool) -> None:
@@ -175,7 +174,7 @@ def show_validation(validation: Validation, *, report: Path | None, as_json: boo
     if as_json:
         output.print_json(validation.to_dict())
         return
-    from confide.report.validation.page import print_validation
+    from confide.report.validation.text import print_validation
 
     print_validation(validation, output.console())
 

@@ -97,7 +97,7 @@ def add_site_alias(
 
 def add_studies(place: SiteFolder, studies: Sequence[str]) -> None:
     """Name more studies that a site takes part in, in its policy."""
-    from confide.federation.policy import with_studies
+    from confide.federation.policy_template import with_studies
     from confide.federation.site_files import read_text, write_whole
 
     if studies:
@@ -197,10 +197,9 @@ def _compare_models(config: SiteConfig, policy: Policy) -> None:
     Every model's rows are read and scored for it, so a site with one model, or with noise in all answers, starts
     without.
     """
-    from confide.federation.question import EXACT
     from confide.federation.site.same_rows import check_rows_apart
 
-    if len(config.models) < 2 or not set(policy.modes) & set(EXACT):
+    if len(config.models) < 2 or not policy.allows_exact:
         return
     started = time.perf_counter()
     with output.busy("comparing the rows of all models"):
@@ -230,7 +229,7 @@ def forget_model(place: SiteFolder, model: str) -> None:
 
 def policy_text(studies: Sequence[str], *, budget: str | None, epsilon_per_study: str | None) -> str:
     """Return a new site's policy with its studies and the caps that were asked for."""
-    from confide.federation.policy import default_policy
+    from confide.federation.policy_template import default_policy
 
     text = default_policy(studies=studies)
     for rule, value in (("epsilon_in_all", budget), ("epsilon_per_study", epsilon_per_study)):

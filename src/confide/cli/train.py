@@ -9,35 +9,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from confide.cli import output
-from confide.cli.paying import Payer, check_out, check_page, show_price, write_workflow
-from confide.cli.release import readable
-from confide.cli.workflow_options import (
+from confide.cli.inputs import readable
+from confide.cli.options import (
     AccountOption,
     AlsoCharge,
     Analyst,
     AsJson,
-    Bits,
-    BudgetOption,
-    Columns,
     DryRun,
-    Epsilon,
     File,
-    HoldOut,
-    HoldOutBy,
     Label,
-    LeaveOut,
     LedgerOption,
     Out,
     Positive,
-    Relation,
     RowsPerPerson,
+)
+from confide.cli.workflow_options import (
+    Bits,
+    BudgetOption,
+    Columns,
+    Epsilon,
+    HoldOut,
+    HoldOutBy,
+    LeaveOut,
+    Relation,
     Text,
     Unit,
     Vocabulary,
     new_workflow,
     refuse_given,
     remark_on_sides,
+    workflow_subject,
 )
+from confide.cli.workflow_output import print_price, write_workflow
 from confide.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -123,8 +126,8 @@ def train(
 
         confide release messages.csv --model model.json --metric auc,accuracy --report evaluation.html
     """
-    check_out(out, file, ledger)
-    check_page(report, file, ledger)
+    output.check_json_out(out, file, ledger)
+    output.check_published_page(report, file, ledger)
     reading: dict[str, Any] = {
         "label": label,
         "positive": positive,
@@ -151,11 +154,12 @@ def train(
 
     from confide.learning.holdout import TRAINING
     from confide.learning.models import prepare_model
+    from confide.ledger.payer import Payer
     from confide.privacy.guarantee import checked_epsilon
     from confide.releases.terms import Terms
 
     spent = Fraction(0) if before.selection is None else before.selection.guarantee.epsilon
-    plan = before.plan(selects=before.selection is not None)
+    plan = before.budget_split(selects=before.selection is not None)
     own = plan.left("train", spent) if epsilon is None else checked_epsilon(epsilon)
     hidden: dict[str, Any] = {
         "epsilon": own,
@@ -167,7 +171,7 @@ def train(
     prepare_model(before.no_rows(), model, how, **hidden)  # refuses wrong parameters before the file is read
     source = readable(file)
     who: dict[str, Any] = {"ledger": ledger, "account": account, "analyst": analyst, "also_charge": also_charge}
-    payer = Payer.of_workflow(before, source, (leave_out, vocabulary), **who).checked()
+    payer = Payer(subject=workflow_subject(before, source, (leave_out, vocabulary)), **who).checked()
     with output.busy("reading"):
         rows = before.rows(source, TRAINING)
     prepared = prepare_model(rows, model, how, part=part, **hidden)
@@ -180,9 +184,10 @@ def train(
             err=True,
         )
     if dry_run:
-        show_price(payer.quote(prepared), before, costs, as_json=as_json)
+        print_price(payer.quote(prepared), before, costs, as_json=as_json)
         return
-    receipt = payer.pay(prepared)
+    with output.busy("charging the ledger and drawing noise"):
+        receipt = payer.pay(prepared)
     done = replace(before, model=receipt.releases[0])
     write_workflow(done, out)
     if report is not None:
@@ -190,9 +195,11 @@ def train(
 
         output.write_whole(report, model_page(done, costs, title=title or "A private model"))
         typer.echo(f"report: {report}", err=True)
-    for remark in payer.remarks(receipt):
-        typer.echo(remark, err=True)
-    from confide.report.model.workflow import costs_document, print_step, weights_table
+    for note in payer.notes(receipt):
+        typer.echo(str(note), err=True)
+    from confide.report.model.documents import costs_document
+    from confide.report.model.tables import weights_table
+    from confide.report.model.text import print_step
 
     if as_json:
         document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}

@@ -225,16 +225,16 @@ def asked_sites(text: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
 
 def prices(question: Question) -> dict[str, str | None]:
     """What a question costs each site, if anything."""
-    from confide.federation.question import PRIVATE
+    from confide.federation.modes.registry import mode_of
 
-    return dict.fromkeys(question.sites, question.epsilon if question.mode == PRIVATE else None)
+    return dict.fromkeys(question.sites, mode_of(question).price(question))
 
 
 def expected(question: Question, rows: int | None, level: float) -> Expected | None:
     """How accurate the answer will be, in the private mode: from public facts alone."""
-    from confide.federation.question import PRIVATE
+    from confide.federation.modes.registry import mode_of
 
-    if question.mode != PRIVATE:
+    if not mode_of(question).private:
         return None
     from confide.federation.coordinator.expected_accuracy import expected_accuracy
 
@@ -243,9 +243,9 @@ def expected(question: Question, rows: int | None, level: float) -> Expected | N
 
 
 def _priced(mode: str, epsilon: str | None) -> str | None:
-    from confide.federation.question import NOISY_SCORES, PRIVATE
+    from confide.federation.modes.registry import modes_that_take
 
-    if epsilon is None and mode in (PRIVATE, NOISY_SCORES):
+    if epsilon is None and mode in modes_that_take("epsilon"):
         raise ParameterError(
             f"mode {mode} needs --epsilon: what it may cost each site (--epsilon 1); usual choices are 0.1 to 2"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,20 +13,8 @@ from confide.errors import ParameterError
 
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
+    from confide.ledger.payer import FileSubject
 
-File = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="CSV, TSV, JSON lines or Parquet, text also as .gz; `-` is standard input.",
-        show_default=False,
-    ),
-]
-Label = Annotated[str | None, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")]
-Positive = Annotated[
-    str | None,
-    typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true."),
-]
 Text = Annotated[
     str | None,
     typer.Option("--text", metavar="COL", help="Column of text: each word is a feature, hashed to one of 2^14 places."),
@@ -77,30 +66,6 @@ Relation = Annotated[
     str | None, typer.Option(metavar="RELATION", help="add-remove-one (default), replace-one or label-only.")
 ]
 Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="Whom it protects: row or person. [default: row]")]
-RowsPerPerson = Annotated[
-    int | None, typer.Option(metavar="K", help="With --unit person: nobody has more than K rows. [default: 1]")
-]
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="A path or postgresql://...; [default: $CONFIDE_LEDGER, or the user's own]"),
-]
-AccountOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Account to charge, opened before with `confide ledger new`. [default: the only one that knows the file]",
-    ),
-]
-Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, where analysts have caps.")]
-AlsoCharge = Annotated[
-    bool,
-    typer.Option(
-        "--also-charge", help="Charge the account though another one knows the same file: their budgets then add up."
-    ),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE.json", help="Write what was released.")]
 
 
 def new_workflow(
@@ -146,6 +111,19 @@ def new_workflow(
     except UnicodeEncodeError:
         raise ParameterError("a column, value or label is not text in UTF-8; write its name anew") from None
     return workflow
+
+
+def workflow_subject(workflow: Workflow, file: Path, words: Sequence[Path | None]) -> FileSubject:
+    """Return the data that a step of a workflow is about; `words` are the files of public words that it takes."""
+    from confide.ledger.payer import FileSubject
+
+    return FileSubject(
+        file=file,
+        label=workflow.label,
+        positive=workflow.positive,
+        details={"workflow": workflow.digest()},
+        public_files=tuple(one for one in words if one is not None),
+    )
 
 
 def remark_on_sides(workflow: Workflow) -> None:

@@ -185,19 +185,19 @@ class Evaluation:
 
     def plot(self) -> Figure:
         """Draw ROC, PR, calibration and decision curves in one figure."""
-        from confide.report.shared.plots import overview
+        from confide.report.evaluation.plots import plot_evaluation
 
-        return overview(self)
+        return plot_evaluation(self)
 
     def to_html(self, *, title: str = "Evaluation") -> str:
         """Return the whole report as one HTML page that needs nothing else."""
-        from confide.report.evaluation.page import page
+        from confide.report.evaluation.page import evaluation_page
 
-        return page(self, title=title)
+        return evaluation_page(self, title=title)
 
     def to_text(self) -> str:
         """Return the tables as plain text."""
-        from confide.report.shared.text import plain_text
+        from confide.report.evaluation.text import plain_text
 
         return plain_text(self)
 

@@ -8,41 +8,42 @@ from typing import Any
 
 from confide.errors import FederationError
 from confide.federation.question import Question
+from confide.federation.site_state import RefusalReason, SiteState
 
 SCHEMA = "confide.federation-outcome/1"
-
-ANSWERED, REFUSED, FAILED, SILENT = "answered", "refused", "failed", "silent"
-STATES = (ANSWERED, REFUSED, FAILED, SILENT)
-
-BUDGET = "budget"
-"""The reason of a site that refused since its ledger cannot pay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteReport:
-    """How a site took part: its state, what it said where it did not answer, and what it was charged.
+    """How a site took part: its state, its message if it did not answer, and its receipt if it was charged.
 
-    `reason` is BUDGET where the site lacks budget, else empty.
+    `reason` is set where a coordinator must tell a refusal from others.
     """
 
     name: str
-    state: str
+    state: SiteState
     message: str = ""
-    reason: str = ""
+    reason: RefusalReason | None = None
     receipt: Mapping[str, Any] | None = None
 
     def in_words(self) -> str:
-        """Say it in a line."""
+        """Return the report as one line."""
         return f"{self.name}: {self.state}" + (f" ({self.message})" if self.message else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         plain: dict[str, Any] = {"name": self.name, "state": self.state, "message": self.message}
-        if self.reason:
+        if self.reason is not None:
             plain["reason"] = self.reason
         if self.receipt is not None:
             plain["receipt"] = dict(self.receipt)
         return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> SiteReport:
+        """Read a report that came from elsewhere. An unknown state is a ValueError; an unknown reason is left out."""
+        reason = RefusalReason.BUDGET if plain.get("reason") == RefusalReason.BUDGET else None
+        return cls(**{**plain, "state": SiteState(plain["state"]), "reason": reason})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ class Outcome:
             raise FederationError("this is no outcome of a validation, or of another version of confide")
         return cls(
             question=Question.from_dict(plain["question"]),
-            reports=tuple(SiteReport(**report) for report in plain["reports"]),
+            reports=tuple(SiteReport.from_dict(report) for report in plain["reports"]),
             total=plain["total"],
             sites=plain["sites"],
             rounds=int(plain["rounds"]),

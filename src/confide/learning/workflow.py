@@ -18,7 +18,7 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError, UnreadableError
 from confide.features import FeatureRows
-from confide.learning.budget import Plan
+from confide.learning.budget import BudgetSplit
 from confide.learning.holdout import HELD_OUT, HoldOut
 from confide.learning.linear_model import LinearModel
 from confide.privacy.guarantee import Guarantee
@@ -94,9 +94,9 @@ class Workflow:
         """Whether what the two sides cost does not add up: a row, or all of a person's, lies on one of them."""
         return self.held_out is not None and (self.rows_per_person == 1 or bool(self.held_out_by))
 
-    def plan(self, *, selects: bool) -> Plan:
+    def budget_split(self, *, selects: bool) -> BudgetSplit:
         """What each step may cost of the budget."""
-        return Plan(budget=self.budget, selects=selects, parallel=self.parallel)
+        return BudgetSplit(budget=self.budget, selects=selects, parallel=self.parallel)
 
     def part(self, terms: Terms, side: str) -> Part | None:
         """The side of the rows that a request is about, as the ledger knows it."""

@@ -178,12 +178,12 @@ class CurvesRelease:
 
     def plot(self) -> Figure:
         """Draw ROC, PR and calibration with their bands."""
-        from confide.report.release.curves import picture
+        from confide.report.release.plots import plot_releases
 
-        return picture(self.releases()[:3])
+        return plot_releases(self.releases()[:3])
 
     def _repr_html_(self) -> str:
-        from confide.report.release.curves import fragment
+        from confide.report.release.page import fragment
 
         return fragment(self.releases())
 

@@ -134,15 +134,15 @@ class Release:
         }
 
     def __str__(self) -> str:
-        from confide.report.release.page import one_line
+        from confide.report.release.text import one_line
 
         return one_line(self)
 
     def plot(self) -> Figure:
         """Draw the value with both intervals."""
-        from confide.report.release.page import picture
+        from confide.report.release.plots import plot_releases
 
-        return picture((self,))
+        return plot_releases((self,))
 
     def _repr_html_(self) -> str:
         from confide.report.release.page import fragment

@@ -93,6 +93,7 @@ def test_data_in_the_root_folder_are_warned_of(site: Path) -> None:
     assert wide_folders(site) == (Path("/"),)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not has_landlock(), reason="this kernel has no Landlock")
 def test_a_confined_process_reads_its_folder_and_its_data_alone(site: Path) -> None:
     files = [site / "rows.csv", site.parent / "data" / "rows.csv", site.parent / "elsewhere" / "rows.csv"]

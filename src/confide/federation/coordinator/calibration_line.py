@@ -18,6 +18,7 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
 from confide.intervals.interval import Estimate, Interval, plain_ends
 from confide.metrics.calibration import calibration_intercept, calibration_slope
+from confide.metrics.logistic_fit import logistic_fit, rates
 
 MOST_CHANGE = 0.1
 """A number of the line is given if moving the rows of end cells to 0 and 1 changes it by no more than this."""
@@ -97,18 +98,14 @@ def _log_odds(counts: ScoreCounts) -> FloatArray:
 
 
 def _intercept_at(counts: ScoreCounts, linear: FloatArray) -> float:
-    """The intercept that makes the expected positives the observed ones, by halving."""
-    total, positives = counts.positives + counts.negatives, counts.total_positives
-    low, high = -80.0 - float(np.abs(linear).max()), 80.0 + float(np.abs(linear).max())
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        expected = np.dot(total, 0.5 * (1.0 + np.tanh((middle + linear) / 2.0)))
-        low, high = (middle, high) if expected < positives else (low, middle)
-    return (low + high) / 2.0
+    """Return the intercept at which the expected positives equal the observed ones."""
+    positives = counts.positives.astype(np.float64)
+    fit = logistic_fit(np.ones((len(counts), 1)), positives, positives + counts.negatives, offset=linear)
+    return float(fit[0])
 
 
 def _spread(linear: FloatArray) -> FloatArray:
-    rate = 0.5 * (1.0 + np.tanh(linear / 2.0))
+    rate = rates(linear)
     spread: FloatArray = rate * (1.0 - rate)
     return spread
 

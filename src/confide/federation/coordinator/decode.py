@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from confide.errors import ConfideError, FederationError
-from confide.federation.modes.disclosure_control import DisclosedTable
-from confide.federation.question import DISCLOSURE_CONTROL, PRIVATE, SECURE_SUM, Question
-from confide.federation.tables import WIDE_BITS, SiteTable, wide_values
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
+from confide.federation.tables import WIDE_BITS, SiteTable
 from confide.intervals.private_counts import NoisePart
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.strategies import Strategy, best_strategy
@@ -27,40 +27,15 @@ def strategy_of(question: Question) -> Strategy:
     return best_strategy(len(question.public_grid))
 
 
-def expected_cells(question: Question) -> int:
-    """How many whole numbers a masked answer has."""
-    grid = question.public_grid
-    if question.mode == SECURE_SUM:
-        return 2 * len(grid)
-    return int(strategy_of(question).measure(np.zeros((2, len(grid)), dtype=np.int64)).size)
-
-
-def expected_wide(question: Question) -> int:
-    """How many sums of scores a masked answer has."""
-    return wide_values(question.bins) if question.mode == SECURE_SUM else 0
-
-
 def readable(question: Question, sent: object) -> bool:
     """Whether what a site sent for itself is what was asked for."""
     if not isinstance(sent, Mapping):
         return False
     try:
-        if question.mode == DISCLOSURE_CONTROL:
-            disclosed_table(question, sent)
-        elif question.mode == PRIVATE:
-            own_release(question, sent)
-        else:
-            from confide.federation.modes.noisy_scores import PlacementSums
-
-            PlacementSums.from_dict(sent)
+        mode_of(question).check_sent(question, sent)
     except (ConfideError, KeyError, TypeError, ValueError, OverflowError):
         return False
     return True
-
-
-def disclosed_table(question: Question, sent: Mapping[str, Any]) -> DisclosedTable:
-    """A site's groups of cells."""
-    return DisclosedTable.from_dict(sent, grid=question.public_grid, minimum=question.minimum_cell or 1)
 
 
 def summed_table(question: Question, total: Mapping[str, Any]) -> SiteTable:

@@ -15,7 +15,8 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.curves.distance import area_between
 from confide.curves.roc import RocCurve, roc_curve
 from confide.federation.coordinator.decode import noise_parts, strategy_of
-from confide.federation.question import SUPPOSED_ROWS, Question
+from confide.federation.modes.private import SUPPOSED_ROWS
+from confide.federation.question import Question
 from confide.intervals.private_counts import NoisePart, NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.privacy.mechanisms.private_counts import cells_on

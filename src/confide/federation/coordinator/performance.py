@@ -26,7 +26,7 @@ from confide.federation.coordinator.calibration_points import (
     points_of_release,
 )
 from confide.federation.coordinator.pooled_groups import pooled_from_groups
-from confide.federation.modes.disclosure_control import DisclosedTable, of_probabilities
+from confide.federation.grouped_tables import DisclosedTable, of_probabilities
 from confide.federation.tables import SiteTable, as_float
 from confide.grid import Grid
 from confide.intervals.delong import auc_interval, delong_variance
@@ -43,7 +43,7 @@ _OPEN = 0.9  # where groups leave so much of [0, 1] open to the AUC, they say no
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Pooled:
+class Performance:
     """A model's performance over the rows of all sites, or of one.
 
     `rows` and `positives` are None where they are not known exactly. `bounds` is where the AUC of exactly these rows
@@ -77,7 +77,7 @@ class Pooled:
         return {name: value for name, value in plain.items() if value is not None}
 
 
-def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Pooled:
+def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Performance:
     """Everything from the sum of the sites' tables.
 
     Ranks are those of the cells, so AUC and curves are exact where classes share no cell; Brier score, observed to
@@ -91,7 +91,7 @@ def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Pooled:
     variance = delong_variance(counts) if min(n, m) > 1 else None
     sums, squares = [as_float(each) for each in table.sums], [as_float(each) for each in table.squares]
     known = (sum(sums), n - 2.0 * sums[0] + sum(squares)) if table.probabilities else None
-    return Pooled(
+    return Performance(
         auc=_auc(auc_score(counts), variance, n, m, level, "DeLong"),
         calibration=points_of_bins(table, level) if table.probabilities else None,
         roc_glm=_roc_glm(counts, stepwise=len(table.grid) >= _UNTIED),
@@ -102,7 +102,9 @@ def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Pooled:
     )
 
 
-def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTable], *, level: float = 0.95) -> Pooled:
+def pooled_grouped(
+    tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTable], *, level: float = 0.95
+) -> Performance:
     """Everything from the sites' groups under disclosure control.
 
     Prevalence is exact; Brier score and observed to expected ratio are but for sums that each site rounded to whole
@@ -119,9 +121,9 @@ def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTabl
     )
     if bounds.width > _OPEN:
         sizes, sums = _sizes(n, m, level), _from_sums(counts, (n, m), known, level)
-        return Pooled(auc=Estimate(value=math.nan), bounds=bounds, **sizes, **sums)
+        return Performance(auc=Estimate(value=math.nan), bounds=bounds, **sizes, **sums)
     variance = found.auc_variance + found.auc_group_error**2
-    return Pooled(
+    return Performance(
         auc=_auc(found.auc, variance, n, m, level, "DeLong, groups"),
         calibration=points_of_cells(counts, level) if known else None,
         roc_glm=_roc_glm(counts, stepwise=False),
@@ -133,7 +135,7 @@ def pooled_grouped(tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTabl
     )
 
 
-def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Pooled:
+def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Performance:
     """Everything from private counts; intervals are for the population and include the noise."""
     if check_level(level) != curves.level:
         curves = curves_of(curves.raw, level=level, shape=curves.shape)
@@ -152,7 +154,7 @@ def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Pooled:
     for name in ("calibration_intercept", "calibration_slope"):  # their errors would leave out the noise
         drawn[name] = None if drawn.get(name) is None else Estimate(value=drawn[name].value)
     probabilities = numbers["brier"] is not None
-    return Pooled(
+    return Performance(
         auc=auc,
         size=_released(curves, "rows"),
         calibration=points_of_release(curves) if probabilities else None,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.errors import ParameterError
-from confide.federation.modes.disclosure_control import DisclosedTable, pair_bounds
+from confide.federation.grouped_tables import DisclosedTable, pair_bounds
 from confide.grid import Grid
 from confide.intervals.delong import delong_variance
 

@@ -19,15 +19,16 @@ from typing import Any
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.channel import ANSWER, OFFER, Channel, Message, Silence
-from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
+from confide.federation.coordinator.decode import readable
 from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
-from confide.federation.modes.noisy_scores import NoisyScores, pooled_noisy_scores
-from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
-from confide.federation.question import MASKED, NOISY_SCORES, PRIVATE, PROTOCOL, Question
+from confide.federation.modes.registry import mode_of
+from confide.federation.outcome import Outcome, RunError, SiteReport
+from confide.federation.question import PROTOCOL, Question
+from confide.federation.site_state import ProgressState, RefusalReason, SiteState
 
-Progress = Callable[[str, str], None]
-"""Told a site's name and what is known of it: "asked", "takes part", "answered", ..."""
+Progress = Callable[[str, ProgressState], None]
+"""Function that is called with a site's name and its state whenever the state changes."""
 
 LONGEST_TIMEOUT = 24 * 3600.0
 _LONGEST_MESSAGE = 600
@@ -46,31 +47,31 @@ class Run:
     reports: dict[str, SiteReport] = field(default_factory=dict)
     rounds: int = 0
 
-    def ask(self, topic: str, requests: Mapping[str, Message], said: str) -> dict[str, Message]:
+    def ask(self, topic: str, requests: Mapping[str, Message], state: ProgressState) -> dict[str, Message]:
         """Begin a round: ask sites, return the replies that say yes, and note why others do not."""
         self.rounds += 1
         for site in requests:
-            self.progress(site, said)
+            self.progress(site, state)
         replies = self.channel.ask(
-            topic, requests, timeout=self.timeout, heard=lambda site: self.progress(site, "replied")
+            topic, requests, timeout=self.timeout, heard=lambda site: self.progress(site, ProgressState.REPLIED)
         )
         good: dict[str, Message] = {}
         for site in requests:
             reply = replies.get(site, Silence("it did not reply"))
             report = _reported(site, reply)
             self.note(report)
-            if report.state == ANSWERED and not isinstance(reply, Silence):
+            if report.state is SiteState.ANSWERED and not isinstance(reply, Silence):
                 good[site] = reply
         return good
 
     def note(self, report: SiteReport) -> None:
         """Remember how a site takes part."""
         self.reports[report.name] = report
-        self.progress(report.name, report.state if report.state != ANSWERED else "well")
+        self.progress(report.name, ProgressState.of(report.state))
 
     def fail(self, site: str, message: str) -> None:
         """Remember that a site sent something that cannot be used."""
-        self.note(SiteReport(name=site, state=FAILED, message=message))
+        self.note(SiteReport(name=site, state=SiteState.FAILED, message=message))
 
     @property
     def all_reports(self) -> tuple[SiteReport, ...]:
@@ -79,7 +80,7 @@ class Run:
 
     def missing(self) -> list[SiteReport]:
         """The sites that do not take part."""
-        return [report for report in self.all_reports if report.state != ANSWERED]
+        return [report for report in self.all_reports if report.state is not SiteState.ANSWERED]
 
     def missing_of(self, sites: tuple[str, ...]) -> list[SiteReport]:
         """Those of some sites that do not take part."""
@@ -119,13 +120,13 @@ def validate(
     )
     started = time.monotonic()
     request = {"protocol": PROTOCOL, "session": run.session, "question": question.to_dict()}
-    accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), "asked")
+    accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), ProgressState.ASKED)
     offers = _offers(run, accepted)
     _require_enough(run, "Nothing was charged or released.")
     _require_same_sites(run, offers, accepted)
     final = question.of(tuple(offers))
-    agreement = _agreement(run, final, offers) if final.mode in MASKED else None
-    answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), "asked for its answer")
+    agreement = _agreement(run, final, offers) if mode_of(final).masked else None
+    answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), ProgressState.ASKED_FOR_ANSWER)
     outcome = _gathered(run, final, answers) if agreement is None else _summed(run, final, answers, agreement)
     return Outcome(**outcome, reports=run.all_reports, seconds=round(time.monotonic() - started, 3))
 
@@ -140,23 +141,30 @@ def checked_timeout(timeout: float) -> float:
 def _reported(site: str, reply: Message | Silence) -> SiteReport:
     """What a reply says of a site, whatever it is made of."""
     if isinstance(reply, Silence):
-        return SiteReport(name=site, state=SILENT, message=reply.reason)
+        return SiteReport(name=site, state=SiteState.SILENT, message=reply.reason)
     if not isinstance(reply, Mapping) or reply.get("site") != site:
-        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     if reply.get("protocol") != PROTOCOL:
         return SiteReport(
             name=site,
-            state=FAILED,
+            state=SiteState.FAILED,
             message=f"it speaks another version of the protocol than {PROTOCOL}: install the same version of confide",
         )
     state = reply.get("state")
-    if state in (REFUSED, FAILED):
-        reason = BUDGET if state == REFUSED and reply.get("reason") == BUDGET else ""
-        return SiteReport(name=site, state=state, message=_plain(reply.get("message")), reason=reason)
-    if state != ANSWERED:
-        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+    if state in (SiteState.REFUSED, SiteState.FAILED):
+        budget = state == SiteState.REFUSED and reply.get("reason") == RefusalReason.BUDGET
+        return SiteReport(
+            name=site,
+            state=SiteState(state),
+            message=_plain(reply.get("message")),
+            reason=RefusalReason.BUDGET if budget else None,
+        )
+    if state != SiteState.ANSWERED:
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     receipt = reply.get("receipt")
-    return SiteReport(name=site, state=ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None)
+    return SiteReport(
+        name=site, state=SiteState.ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None
+    )
 
 
 def _plain(message: object) -> str:
@@ -174,8 +182,7 @@ def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
             if (offer.site, offer.session, offer.question) != (site, run.session, run.question.digest()):
                 raise FederationError(f"the offer of site {site!r} is not for this run")
             offer.verified(run.root, at=datetime.now(UTC))
-            if run.question.mode == NOISY_SCORES:
-                NoisyScores.from_dict(reply.get("noisy"))
+            mode_of(run.question).check_first_reply(reply)
         except FederationError as error:
             run.fail(site, str(error))
         else:
@@ -212,16 +219,12 @@ def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping
         earlier = tuple(name for name in question.sites if isinstance(listed, list) and name in listed)
         if listed is None or earlier == taking_part:
             continue
-        same = f"--sites {','.join(earlier)}" + (f" --colluders {question.colluders}" if question.colluders else "")
-        anew = (
-            f"ask it as a new edition (--edition {question.edition + 1})"
-            if question.edition
-            else f"ask the sites' administrators to run `confide site forget FOLDER {question.model}`"
-        )
+        same = f"`sites={','.join(earlier)}`" + (f" and `colluders={question.colluders}`" if question.colluders else "")
         raise RunError(
             f"Site {site} answered this question before, and a site answers a question with one list of sites, ever. "
             f"Now {', '.join(taking_part)} would take part. Nothing was charged or released. For that answer again, at "
-            f"no further cost, ask with {same}; for a new one {anew}",
+            f"no further cost, ask with {same}; for a new one "
+            f"{mode_of(question).ask_anew(question)}",
             run.all_reports,
             rounds=run.rounds,
         )
@@ -231,9 +234,8 @@ def _second_requests(
     run: Run, final: Question, offers: Mapping[str, Offer], accepted: Mapping[str, Message]
 ) -> dict[str, Message]:
     signed = [offers[site].to_dict() for site in final.sites]
-    request: dict[str, Any] = {"protocol": PROTOCOL, "session": run.session, "offers": signed}
-    if final.mode == NOISY_SCORES:
-        request["pooled"] = pooled_noisy_scores([accepted[site].get("noisy") for site in final.sites])
+    more = mode_of(final).second_request([accepted[site] for site in final.sites])
+    request = {"protocol": PROTOCOL, "session": run.session, "offers": signed, **more}
     return dict.fromkeys(final.sites, request)
 
 
@@ -244,20 +246,21 @@ def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement
     for site, reply in answers.items():
         try:
             vectors.append(_vector(site, reply))
-            if final.mode == PRIVATE and final.own_epsilon:
+            if mode_of(final).sends_own(final):
                 own[site] = _own(final, site, reply)
         except FederationError as error:
             run.fail(site, str(error))
     if run.missing_of(final.sites):
         raise run.stop(
             "A sum needs every site that began it, and not all of them answered:",
-            f"Nothing is released. {_paid(final)}",
+            f"Nothing is released. {mode_of(final).after_failure}",
         )
     try:
         counts, wide = unmasked_sum(vectors, agreement)
     except FederationError as error:
-        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports, rounds=run.rounds) from None
-    if counts.size != expected_cells(final) or len(wide) != expected_wide(final):
+        message = f"{error}. Nothing is released. {mode_of(final).after_failure}"
+        raise RunError(message, run.all_reports, rounds=run.rounds) from None
+    if (counts.size, len(wide)) != mode_of(final).sum_shape(final):
         raise FederationError(
             "the sites answered with other numbers of values than were asked for; nothing is released"
         )
@@ -277,15 +280,6 @@ def _own(final: Question, site: str, reply: Message) -> Mapping[str, Any]:
     if not isinstance(sent, Mapping) or not readable(final, sent):
         raise FederationError(f"the noisy counts of site {site!r} cannot be read")
     return sent
-
-
-def _paid(final: Question) -> str:
-    if final.mode != PRIVATE:
-        return "Ask the same sites again."
-    return (
-        "Sites that had answered may have charged their ledgers: asking the same question of the same sites costs "
-        "nothing more."
-    )
 
 
 def _gathered(run: Run, final: Question, answers: Mapping[str, Message]) -> dict[str, Any]:

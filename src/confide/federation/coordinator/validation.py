@@ -10,25 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confide.errors import DataError
-from confide.federation.coordinator.decode import (
-    disclosed_table,
-    guarantee_of,
-    own_release,
-    pooled_counts,
-    strategy_of,
-    summed_table,
-)
-from confide.federation.coordinator.performance import Pooled, pooled_exact, pooled_grouped, pooled_private
-from confide.federation.outcome import ANSWERED, Outcome, SiteReport
-from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
+from confide.federation.coordinator.performance import Performance
+from confide.federation.modes.registry import mode_of
+from confide.federation.outcome import Outcome, SiteReport
+from confide.federation.question import Question
 from confide.intervals.delong import AucTest, auc_test
 from confide.intervals.interval import Estimate, check_level, normal_quantile
 from confide.intervals.random_effects import RandomEffects, auc_random_effects, ratio_random_effects
-from confide.privacy.guarantee import Guarantee, shown
-from confide.privacy.mechanisms.noise_shares import alone_epsilon
-from confide.releases.curves_release import curves_of
-from confide.releases.release import Release
+from confide.privacy.guarantee import Guarantee
 
 SCHEMA = "confide.validation/1"
 
@@ -40,7 +29,7 @@ class SiteResult:
     """How a site took part and, where it may be seen, the model's performance there."""
 
     report: SiteReport
-    result: Pooled | None = None
+    result: Performance | None = None
 
     @property
     def name(self) -> str:
@@ -64,7 +53,7 @@ class Validation:
 
     outcome: Outcome
     level: float
-    pooled: Pooled
+    pooled: Performance
     sites: tuple[SiteResult, ...]
     heterogeneity: Mapping[str, RandomEffects]
     summarised: Mapping[str, tuple[str, ...]]
@@ -106,9 +95,8 @@ def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = No
     Raises DataError where nothing can be judged, for example where all sites together have one class only.
     """
     check_level(level)
-    question = outcome.question
-    own = _own_results(outcome, level)
-    pooled = _pooled(outcome, level)
+    mode = mode_of(outcome.question)
+    own, pooled = mode.site_performances(outcome, level), mode.performance(outcome, level)
     heterogeneity, summarised = _summaries(own, level)
     return Validation(
         outcome=outcome,
@@ -118,45 +106,13 @@ def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = No
         heterogeneity=heterogeneity,
         summarised=summarised,
         test=None if null_auc is None else _test(pooled, null_auc, level),
-        guarantee=guarantee_of(question, question.exact_epsilon) if question.mode == PRIVATE else None,
+        guarantee=mode.guarantee(outcome.question),
     )
 
 
-def _pooled(outcome: Outcome, level: float) -> Pooled:
-    question = outcome.question
-    if question.mode == DISCLOSURE_CONTROL:
-        return pooled_grouped(
-            {site: disclosed_table(question, sent) for site, sent in outcome.sites.items()}, level=level
-        )
-    if question.mode == NOISY_SCORES:
-        from confide.federation.modes.noisy_scores import PlacementSums, validated
-
-        first, *others = (PlacementSums.from_dict(sent) for sent in outcome.sites.values())
-        found = validated(sum(others, first), level=level)
-        return Pooled(level=level, auc=found.auc, roc_glm=found.curve)
-    if outcome.total is None:
-        raise DataError("the outcome has no sum over sites; run the validation again")
-    if question.mode == SECURE_SUM:
-        return pooled_exact(summed_table(question, outcome.total), level=level)
-    return _private(pooled_counts(question, outcome.total, outcome.sites, level), level)
-
-
-def _own_results(outcome: Outcome, level: float) -> dict[str, Pooled]:
-    """Each site's own results, where the mode lets them be seen."""
-    question, found = outcome.question, {}
-    for site, sent in outcome.sites.items():
-        if question.mode == DISCLOSURE_CONTROL:
-            found[site] = pooled_grouped({site: disclosed_table(question, sent)}, level=level)
-        elif question.mode == PRIVATE:
-            found[site] = _private(own_release(question, sent, level), level)
-    return found
-
-
-def _private(raw: Release, level: float) -> Pooled:
-    return pooled_private(curves_of(raw, level=level), level=level)
-
-
-def _summaries(own: Mapping[str, Pooled], level: float) -> tuple[dict[str, RandomEffects], dict[str, tuple[str, ...]]]:
+def _summaries(
+    own: Mapping[str, Performance], level: float
+) -> tuple[dict[str, RandomEffects], dict[str, tuple[str, ...]]]:
     """Random-effects summaries over the sites whose own results say something, and which sites these are."""
     aucs = _judged({name: site.auc for name, site in own.items()}, _logit_error)
     ratios = _judged({name: site.observed_expected for name, site in own.items()}, _log_error)
@@ -208,7 +164,7 @@ def _logit(value: float) -> float:
     return math.log(value / (1.0 - value))
 
 
-def _test(pooled: Pooled, null_auc: float, level: float) -> AucTest | None:
+def _test(pooled: Performance, null_auc: float, level: float) -> AucTest | None:
     """Of the AUC with its own standard error or, under noise, with that of the interval, which has noise in it."""
     value, error = pooled.auc.value, pooled.auc.standard_error
     if error is None:
@@ -223,48 +179,5 @@ def _test(pooled: Pooled, null_auc: float, level: float) -> AucTest | None:
 
 
 def promise_of(question: Question) -> tuple[str, ...]:
-    """What a mode promises to the people in the data, and what it does not."""
-    sites = len(question.sites)
-    if question.mode == DISCLOSURE_CONTROL:
-        return (
-            f"Disclosure control (q = {question.minimum_cell}): no count or sum that leaves a site is about fewer "
-            f"than {question.minimum_cell} rows of a class.",
-            "This is a rule of thumb, not differential privacy: who knows more may still single out a row.",
-        )
-    if question.mode == SECURE_SUM:
-        return (
-            f"The coordinator sees only sums over {sites} sites; each site's part is hidden by masks of the others. On "
-            "a fine grid the sums amount to a list of all sites' scores with their labels, without the sites.",
-            "The sums are exact and carry no noise: this is not differential privacy. If all other sites put their "
-            "knowledge together with the coordinator, one site's part is what is left.",
-        )
-    if question.mode == NOISY_SCORES:
-        from confide.federation.modes.noisy_scores import NOT_PRIVATE
-
-        return (NOT_PRIVATE,)
-    return _private_promise(question, sites)
-
-
-def _private_promise(question: Question, sites: int) -> tuple[str, ...]:
-    own, pooled = question.own_epsilon, question.pooled_epsilon
-    levels = strategy_of(question).levels(len(question.public_grid))
-    alone = own + question.rows_per_person * alone_epsilon(
-        pooled / question.rows_per_person, question.honest, levels=levels
-    )
-    divided = f" Epsilon {shown(own)} is for each site's own results, {shown(pooled)} for the sum." if own else ""
-    colluders = question.colluders or 0
-    return (
-        guarantee_of(question, question.exact_epsilon).in_words() + divided,
-        f"It holds for every site, and for all together, even if the coordinator and any {colluders} of the {sites} "
-        f"sites put together everything that they know."
-        if colluders
-        else "It holds for every site, and for all together, against the coordinator; not against other sites that "
-        "put their knowledge together with it.",
-        f"Against the coordinator and all other sites together, a site still has epsilon {float(alone):.3g}.",
-        "A person with rows at several sites pays at each of them: the epsilons add up.",
-    )
-
-
-def answered_sites(validation: Validation) -> tuple[SiteResult, ...]:
-    """The sites that took part."""
-    return tuple(site for site in validation.sites if site.report.state == ANSWERED)
+    """Return what a question's mode promises to the people in the data and what it does not, a sentence each."""
+    return mode_of(question).promise(question)

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from confide.errors import FederationError, ParameterError
 from confide.federation.crypto.identity import MOST_PEM, Identity, Peer
 from confide.federation.crypto.site_key import check_signed, has_fingerprint
-from confide.federation.question import FEWEST_MASKED
+from confide.federation.modes.mode import FEWEST_MASKED
 
 LABEL = b"confide secure sum 1"
 """Protocol and version: part of everything that is signed, hashed or derived."""

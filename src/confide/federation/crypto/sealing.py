@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.site_files import read_secret
-from confide.ledger.key import appear
+from confide.files import create_file
 
 _KEY = 32
 _NONCE = 12
@@ -58,7 +58,7 @@ class Seal:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not path.exists():
-                appear(path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY) + "\n"))
+                create_file(path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY) + "\n"))
         except FileExistsError:
             pass
         except OSError as error:

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from confide.errors import FederationError
 from confide.federation.site_files import read_secret
-from confide.ledger.key import appear
+from confide.files import create_file
 
 _ANEW = "set the site up anew with `confide site init` and tell the other sites its new fingerprint"
 
@@ -45,7 +45,7 @@ class SiteKey:
         """
         try:
             if not path.exists():
-                appear(path, lambda unfinished: unfinished.write_bytes(cls.fresh()._pem()))
+                create_file(path, lambda unfinished: unfinished.write_bytes(cls.fresh()._pem()))
         except FileExistsError:
             pass
         except OSError as error:

@@ -29,10 +29,10 @@ from confide.federation.flare.channel import TEXT
 from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
 from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
-from confide.federation.outcome import FAILED, REFUSED
 from confide.federation.question import PROTOCOL
 from confide.federation.site.site import Site
 from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site_state import SiteState
 
 _PAUSE_SECONDS = 0.1
 _UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"
@@ -84,7 +84,7 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
                 reply = json.dumps(self._reply(*asked, workspace, job))
             except Exception as error:  # a log that cannot be written, for example; what it says may hold anything
                 self.logger.error(f"{_BROKEN} [{type(error).__name__}]")
-                reply = json.dumps(_no(workspace.site_name, FAILED, _BROKEN))
+                reply = json.dumps(_no(workspace.site_name, SiteState.FAILED, _BROKEN))
             self._replies[asked] = reply
 
         thread = threading.Thread(target=work, daemon=True)
@@ -101,18 +101,18 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         try:
             coordinator = signer(workspace, job, self._signed)
             if coordinator is None:
-                return _said(folder, name, None, REFUSED, _NOBODY)
+                return _said(folder, name, None, SiteState.REFUSED, _NOBODY)
             request = json.loads(text)
             if topic == OFFER and request["question"] != read_question(self._signed.question):
-                return _said(folder, name, coordinator, REFUSED, _NOT_SIGNED)
+                return _said(folder, name, coordinator, SiteState.REFUSED, _NOT_SIGNED)
         except (ValueError, TypeError, KeyError, RecursionError):
-            return _said(folder, name, coordinator, FAILED, _UNREADABLE)
+            return _said(folder, name, coordinator, SiteState.FAILED, _UNREADABLE)
         try:
             if self._site is None:
                 self._site = Site.open(folder.path, site_identity(folder), coordinator=coordinator)
         except Exception as error:  # a site must reply; what is wrong with its own files is for its administrator
-            _log(folder, coordinator, FAILED, f"{_NOT_OPEN}: {error}")
-            return _no(name, FAILED, _NOT_OPEN)
+            _log(folder, coordinator, SiteState.FAILED, f"{_NOT_OPEN}: {error}")
+            return _no(name, SiteState.FAILED, _NOT_OPEN)
         return self._site.reply(topic, request)
 
 
@@ -133,16 +133,16 @@ def signer(workspace: Workspace, job: str, signed: SignedQuestion) -> str | None
     return asking if (name, role) == (asking, COORDINATOR_ROLE) else None
 
 
-def _said(folder: SiteFolder, name: str, coordinator: str | None, state: str, message: str) -> dict[str, Any]:
+def _said(folder: SiteFolder, name: str, coordinator: str | None, state: SiteState, message: str) -> dict[str, Any]:
     _log(folder, coordinator, state, message)
     return _no(name, state, message)
 
 
-def _no(name: str, state: str, message: str) -> dict[str, Any]:
+def _no(name: str, state: SiteState, message: str) -> dict[str, Any]:
     return {"site": name, "protocol": PROTOCOL, "state": state, "message": message}
 
 
-def _log(folder: SiteFolder, coordinator: str | None, state: str, message: str) -> None:
+def _log(folder: SiteFolder, coordinator: str | None, state: SiteState, message: str) -> None:
     line = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "coordinator": coordinator,

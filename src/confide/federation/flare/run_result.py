@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from confide.errors import ConfideError, FederationError
-from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
-from confide.federation.outcome import BUDGET, STATES, Outcome, RunError, SiteReport
-from confide.federation.question import MASKED, PRIVATE, Question
+from confide.federation.coordinator.decode import readable
+from confide.federation.modes.registry import mode_of
+from confide.federation.outcome import Outcome, RunError, SiteReport
+from confide.federation.question import Question
 
 MOST_ROUNDS = 2
 _LONGEST = 4_000
@@ -73,20 +74,20 @@ def printable(text: object, longest: int = _LONGEST_MESSAGE) -> str:
 
 
 def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteReport, ...]) -> RunError:
-    reports = tuple(_report(SiteReport(**report), asked) for report in plain["reports"])
+    reports = tuple(_report(SiteReport.from_dict(report), asked) for report in plain["reports"])
     rounds = _whole(plain["rounds"])
     return RunError(printable(plain["message"], _LONGEST), reports or otherwise, rounds=rounds)
 
 
 def _checked(outcome: Outcome, asked: Question) -> Outcome:
-    question = outcome.question
-    if (outcome.total is not None) != (question.mode in MASKED):
+    question, mode = outcome.question, mode_of(outcome.question)
+    if (outcome.total is not None) != mode.masked:
         raise ValueError("a sum belongs to the modes that mask")
     if outcome.total is not None:
         _check_total(question, outcome.total)
     if not set(outcome.sites) <= set(question.sites):
         raise ValueError("a site that does not take part sent something")
-    if question.mode not in MASKED and set(outcome.sites) != set(question.sites):
+    if not mode.masked and set(outcome.sites) != set(question.sites):
         raise ValueError("a site that takes part sent nothing")
     if not all(readable(question, sent) for sent in outcome.sites.values()):
         raise ValueError("what a site sent cannot be read")
@@ -100,23 +101,23 @@ def _checked(outcome: Outcome, asked: Question) -> Outcome:
 
 def _check_total(question: Question, total: Mapping[str, Any]) -> None:
     counts, wide = base64.b64decode(total["counts"], validate=True), total["wide"]
-    if len(counts) != _CELL_BYTES * expected_cells(question) or len(wide) != expected_wide(question):
+    cells, sums = mode_of(question).sum_shape(question)
+    if (len(counts), len(wide)) != (_CELL_BYTES * cells, sums):
         raise ValueError("a sum has as many values as were asked for")
     if not all(isinstance(value, str) and value.removeprefix("-").isdecimal() for value in wide):
         raise ValueError("a sum has whole numbers")
 
 
 def _report(report: SiteReport, asked: Question) -> SiteReport:
-    if report.name not in asked.sites or report.state not in STATES:
-        raise ValueError("a report is of a site that was asked, in a known state")
+    if report.name not in asked.sites:
+        raise ValueError("a report is of a site that was asked")
     message = printable(report.message) if report.message else ""
-    reason = BUDGET if report.reason == BUDGET else ""
-    return replace(report, message=message, reason=reason, receipt=_receipt(report.receipt, asked))
+    return replace(report, message=message, receipt=_receipt(report.receipt, asked))
 
 
 def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:
     """Keep what a site says that it was charged, where it is in numbers."""
-    if asked.mode != PRIVATE or not isinstance(receipt, Mapping):
+    if not mode_of(asked).private or not isinstance(receipt, Mapping):
         return None
     numbers = {name: receipt.get(name) for name in ("charged", "remaining")}
     fine = all(type(number) in (int, float) and math.isfinite(number) for number in numbers.values())  # type: ignore[arg-type]

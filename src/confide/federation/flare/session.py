@@ -19,8 +19,9 @@ from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
 from confide.federation.flare.run_result import printable, read_result
 from confide.federation.flare.signed_question import SignedQuestion
-from confide.federation.outcome import ANSWERED, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
+from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
+from confide.federation.site_state import ProgressState, SiteState
 
 BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
 """What a run may take beside its two rounds: until it begins, and until its outcome is here."""
@@ -32,14 +33,13 @@ _MISSED = 7
 """A run that does not reply is asked ever more seldom, as each request fills the server's log; up to so many pauses."""
 
 _RESULT_SECONDS = 60.0
-_STATES = frozenset({"asked", "asked for its answer", "replied", "well", REFUSED, FAILED, SILENT})
-"""What a run may say of a site."""
-
-ABSENT = "not connected"
-"""What is told of a site that is asked nothing, as it is not there."""
-
 _STOPPED = "it is not connected; start it with `confide site start`"
 _UNHEARD = "it had not answered when the run was ended, so it may have left in the middle of it"
+
+_TOLD = {
+    state.value: state for state in ProgressState if state not in (ProgressState.WAITING, ProgressState.NOT_CONNECTED)
+}
+"""States that a run may report of a site."""
 
 _T = TypeVar("_T")
 
@@ -96,8 +96,8 @@ class FederationSession:
         there = tuple(site for site in question.sites if site in self.connected_sites())
         self._require(question, there)
         for site in question.sites:
-            progress(site, "waiting" if site in there else ABSENT)
-        watch = Watch(question=question, progress=progress)
+            progress(site, ProgressState.WAITING if site in there else ProgressState.NOT_CONNECTED)
+        watch = RunProgress(question=question, progress=progress)
         signed = SignedQuestion.sign(question, self.federation.coordinator_kit / "startup")
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
             job = write_job(Path(scratch) / "job", question, signed, at=there, timeout=timeout)
@@ -114,12 +114,12 @@ class FederationSession:
         if len(there) >= question.fewest:
             return
         reports = tuple(
-            SiteReport(name=site, state=ANSWERED, message="connected")
+            SiteReport(name=site, state=SiteState.ANSWERED, message="connected")
             if site in there
-            else SiteReport(name=site, state=SILENT, message=_STOPPED)
+            else SiteReport(name=site, state=SiteState.SILENT, message=_STOPPED)
             for site in question.sites
         )
-        missing = "; ".join(report.in_words() for report in reports if report.state == SILENT)
+        missing = "; ".join(report.in_words() for report in reports if report.state == SiteState.SILENT)
         raise RunError(
             f"{len(question.sites) - len(there)} of {len(question.sites)} sites are not connected, and "
             f"{question.fewest} are needed: {missing}. Nobody was asked. Start them, leave them out, or allow "
@@ -131,7 +131,7 @@ class FederationSession:
     def _submitted(self, job: Path) -> str:
         return str(self._do(lambda: self._engine.submit(job)))
 
-    def _finished(self, run: str, watch: Watch, timeout: float) -> tuple[Mapping[str, Any], str | None]:
+    def _finished(self, run: str, watch: RunProgress, timeout: float) -> tuple[Mapping[str, Any], str | None]:
         """Wait for a run's end, telling how it goes; return what the engine says of it, and its result."""
         begin_by = time.monotonic() + BEGIN_SECONDS
         end_by = begin_by + 2 * timeout + END_SECONDS
@@ -195,12 +195,12 @@ class FederationSession:
 
 
 @dataclass(slots=True, kw_only=True)
-class Watch:
+class RunProgress:
     """How a run goes at each site, as far as it was heard here."""
 
     question: Question
     progress: Progress
-    states: dict[str, str] = field(default_factory=dict)
+    states: dict[str, ProgressState] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
     missed: int = 0
 
@@ -209,10 +209,10 @@ class Watch:
         self.missed = 0 if told else self.missed + 1
         states = told.get("states")
         for site, state in states.items() if isinstance(states, Mapping) else ():
-            known = site in self.question.sites and isinstance(state, str) and state in _STATES
-            if known and self.states.get(site) != state:
-                self.states[site] = state
-                self.progress(site, state)
+            known = _TOLD.get(state) if isinstance(state, str) and site in self.question.sites else None
+            if known is not None and self.states.get(site) is not known:
+                self.states[site] = known
+                self.progress(site, known)
         return told.get("over") is True
 
     def refused(self, detail: object) -> None:
@@ -228,18 +228,18 @@ class Watch:
 
     def _report(self, site: str) -> SiteReport:
         if site in self.words:
-            return SiteReport(name=site, state=FAILED, message=self.words[site])
-        state = self.states.get(site, "")
-        if state in ("replied", "well"):
-            return SiteReport(name=site, state=ANSWERED)
-        if state == FAILED or state == "refused":
-            return SiteReport(name=site, state=state)
-        return SiteReport(name=site, state=SILENT, message=_UNHEARD)
+            return SiteReport(name=site, state=SiteState.FAILED, message=self.words[site])
+        state = self.states.get(site)
+        if state in (ProgressState.REPLIED, ProgressState.ACCEPTED):
+            return SiteReport(name=site, state=SiteState.ANSWERED)
+        if state in (ProgressState.FAILED, ProgressState.REFUSED):
+            return SiteReport(name=site, state=SiteState(state.value))
+        return SiteReport(name=site, state=SiteState.SILENT, message=_UNHEARD)
 
     def ended(self, what: str) -> RunError:
         """The error of a run that left nothing behind."""
         reports = self.reports()
-        missing = "; ".join(report.in_words() for report in reports if report.state != ANSWERED)
+        missing = "; ".join(report.in_words() for report in reports if report.state != SiteState.ANSWERED)
         then = "Nothing is released. Ask the same sites again: what was charged once is not charged twice."
         return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports, rounds=2)
 
@@ -293,7 +293,7 @@ def _shut_out(federation: Federation, error: str) -> FederationError:
     )
 
 
-def _read(result: str | None, watch: Watch, meta: Mapping[str, Any]) -> Outcome:
+def _read(result: str | None, watch: RunProgress, meta: Mapping[str, Any]) -> Outcome:
     """Read the result of a run that ended."""
     watch.refused(meta.get("job_deploy_detail"))
     if result is None:

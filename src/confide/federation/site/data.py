@@ -22,11 +22,13 @@ import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import NoRowsError, ParameterError, RefusedError
-from confide.federation.question import PRIVATE, Question, checked_names
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
 from confide.federation.site.feature_frames import feature_frames
 from confide.federation.site.local_models import open_model
 from confide.federation.site.row_scores import DistinctRows
 from confide.federation.site_files import check_keys, parsed, read_text, table_text, toml_value, write_whole
+from confide.federation.term_checks import checked_names
 from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import discreet
 
@@ -230,7 +232,7 @@ class SiteConfig:
 
     def check_grid(self, question: Question) -> None:
         """Refuse a grid that does not hold the model's range of scores: by what is public, whatever the data are."""
-        if question.mode == PRIVATE or question.model not in self.names:
+        if mode_of(question).private or question.model not in self.names:
             return
         low, high = self.model(question.model).range
         edges = question.public_grid.edges

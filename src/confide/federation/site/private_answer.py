@@ -11,9 +11,11 @@ study's epsilon is capped. Both caps are the policy's, and follow it when the ad
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +23,9 @@ from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
 from confide.errors import BudgetError, FederationError, ParameterError, RefusedError, UnpayableError
+from confide.federation.modes.registry import mode_of
 from confide.federation.policy import Policy
-from confide.federation.question import PRIVATE, Question
+from confide.federation.question import Question
 from confide.federation.site.fixed_terms import pooled_terms
 from confide.federation.site.register import Register
 from confide.federation.site.rows import SiteRows
@@ -42,6 +45,7 @@ from confide.releases.shared_counts import SHARED
 from confide.releases.terms import Terms, checked_counts
 
 if TYPE_CHECKING:
+    from confide.federation.crypto.agreement import Offer
     from confide.federation.crypto.sealing import Seal
     from confide.federation.site.site_folder import SiteFolder
     from confide.ledger.account import Account
@@ -260,6 +264,12 @@ def check_same_sites(share: Share, keys: str) -> None:
         )
 
 
+def own_keys(offers: Iterable[Offer]) -> str:
+    """Return a digest of the keys that the sites of a sum made for themselves: a site set up anew has another key."""
+    listed = sorted((offer.site, offer.own_key.hex()) for offer in offers)
+    return sha256(json.dumps(listed).encode()).hexdigest()
+
+
 def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> None:
     register = Register(folder.path)
     register.check(question, rows)
@@ -302,8 +312,8 @@ def _context(question: Question) -> bytes:
 
 
 def _require_private(question: Question) -> None:
-    if question.mode != PRIVATE:
-        raise ParameterError(f"mode {question.mode} is not charged to a ledger; ask in mode {PRIVATE}")
+    if not mode_of(question).private:
+        raise ParameterError(f"mode {question.mode} is not charged to a ledger; ask in mode private")
 
 
 def _found(ledger: Ledger, account: str) -> Account | None:

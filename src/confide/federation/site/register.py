@@ -43,18 +43,18 @@ from urllib.parse import quote
 
 from confide.counts import ScoreCounts
 from confide.errors import FederationError
+from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
 from confide.federation.site.fixed_terms import (
-    WITHOUT_NOISE,
+    EntryKind,
     another_question,
-    changed_data,
     drawn_before,
     entry,
     kind_of,
     other_sites,
 )
 from confide.federation.site.rows import SiteRows
-from confide.ledger.key import appear
+from confide.files import create_file
 from confide.ledger.seals import same_seal, seal
 
 FILE, KEY_FILE = "register.db", "register.key"
@@ -137,7 +137,7 @@ class Register:
                 "INSERT OR IGNORE INTO fixed (kind, name, source, model, terms, data, counts, at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(kind, name, source if kind == WITHOUT_NOISE else "", question.model, terms),
+                    *(kind, name, source if kind is EntryKind.EXACT else "", question.model, terms),
                     *(data, _digest(key, rows.counts), _now()),
                 ),
             )
@@ -211,7 +211,7 @@ class Register:
                 "SELECT model, kind, terms, min(at) FROM fixed GROUP BY kind, name ORDER BY min(at), model"
             ).fetchall()
         return tuple(
-            Fixed(model=model, private=kind == "private", terms=json.loads(terms), at=at)
+            Fixed(model=model, private=kind == EntryKind.PRIVATE, terms=json.loads(terms), at=at)
             for model, kind, terms, at in rows
         )
 
@@ -229,7 +229,7 @@ class Register:
     def _create(self) -> None:
         """Make the register first and its key when it is used: a register with entries is never without its key."""
         try:
-            appear(self.path, self._build)
+            create_file(self.path, self._build)
         except FileExistsError:
             pass
         except OSError as error:
@@ -249,7 +249,9 @@ class Register:
         """The key; a fresh one for a register without entries that has none yet."""
         if not self.key_path.exists() and not _used(connection):
             try:
-                appear(self.key_path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY_BYTES) + "\n"))
+                create_file(
+                    self.key_path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY_BYTES) + "\n")
+                )
             except FileExistsError:
                 pass
             except OSError as error:
@@ -301,17 +303,17 @@ def _check(connection: sqlite3.Connection, question: Question, data: str, source
         (kind, name, source),
     ).fetchall()
     for fixed_terms, fixed_data in rows:
-        if fixed_terms != terms and kind == WITHOUT_NOISE:
+        if fixed_terms != terms and kind is EntryKind.EXACT:
             raise another_question(question.model, json.loads(fixed_terms), json.loads(terms))
         if not same_seal(fixed_data, data):
-            raise changed_data(question)
+            raise mode_of(question).changed_data(question)
 
 
 def _exact_names(connection: sqlite3.Connection, model: str, source: str) -> set[str]:
     """Return the names under which a model, or its source, has an entry without noise."""
     rows = connection.execute(
         "SELECT name FROM fixed WHERE kind = ? AND (name = ? OR (source = ? AND source != ''))",
-        (WITHOUT_NOISE, model, source),
+        (EntryKind.EXACT, model, source),
     )
     return {name for (name,) in rows}
 

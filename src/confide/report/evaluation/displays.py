@@ -13,7 +13,8 @@ from confide.counts import ScoreCounts
 from confide.intervals.bands import Band, curve_bands
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
-from confide.report.shared import plots
+from confide.report.shared import curves
+from confide.report.shared.style import house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,12 +67,12 @@ class _Display(ABC):
         """Draw on the given axes, or on a new figure; a second curve on the same axes gets the next colour."""
         import matplotlib.pyplot as plt
 
-        with plots.house_style():
+        with house_style():
             if ax is None:
                 _, ax = plt.subplots(figsize=(5.4, 5.4), layout="constrained")
             index = sum(1 for drawn in ax.lines if drawn.get_gid() == _MODEL)
             for drawn in list(ax.lines):
-                if drawn.get_gid() != _MODEL and str(drawn.get_label()).startswith(plots.FURNITURE):
+                if drawn.get_gid() != _MODEL and str(drawn.get_label()).startswith(curves.FURNITURE):
                     drawn.remove()
             self.line_ = self._draw(ax, index, line)
             self.line_.set_gid(_MODEL)
@@ -98,10 +99,10 @@ class RocCurveDisplay(_Display):
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
         label = f"{self.name}: AUC {auc_score(self.counts):.3f}"
-        return plots.roc_line(ax, self.counts, index, label=label, band=self._band(0), **line)
+        return curves.roc_line(ax, self.counts, index, label=label, band=self._band(0), **line)
 
     def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_roc(ax)
+        curves.finish_roc(ax)
 
 
 class PrecisionRecallDisplay(_Display):
@@ -109,27 +110,27 @@ class PrecisionRecallDisplay(_Display):
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
         label = f"{self.name}: AP {average_precision_score(self.counts):.3f}"
-        return plots.pr_line(ax, self.counts, index, label=label, band=self._band(1), **line)
+        return curves.pr_line(ax, self.counts, index, label=label, band=self._band(1), **line)
 
     def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_pr(ax, self.counts.prevalence)
+        curves.finish_pr(ax, self.counts.prevalence)
 
 
 class CalibrationDisplay(_Display):
     """The calibration curve, smooth and binned, with the distribution of scores."""
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
-        return plots.calibration_line(ax, self.counts, index, label=self.name, level=self.level or 0.95, **line)
+        return curves.calibration_line(ax, self.counts, index, label=self.name, level=self.level or 0.95, **line)
 
     def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_calibration(ax, [(index, self.counts)])
+        curves.finish_calibration(ax, [(index, self.counts)])
 
 
 class DecisionCurveDisplay(_Display):
     """The decision curve beside treating everybody and nobody."""
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
-        return plots.decision_line(ax, self.counts, index, label=self.name, **line)
+        return curves.decision_line(ax, self.counts, index, label=self.name, **line)
 
     def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_decision(ax, self.counts)
+        curves.finish_decision(ax, self.counts)
