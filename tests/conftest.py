@@ -49,7 +49,12 @@ def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 50)
 
 
-MARKERS_OF_FIXTURES = {"shared_data": "shared", "postgresql_place": "postgresql"}
+MARKERS_OF_FIXTURES = {
+    "shared_data": "shared",
+    "postgresql_place": "postgresql",
+    "desk": "commands",
+    "provisioned": "commands",
+}
 MARKERS_OF_ROOMS = {"studies": "studies"}
 
 

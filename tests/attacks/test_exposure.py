@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from confide import AttackReport, Publication, ScoreCounts, attack
+from confide import ScoreCounts, attack
 from confide.attacks.bounds import success_bound
-from confide.attacks.exposure import USUAL
+from confide.attacks.disclosure import Publication
+from confide.attacks.exposure import USUAL, AttackReport
 from confide.errors import ConfideError
 from tests.attacks.brute import auc_by_pairs
 

@@ -36,7 +36,7 @@ from confide.federation.site.site_folder import SiteFolder
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.release import Release
 from tests.federation.held_rows import held
 from tests.noises import FORBIDDEN, SILENT, Deaf

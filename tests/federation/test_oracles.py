@@ -129,6 +129,7 @@ def second_model(network: Network, twin: str) -> None:
         give_models(site, **{MODEL: "rows.csv", "other": "other.csv"})
 
 
+@pytest.mark.slow
 def test_a_private_answer_costs_the_same_whether_models_differ_or_not(tmp_path: Path) -> None:
     receipts, fields = [], []
     for twin in ("equal", "one row"):
@@ -145,6 +146,7 @@ def test_a_private_answer_costs_the_same_whether_models_differ_or_not(tmp_path: 
     assert not any(one and one["reused"] for each in receipts[0] for one in each)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", EXACT)
 def test_a_second_model_is_answered_alike_whether_it_differs_or_not(tmp_path: Path, mode: str) -> None:
     heard = []
@@ -305,6 +307,7 @@ def readable_secret(site: Site) -> str:
     return str(site.folder.secret)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [readable_key, damaged_ledger, damaged_register, damaged_policy, readable_secret],

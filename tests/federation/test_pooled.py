@@ -16,7 +16,6 @@ from confide.curves.reliability import reliability_bins
 from confide.curves.roc import roc_curve
 from confide.curves.roc_glm import roc_glm
 from confide.errors import ConfideError
-from confide.evaluation.evaluate import evaluate
 from confide.federation.coordinator.calibration_line import NoLine
 from confide.federation.coordinator.performance import Performance, pooled_exact, pooled_grouped, pooled_private
 from confide.federation.grouped_tables import disclosed
@@ -34,6 +33,7 @@ from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
 from confide.releases.curves import release_curves
+from confide.tasks.evaluate import evaluate
 from tests.federation.pooled_sites import gbsg2_sites, heart_sites, known, simulated
 
 FINE = Grid.uniform(65536)

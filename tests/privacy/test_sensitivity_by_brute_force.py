@@ -153,6 +153,7 @@ def test_enumeration_refutes_wrong_sensitivities() -> None:
 # --- integers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "ties"), [(1, True), (2, True), (4, True), (7, True), (9, False)])
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE_ONE, Neighbours.LABEL_ONLY])
 def test_rank_sum_loses_exactly_epsilon(neighbours: Neighbours, rows: int, ties: bool) -> None:
@@ -189,6 +190,7 @@ INTEGERS: dict[str, Callable[[tuple[Row, ...], Neighbours], IntegerQuery]] = {
 }
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers_lose_exactly_epsilon(name: str, neighbours: Neighbours) -> None:
@@ -212,6 +214,7 @@ def test_the_number_of_rows_loses_exactly_epsilon() -> None:
     assert losses == {EPSILON}
 
 
+@pytest.mark.slow
 @every_relation
 def test_concentrated_counts_lose_at_most_rho_and_hardly_less(neighbours: Neighbours) -> None:
     rho = Fraction(1, 30)
@@ -306,6 +309,7 @@ def one_step(n: int, m: int, neighbours: Neighbours) -> list[Sizes]:
 # --- average precision
 
 
+@pytest.mark.slow
 def test_the_local_sensitivity_of_average_precision_is_exact_under_replace_one() -> None:
     for (positives, negatives), change in found("average_precision", Neighbours.REPLACE_ONE).items():
         bound = local_sensitivity(positives + negatives, Neighbours.REPLACE_ONE).exact(positives)

@@ -13,6 +13,8 @@ import confide
 from confide.examples import HEART_ATTACK
 from tests.cli.commands import confide as command
 
+pytestmark = pytest.mark.slow
+
 
 class Elements(HTMLParser):
     """Collects tags, attributes and text, and insists that tags are closed in order."""

@@ -74,6 +74,7 @@ def by_hand(columns: Columns, names: Names) -> ScoreCounts:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("source", READERS)
 def test_same_rows_same_counts(source: str, rows: str, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from confide.metrics.ranking import auc_score
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.releases.counting import rebuilt_cells
 from confide.releases.curve_numbers import auc_intervals, table_auc
-from confide.releases.curves_release import drawn_counts
+from confide.releases.curves_from_counts import drawn_counts
 from confide.releases.plan import USUAL_PREVALENCE
 from confide.releases.shapes import fitting_shape, shaped
 from confide.releases.stand_in import USUAL_AUC

@@ -34,7 +34,8 @@ from confide.intervals.interval import Estimate, Interval, check_level, normal_q
 from confide.intervals.proportion import logit_interval_of, wilson_interval_of
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
-from confide.releases.curves_release import CurvesRelease, curves_of
+from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves_release import CurvesRelease
 from confide.releases.within_cells import refined_grid
 
 _UNTIED = 1_000  # on grids of at least so many cells classes hardly share a cell

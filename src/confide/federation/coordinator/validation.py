@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confide.federation.coordinator.performance import Performance
 from confide.federation.modes.registry import mode_of
@@ -18,6 +18,10 @@ from confide.intervals.delong import AucTest, auc_test
 from confide.intervals.interval import Estimate, check_level, normal_quantile
 from confide.intervals.random_effects import RandomEffects, auc_random_effects, ratio_random_effects
 from confide.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 SCHEMA = "confide.validation/1"
 
@@ -41,7 +45,7 @@ class SiteResult:
         return {**self.report.to_dict(), "result": None if self.result is None else self.result.to_dict()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Validation:
     """A model's performance over all sites; everything in it was made from what the sites let go.
 
@@ -87,6 +91,29 @@ class Validation:
             "rounds": self.outcome.rounds,
             "seconds": self.outcome.seconds,
         }
+
+    def __repr__(self) -> str:
+        return f"<Validation of {self.question.model} at {len(self.sites)} sites: AUC {self.pooled.auc.value:.3f}>"
+
+    def plot(self) -> Figure:
+        """Draw the curves of all rows together, and each site's ROC curve where it is known."""
+        from confide.report.validation.plots import plot_validation
+
+        return plot_validation(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each number.
+
+        Columns: model, site (missing for all rows together), metric, value, lower, upper, level.
+        """
+        from confide.report.validation.frames import validation_frame
+
+        return validation_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.validation.page import fragment
+
+        return fragment(self)
 
 
 def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = None) -> Validation:

@@ -106,7 +106,7 @@ def prepare_share(
         public=("grid of scores", "which sites take part", f"that {question.honest} of them keep their shares secret")
     )
 
-    def draw() -> tuple[Share, ...]:
+    def draw(noise: Noise = noise) -> tuple[Share, ...]:
         plain = np.array(query.draw(noise), dtype="<i8").tobytes()
         return (Share(guarantee=guarantee, sealed=seal.seal(plain, _context(question)), keys=keys),)
 
@@ -141,7 +141,7 @@ def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_N
         rows_per_person=question.rows_per_person,
         noise=noise,
     )
-    return replace(prepared, asked=(), derive=None)
+    return replace(prepared, requested=(), derive=None)
 
 
 def open_site_account(
