@@ -94,7 +94,6 @@ if TYPE_CHECKING:
     from confide.releases.curves_release import curves_of as curves_of
     from confide.releases.operating import OperatingPoint as OperatingPoint
     from confide.releases.plan import Plan as Plan
-    from confide.releases.plan import plan as plan
     from confide.releases.registry import RELEASE_METRICS as RELEASE_METRICS
     from confide.releases.registry import prepare as prepare
     from confide.releases.release import PreparedRelease as PreparedRelease
@@ -105,6 +104,9 @@ if TYPE_CHECKING:
     from confide.report.evaluation.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
     from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
     from confide.tasks.evaluate import evaluate as evaluate
+    from confide.tasks.plan import plan as plan
+    from confide.tasks.release import quote_release as quote_release
+    from confide.tasks.release import release as release
 
 __version__ = "0.1.0"
 
@@ -151,13 +153,15 @@ _HOME = {
     "confide.releases.curves_release": "CurvesRelease curves_of",
     "confide.releases.curves": "release_curves",
     "confide.releases.operating": "OperatingPoint",
-    "confide.releases.plan": "Plan plan",
+    "confide.releases.plan": "Plan",
     "confide.releases.registry": "RELEASE_METRICS prepare",
     "confide.releases.release": "PreparedRelease Release",
     "confide.releases.symmetric": "release_symmetric_roc",
     "confide.report.evaluation.displays": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay "
     "RocCurveDisplay",
     "confide.tasks.evaluate": "evaluate",
+    "confide.tasks.plan": "plan",
+    "confide.tasks.release": "quote_release release",
     "confide.evaluation.evaluation": "Evaluation",
 }
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
