@@ -1,4 +1,4 @@
-"""What `confide select` and `confide train` are told in the same words: how rows are read, what is hidden, who pays."""
+"""Options that `confide select` and `confide train` share: how rows are read, and what is protected."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Epsilon = Annotated[
 Relation = Annotated[
     str | None, typer.Option(metavar="RELATION", help="add-remove-one (default), replace-one or label-only.")
 ]
-Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="Whom it protects: row or person. [default: row]")]
+Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="What it protects: row or person. [default: row]")]
 
 
 def new_workflow(
@@ -83,7 +83,7 @@ def new_workflow(
     unit: str | None,
     rows_per_person: int | None,
 ) -> Workflow:
-    """The workflow that the options describe; nothing private is read."""
+    """Return the workflow that the options describe. Nothing private is read."""
     from confide.learning.workflow import Workflow
     from confide.privacy.guarantee import checked_epsilon, exact_fraction
     from confide.sources.encoding import Encoding
@@ -127,7 +127,7 @@ def workflow_subject(workflow: Workflow, file: Path, words: Sequence[Path | None
 
 
 def remark_on_sides(workflow: Workflow) -> None:
-    """Say how rows are held out where, without a text that differs from row to row, many may be alike."""
+    """Print how rows are held out, if many rows may be alike in the columns that decide it."""
     if workflow.held_out is not None and not workflow.held_out_by and not workflow.encoding.text_columns:
         typer.echo(
             f"rows that are alike in {', '.join(workflow.held_out_columns)} are all held out or all trained on. Where "
@@ -138,7 +138,7 @@ def remark_on_sides(workflow: Workflow) -> None:
 
 
 def refuse_given(why: str, **options: Any) -> None:
-    """Refuse options that another one has decided already."""
+    """Refuse options that another option decides."""
     for name, value in options.items():
         if value is not None and value != []:
             raise ParameterError(f"--{name.replace('_', '-')} {why}; leave it out")

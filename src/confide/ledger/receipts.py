@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -13,6 +14,8 @@ from confide.privacy.prepared import A
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+QUOTE_SCHEMA = "confide.quote/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,18 @@ class Quote:
             "fits": self.fits,
             "refusal": self.refusal,
         }
+
+
+def quote_document(quote: Quote, parts: Sequence[tuple[Sequence[str], Guarantee]]) -> dict[str, Any]:
+    """Return a quote as plain data in the published schema, with the names that share each noise and its price."""
+    return {"schema": QUOTE_SCHEMA, **quote.to_dict(), "split": split_document(parts)}
+
+
+def split_document(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
+    """Return the price of each noise, and the metrics that share it, as plain data."""
+    return [
+        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
