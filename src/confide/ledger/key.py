@@ -1,7 +1,7 @@
 """Secret key of a ledger: without it nobody can forge entries, or try guesses against stored hashes.
 
-It is in the environment's `CONFIDE_LEDGER_KEY`, or in a file of its owner's: beside a SQLite ledger,
-or in the user's configuration folder for PostgreSQL.
+The key is in the environment's `CONFIDE_LEDGER_KEY`, or in a private file: beside a SQLite ledger, or in the user's
+configuration folder for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def check_key(key: bytes | None, meta: Mapping[str, str], file: KeyFile) -> byte
 def appear(path: Path, build: Callable[[Path], object]) -> None:
     """Create a private file atomically, flushed to the disk; raise FileExistsError if it exists.
 
-    It is built under another name in the same folder, and linked. Opening with O_EXCL and writing
-    afterwards would not do: another process could read half of a key.
+    The file is written under another name in the same folder, and then linked. With O_EXCL alone, another process
+    could read half of a key.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     os.close(handle)
