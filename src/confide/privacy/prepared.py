@@ -13,7 +13,7 @@ from confide.errors import ParameterError
 from confide.privacy.guarantee import Guarantee
 
 LONGEST = 400
-"""The most characters in the names of a part."""
+"""Largest number of characters in the names of a part."""
 
 
 class Answer(Protocol):

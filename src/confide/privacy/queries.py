@@ -24,7 +24,7 @@ GRID = Fraction(1, 2**40)
 """Released real numbers are multiples of this, whatever the data."""
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
-"""Where integer noise is cut off."""
+"""Limits at which integer noise is cut off."""
 
 BLOCK = 4096
 """Noise for so many integers is drawn at once while they are compared with a threshold."""
@@ -188,8 +188,8 @@ class TopQuery:
     """Choice of k of the greatest integers, in turn, each among those left, the greater the likelier.
 
     "peeling" chooses by the exponential mechanism, with a probability proportional to `exp(rate * value)`;
-    "permute-and-flip" as its name says, with the same rate. Not `noisy` is a question about integers that are public
-    anyway, of which equal ones are taken in the public `order`.
+    "permute-and-flip" as its name says, with the same rate. If `noisy` is False, values are public, no noise is added,
+    and equal integers are taken in the public `order`.
     """
 
     values: tuple[int, ...] = field(repr=False)
