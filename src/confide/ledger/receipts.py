@@ -22,11 +22,11 @@ QUOTE_SCHEMA = "confide.quote/1"
 class Quote:
     """Price of a request; nothing was charged or written.
 
-    `price` is what would be added to what is spent; `full_price` is what the requests cost by themselves, which is more
-    where one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what
-    is left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not fit, if
-    it does not. `answered` says that all answers are stored already. What an earlier run paid for, and died before it
-    was answered, costs nothing more.
+    `price` would be added to the amount spent. `full_price` is the price of the requests by themselves: more if
+    one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is left to the
+    analyst now, `remaining_after` would be left. `refusal` is the reason if the request does not fit. `answered` means
+    that all answers are stored already. A request that an earlier run paid for, without getting its answer, costs
+    nothing more.
     """
 
     account: str
@@ -78,12 +78,11 @@ def split_document(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dic
 class Receipt(Generic[A]):
     """Released answers, and what they cost.
 
-    `answers` holds the answers to each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged. Nothing is charged either for
-    what an earlier run paid, and died before it was answered. `charged` is what
-    was added to what is spent, `full_price` what the requests that were charged cost by themselves: more where one is
-    for a part of the rows and other parts had cost as much. `spent` is the account's, `remaining` is what is
-    left to the one who asked.
+    `answers` holds the answers to each request, in the order of the requests. `reused` means that all of them had been
+    stored before, so that nothing was charged. Requests that an earlier run paid for, without their answer, cost
+    nothing more either. `charged` was added to the amount spent; `full_price` is the price of the charged requests by
+    themselves: more if one is for a part of the rows and other parts had cost as much. `spent` is the account's
+    total, `remaining` is left to the analyst.
     """
 
     account: str
