@@ -27,6 +27,7 @@ LAYERS = (
     {"federation", "selection"},
     {"learning"},
     {"estimators"},
+    {"tasks"},
     {"report"},
     {"cli"},
     {"__main__"},

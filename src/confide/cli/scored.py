@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from confide.cli.workflow_options import refuse_given
 from confide.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -163,6 +162,13 @@ class ModelScores:
         part = self.workflow.part(Terms.checked(**hidden), HELD_OUT)
         counts = self.workflow.counts(self.workflow.rows(file, HELD_OUT))
         return tuple(replace(one, part=part) for one in prepare(metrics, counts, **options))
+
+
+def refuse_given(why: str, **options: Any) -> None:
+    """Refuse options that another one has decided already."""
+    for name, value in options.items():
+        if value is not None and value != []:
+            raise ParameterError(f"--{name.replace('_', '-')} {why}; leave it out")
 
 
 def scored(model: Path | None, *, label: str | None, score: list[str], positive: str | None) -> Scored:

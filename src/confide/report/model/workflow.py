@@ -18,8 +18,6 @@ from confide.sources.words import HashedWords
 if TYPE_CHECKING:
     from rich.console import Console
 
-PRICE_SCHEMA = "confide.quote/1"
-
 MOST_SHOWN = 20
 """Features that the terminal and the page list; the file has all."""
 
@@ -100,21 +98,6 @@ def _and_more(count: int) -> str:
 def _of_places(workflow: Workflow) -> str:
     hashed = any(isinstance(rule, HashedWords) for rule in workflow.encoding.rules)
     return "Numbers are places of hashed words; a public --vocabulary shows words." if hashed else ""
-
-
-def price_document(quote: Quote, workflow: Workflow, costs: Mapping[str, Fraction]) -> dict[str, Any]:
-    """What a step would cost, as JSON."""
-    return {"schema": PRICE_SCHEMA, **quote.to_dict(), "workflow": costs_document(workflow, costs)}
-
-
-def costs_document(workflow: Workflow, costs: Mapping[str, Fraction]) -> dict[str, Any]:
-    """The budget by steps, as JSON."""
-    return {
-        "budget": float(workflow.budget),
-        "steps": {step: float(cost) for step, cost in costs.items()},
-        "parallel": workflow.parallel,
-        "together": float(together(costs, parallel=workflow.parallel)),
-    }
 
 
 def print_price(quote: Quote, workflow: Workflow, costs: Mapping[str, Fraction], console: Console) -> None:
