@@ -35,7 +35,7 @@ from confide.intervals.delong import delong_variance
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.releases.curve_numbers import table_auc
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.shapes import fitting_shape, shaped
 
 SITES = tuple("abcde")

@@ -37,7 +37,7 @@ from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE
 from confide.releases.curve_numbers import auc_intervals, table_auc
-from confide.releases.curves_release import curves_of, drawn_counts
+from confide.releases.curves_from_counts import curves_of, drawn_counts
 from confide.releases.release import Release
 from confide.releases.shapes import fitting_shape, shaped
 

@@ -36,7 +36,7 @@ from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.average_precision import middle_average_precision
 from confide.releases.counting import Counting, rebuilt_cells
 from confide.releases.curves import draw_curves
-from confide.releases.curves_release import drawn_counts
+from confide.releases.curves_from_counts import drawn_counts
 from confide.releases.shapes import AUTO, fitting_shape, shaped
 from confide.releases.symmetric import release_symmetric_roc
 from confide.releases.terms import Terms, public_rows

@@ -1,4 +1,4 @@
-"""Every exception and warning that confide raises::
+"""Exceptions and warnings that confide raises::
 
     ConfideError
     ├── UsageError              what was asked for cannot be done: exit code 2
@@ -39,7 +39,7 @@ class ConfideError(Exception):
 
 
 class UsageError(ConfideError, ValueError):
-    """What was asked for cannot be done as asked."""
+    """A request cannot be carried out as given."""
 
     exit_code = 2
 
@@ -85,7 +85,7 @@ class ColumnError(UsageError):
 
 
 class BudgetError(ConfideError):
-    """The account has less left than the request costs; nothing was charged and no noise was drawn.
+    """An account has less left than a request costs; nothing was charged and no noise was drawn.
 
     `parameter` says what is short, "epsilon" or "delta"; `requested`, `remaining` and `missing` how much of it.
     """
@@ -109,7 +109,7 @@ class BudgetError(ConfideError):
 
 
 class LedgerError(ConfideError):
-    """The ledger is damaged, cannot be reached or does not fit its key; nothing is released."""
+    """A ledger is damaged, cannot be reached or does not match its key; nothing is released."""
 
 
 class FederationError(ConfideError):
@@ -125,7 +125,7 @@ class UnpayableError(RefusedError):
 
 
 class DataError(ConfideError, ValueError):
-    """The data cannot be evaluated."""
+    """Data cannot be evaluated."""
 
 
 class UnreadableError(DataError):

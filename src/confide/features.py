@@ -72,29 +72,29 @@ class FeatureRows:
 
     @property
     def row_of_each(self) -> Integers:
-        """The row that each entry of `features` belongs to."""
+        """Row of each entry of `features`."""
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.starts))
 
     def counts(self) -> Integers:
-        """How many positives (first row) and negatives (second) have each feature."""
+        """Count the positives (first row) and negatives (second row) that have each feature."""
         positive = self.labels[self.row_of_each]
         ours = np.bincount(self.features[positive], minlength=self.width)
         every = np.bincount(self.features, minlength=self.width)
         return np.vstack((ours, every - ours)).astype(np.int64)
 
     def class_sizes(self) -> tuple[int, int]:
-        """How many rows are positive and negative."""
+        """Number of positive and of negative rows."""
         positives = int(np.count_nonzero(self.labels))
         return positives, len(self) - positives
 
     def rows(self, chosen: NDArray[np.bool_]) -> FeatureRows:
-        """Those rows that are chosen."""
+        """Return the chosen rows."""
         lengths = np.diff(self.starts)
         starts = np.concatenate(([0], np.cumsum(lengths[chosen])))
         return FeatureRows(starts, self.features[np.repeat(chosen, lengths)], self.labels[chosen], self.width)
 
     def only(self, chosen: Integers) -> FeatureRows:
-        """The same rows with the chosen features alone, numbered anew in the order given (ascending)."""
+        """Return the rows with the chosen features only, renumbered in the given (ascending) order."""
         place = np.full(self.width, -1, dtype=np.int64)
         place[chosen] = np.arange(len(chosen), dtype=np.int64)
         kept = place[self.features] >= 0
@@ -103,7 +103,7 @@ class FeatureRows:
     def kept(
         self, kept: NDArray[np.bool_], *, numbers: Integers | None = None, width: int | None = None
     ) -> FeatureRows:
-        """The same rows with those entries alone that are kept."""
+        """Return the rows with only the kept entries."""
         lengths = np.add.reduceat(np.append(kept, False), self.starts[:-1], dtype=np.int64) if len(self) else _NONE
         lengths = np.where(np.diff(self.starts) > 0, lengths, 0)
         starts = np.concatenate(([0], np.cumsum(lengths)))

@@ -108,14 +108,14 @@ class Grid:
         return cls(edges)
 
     def with_edge(self, threshold: float) -> Grid:
-        """The same grid with an inner edge at a public threshold; itself where that is no inside point."""
+        """Return the grid with an inner edge at a public threshold; the same grid if the threshold is not inside it."""
         if not self.edges[0] < threshold < self.edges[-1] or threshold in self.edges:
             return self
         return Grid(np.sort(np.append(self.edges, threshold)))
 
     @property
     def representatives(self) -> FloatArray:
-        """The midpoint of each cell."""
+        """Midpoint of each cell."""
         midpoints: FloatArray = self.edges[:-1] + np.diff(self.edges) / 2.0
         return midpoints
 

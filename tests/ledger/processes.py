@@ -247,9 +247,9 @@ def _killed(work: Callable[[Callable[[str], object]], None], usual: float) -> li
 
 def _look(entries: Sequence[Entry], number: int, acknowledged: list[list[str]], toll: Toll) -> None:
     charges = {
-        entry.asked["request"]["step"]: entry.sequence
+        entry.request_data["request"]["step"]: entry.sequence
         for entry in entries
-        if entry.kind == "charge" and entry.asked["request"]["child"] == number
+        if entry.kind == "charge" and entry.request_data["request"]["child"] == number
     }
     answers = {entry.charge: entry.answered[0]["value"] for entry in entries if entry.kind == "answer"}
     said_charged = {int(line[1]) for line in acknowledged if line[0] == "charged"}

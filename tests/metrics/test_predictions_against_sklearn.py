@@ -123,4 +123,4 @@ def test_wrong_calls_are_refused() -> None:
     with pytest.raises(WeightError, match="negative"):
         call([0, 1], [0.2, 0.8], sample_weight=[-1, 1])
     with pytest.raises(ParameterError, match="differ in length"):
-        call([0, 1], [0.2, 0.8], sample_weight=[0, 1, 1])
+        call([0, 1], [0.2, 0.8], sample_weight=[1, 1, 1])

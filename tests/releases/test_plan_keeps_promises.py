@@ -29,10 +29,12 @@ from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
 from confide.privacy.mechanisms.average_precision_sensitivity import pessimistic_average_precision
 from confide.releases.confusion import CONFUSION_METRICS
-from confide.releases.plan import EPSILONS, PLANNED, MechanismPlan, Plan, plan
+from confide.releases.epsilon_search import EPSILONS
+from confide.releases.plan import PLANNED, plan
+from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, prepare
 from confide.releases.release import Release
-from confide.releases.stand_in import guess
+from confide.releases.stand_in import make_stand_in
 from tests.noises import seeded
 
 ROWS, PREVALENCE, THRESHOLD = 1_000, 0.2, 0.2
@@ -286,8 +288,8 @@ def test_a_guess_of_prevalence_is_given_to_the_release() -> None:
 
 @pytest.mark.parametrize("metric", [name for name in PLANNED if name not in ("prevalence", "confusion")])
 def test_the_stand_in_has_the_guessed_value(metric: str) -> None:
-    usual = guess(metric, 10_000, 0.3)
-    again = guess(metric, 10_000, 0.3, usual.value)
+    usual = make_stand_in(metric, 10_000, 0.3)
+    again = make_stand_in(metric, 10_000, 0.3, usual.value)
     assert again.separation == pytest.approx(usual.separation, abs=1e-4)
     assert (again.counts.total_positives, again.counts.total_negatives) == (3_000, 7_000)
     matrix = confusion_matrix(again.counts, again.threshold)

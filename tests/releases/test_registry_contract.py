@@ -321,7 +321,7 @@ class TestSeveralAtOnce:
 
     def test_confusion_stands_for_all_of_them(self) -> None:
         (single,) = prepare(["recall", "confusion"], COUNTS, epsilon=1, noise=SILENT)
-        assert single.asked == CONFUSION_METRICS
+        assert single.requested == CONFUSION_METRICS
 
     def test_asking_twice_for_one_is_asking_once(self) -> None:
         assert len(prepare(["auc", "auc"], COUNTS, epsilon=1, noise=FORBIDDEN)) == 1
@@ -369,5 +369,5 @@ class TestPersonsWithSeveralRows:
             prepare("auc", COUNTS, epsilon=1, unit="person", rows_per_person=rows, noise=FORBIDDEN)
 
     def test_rows_have_no_rows(self) -> None:
-        with pytest.raises(ParameterError, match="--unit person"):
+        with pytest.raises(ParameterError, match="`unit` person"):
             prepare("auc", COUNTS, epsilon=1, rows_per_person=2, noise=FORBIDDEN)

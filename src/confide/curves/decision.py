@@ -1,4 +1,4 @@
-"""The decision curve: net benefit of acting on the score, against acting on everybody or nobody."""
+"""Decision curve: net benefit of acting on the score, compared with acting on everybody or on nobody."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _SMOOTHING_POINTS = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityBins:
-    """For each bin that holds rows: its weight, mean score, and positives' share."""
+    """Weight, mean score and share of positives of each bin that holds rows."""
 
     weight: FloatArray
     mean_score: FloatArray

@@ -24,7 +24,7 @@ POINTS = 201
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CurveRegion:
-    """Where the curve's points lie, all at once: from the top of the grid (nobody positive) to its bottom (everybody).
+    """Region that holds all points of the curve at once, from the top of the grid (nobody positive) to its bottom.
 
     `recall` and `alarm` hold lower and upper ends of the true and false-positive rate at each edge,
     `odds` those of the number of negatives for each positive.
@@ -41,7 +41,7 @@ class CurveRegion:
 
 
 def sampling_errors(table: FloatArray, draws: int, generator: np.random.Generator) -> FloatArray:
-    """What drawing the rows again would change in the counts: as many rows, at the table's shares."""
+    """Draw the changes in the counts that sampling as many rows again, at the table's shares, would make."""
     rows = max(round(float(table.sum())), 1)
     shares = table.ravel() / table.sum()
     drawn = generator.multinomial(rows, shares, size=draws)
@@ -52,7 +52,7 @@ def sampling_errors(table: FloatArray, draws: int, generator: np.random.Generato
 def curve_region(
     agreed: FloatArray, noise: FloatArray, table: FloatArray, level: float, *, sampling: FloatArray | None = None
 ) -> CurveRegion:
-    """The region for the sample's curve; with draws of sampling errors, for the population's.
+    """Compute the region for the sample's curve; with draws of sampling errors, for the population's.
 
     `agreed` are the noisy counts (class, cell), `noise` draws of their noise, `table` the best guess of the
     counts, which only decides how deviations at different edges are weighed.
@@ -178,19 +178,19 @@ def _above(counts: FloatArray) -> FloatArray:
 
 
 def _tops(counts: FloatArray) -> FloatArray:
-    """The upper numbers of all ratios: what is above each edge, of both classes, and the negatives."""
+    """Return the numerators of all ratios: the counts above each edge, of both classes, and the negatives."""
     above = _above(counts)
     return np.concatenate((above.reshape(*above.shape[:-2], -1), counts[..., 1, :].sum(axis=-1)[..., None]), axis=-1)
 
 
 def _bottoms(counts: FloatArray, edges: int) -> FloatArray:
-    """The lower numbers: the classes' totals, and the positives."""
+    """Return the denominators of all ratios: the classes' totals, and the positives."""
     total = counts.sum(axis=-1)
     return np.concatenate((np.repeat(total, edges, axis=-1), total[..., :1]), axis=-1)
 
 
 def _largest(shift: FloatArray, variance: FloatArray) -> FloatArray:
-    """The largest deviation of each draw, in units of its own standard deviation; 0 where nothing varies."""
+    """Return the largest deviation of each draw, in units of its own standard deviation; 0 where nothing varies."""
     varies = variance > 1e-12
     scaled = np.where(varies, shift / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
     largest: FloatArray = scaled.max(axis=1)

@@ -1,4 +1,4 @@
-"""The stratified bootstrap: positives and negatives are redrawn apart, so the skew stays."""
+"""Stratified bootstrap: positives and negatives are resampled apart, so the prevalence stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _JACKKNIFE_CELLS = 1_000
 def bootstrap_interval(
     counts: ScoreCounts, /, metric: str | Callable[[ScoreCounts], float] = "average_precision", **settings: Any
 ) -> Interval:
-    """The interval of `bootstrap_estimate`, which takes the same settings."""
+    """Compute the interval of `bootstrap_estimate`, which takes the same settings."""
     return bootstrap_estimate(counts, metric, **settings).known_interval
 
 
@@ -45,7 +45,7 @@ def bootstrap_estimate(
     rng: np.random.Generator | int | None = None,
     **options: Any,
 ) -> Estimate:
-    """The value of any metric, with standard error and interval from resampled rows of each class.
+    """Estimate any metric, with standard error and interval from resampled rows of each class.
 
     `method` is "percentile" (quantiles of the replicates) or "bca" (Efron 1987: corrected for bias
     and for a standard error that changes with the value). Assumes independent rows, and whole rows:

@@ -1,4 +1,4 @@
-"""The ledger: accounts, budgets and charges. It is the only way to spend privacy budget."""
+"""Ledger: accounts, budgets and charges. It is the only way to spend privacy budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which questions an account takes: those about its own data and labels, and about data that no other account has."""
+"""Binding of accounts to data: an account takes questions about its own data, or about data of no other account."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confide.errors import ParameterError, did_you_mean
-from confide.ledger.account import Account, AccountTerms
+from confide.ledger.account import Account
+from confide.ledger.account_terms import AccountTerms
 from confide.ledger.question import PublicQuestion
 from confide.ledger.requests import Request
 from confide.privacy.neighbours import Neighbours
@@ -23,14 +24,14 @@ def check_binding(account: Account, request: Request[Any]) -> None:
     if question is None:
         if terms.data is not None or hides_labels:
             raise ParameterError(
-                f"account {account.name!r} is for {_bound_to(terms)} alone; say in public facts what is asked "
-                "(question=PublicQuestion(data=..., label=...))"
+                f"account {account.name!r} is for {_bound_to(terms)} alone; describe the request in public facts "
+                "(`question`: a PublicQuestion with data and label)"
             )
         return
     if terms.data is not None and terms.data != (question.data if terms.declared else question.rows):
         raise ParameterError(
             f"account {account.name!r} is for {_bound_to(terms)} alone, and the request is about other data; open "
-            "another account for these (confide ledger new)"
+            "another account for these (`confide ledger new`)"
         )
     if hides_labels and (question.label, question.positive) != (terms.label, terms.positive):
         raise ParameterError(
@@ -55,7 +56,7 @@ def question_about(
 
 
 def check_elsewhere(account: Account, holders: Mapping[str, AccountTerms], *, also_charge: bool) -> None:
-    """Refuse data that other accounts of the ledger have and this one has not, unless the data holder says so.
+    """Refuse data that other accounts of the ledger have and this one has not, unless `also_charge` allows it.
 
     An account of label-only neighbours takes everything but its labels for public. So the same data are never in one
     such account and in another account that hides more, or other labels: what one hides the other would show.
@@ -72,12 +73,12 @@ def check_elsewhere(account: Account, holders: Mapping[str, AccountTerms], *, al
         first = next(iter(others))
         raise ParameterError(
             f"the ledger knows these data under account {first!r}; charged to {name!r} as well, their budgets "
-            f"would add up. Charge {first!r}, or say that you mean it (--also-charge)"
+            f"would add up. Charge {first!r}, or allow it (`also_charge`)"
         )
 
 
 def _hidden(terms: AccountTerms) -> tuple[str | None, str | None] | None:
-    """The labels that are hidden where nothing else is; None where whole rows are."""
+    """Return the hidden labels of a label-only account; None if whole rows are hidden."""
     return (terms.label, terms.positive) if terms.neighbours == Neighbours.LABEL_ONLY else None
 
 
@@ -89,7 +90,7 @@ def unknown_account(name: str, known: Sequence[str]) -> ParameterError:
     """Return the error for an account that does not exist."""
     return ParameterError(
         f"there is no account {name!r}. {did_you_mean(name, known)}See `confide ledger show` for those that there are, "
-        f"or open it with its cap (confide ledger new {name} --epsilon E)"
+        "or open it with its cap (`confide ledger new`)"
     )
 
 
@@ -97,13 +98,13 @@ def unnamed_account(holders: Sequence[str], known: Sequence[str]) -> ParameterEr
     """Return the error for a request without an account's name, where not just one account knows its data."""
     if holders:
         return ParameterError(
-            f"these data are known under accounts {', '.join(holders)}; name the one to charge (--account NAME)"
+            f"these data are known under accounts {', '.join(holders)}; name the one to charge (`account`)"
         )
     listed = f"{', '.join(known[:5])}{' and others' if len(known) > 5 else ''}"
     there = f"Its accounts are {listed}" if known else "It has no account"
     return ParameterError(
-        f"name the account to charge (--account NAME): the ledger has none that knows these data. {there}; open one "
-        "with its cap (confide ledger new NAME --epsilon E)"
+        f"name the account to charge (`account`): the ledger has none that knows these data. {there}; open one "
+        "with its cap (`confide ledger new`)"
     )
 
 

@@ -60,17 +60,17 @@ class Charged:
 
     @property
     def owed(self) -> dict[str, Entry]:
-        """All charges that must be answered."""
+        """Charges that must be answered."""
         return {**self.earlier, **self.charges}
 
     @property
     def full_price(self) -> Budget:
-        """What was charged, as if no charge concerned a part of the rows alone."""
+        """Price of the charges, as if none concerned a part of the rows alone."""
         return sum((entry.amount for entry in self.charges.values()), NOTHING)
 
 
 def unpaid(record: Record, requests: Mapping[str, Request[A]]) -> dict[str, Request[A]]:
-    """The requests, by their identity, that have neither a stored answer nor a charge that waits for one."""
+    """Return the requests, by identity, that have neither a stored answer nor a charge that waits for one."""
     served = {**record.answers(), **record.waiting()}
     return {identity: request for identity, request in requests.items() if identity not in served}
 
@@ -96,8 +96,8 @@ def charge(
     if not new:
         return Charged(record=record, earlier=earlier)
     costs = [account.cost(request.guarantee, request.part) for request in new.values()]
-    asked = sum((request.guarantee.epsilon for request in new.values()), Fraction(0))
-    account.require(costs, analyst, asked=asked)
+    requested = sum((request.guarantee.epsilon for request in new.values()), Fraction(0))
+    account.require(costs, analyst, requested=requested)
     drafts = [
         Draft(
             kind=Kind.CHARGE,
@@ -120,7 +120,7 @@ def charge(
 
 
 def quoted(record: Record, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str) -> Quote:
-    """Say what charging the requests would do."""
+    """Return the quote for charging the requests."""
     account, new = _state(record), unpaid(record, requests)
     costs = [account.cost(request.guarantee, request.part) for request in new.values()]
     remaining = after = account.remaining(analyst)

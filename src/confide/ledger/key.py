@@ -1,4 +1,4 @@
-"""The secret key of a ledger: without it nobody can forge entries, or try guesses against stored hashes.
+"""Secret key of a ledger: without it nobody can forge entries, or try guesses against stored hashes.
 
 It is in the environment's `CONFIDE_LEDGER_KEY`, or in a file of its owner's: beside a SQLite ledger,
 or in the user's configuration folder for PostgreSQL.
@@ -25,13 +25,13 @@ _BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFile:
-    """Where the key of a ledger is kept, unless the environment holds it."""
+    """File of a ledger's key, unless the environment holds the key."""
 
     path: Path
 
     @classmethod
     def of(cls, place: FilePlace | ServerPlace) -> KeyFile:
-        """The key's place for a ledger's."""
+        """Return the key file of a ledger's place."""
         if isinstance(place, FilePlace):
             return cls(path=place.path.with_name(place.path.name + ".key"))
         return cls(path=user_folder("XDG_CONFIG_HOME", ".config") / "ledger.key")
@@ -87,7 +87,7 @@ def fresh_key() -> bytes:
 
 
 def key_check(key: bytes) -> str:
-    """What a ledger stores to know its key again."""
+    """Return the value by which a ledger recognises its key."""
     return seal(key, "key check")
 
 

@@ -1,4 +1,4 @@
-"""The public description of a question, by which a ledger knows it again.
+"""Public descriptions of questions, by which a ledger recognises repeated requests.
 
 A ledger answers the same question twice with the same noise, at no further cost. Whether two questions are the same
 shows: in the price, in the answer, in the exit code. So it must not depend on private values. Were a question known by
@@ -30,7 +30,7 @@ _DIGEST = re.compile("data-[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicQuestion:
-    """What is asked of which data, in public facts.
+    """Public description of a question and its data.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class PublicQuestion:
 
     @property
     def rows(self) -> str:
-        """The identity of the very rows: those of the source, where there is one."""
+        """Identity of the rows: that of the source, if there is one."""
         return self.source or self.data
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def score_digest(scores: ArrayLike) -> str:
 
 
 def is_digest(data: str) -> bool:
-    """Whether an identity is what `Ledger.identify` returns, and no declared name."""
+    """Return whether an identity comes from `Ledger.identify`, and is no declared name."""
     return _DIGEST.fullmatch(data) is not None
 
 

@@ -1,17 +1,23 @@
-"""What the ledger answers: a price before, a receipt after, and whether it is whole."""
+"""Answers of the ledger: quotes, receipts and verifications."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
+from confide.privacy.accounting import total
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import A
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """What a request would cost now; nothing was charged or written.
+    """Price of a request; nothing was charged or written.
 
     `price` is what would be added to what is spent; `full_price` is what the requests cost by themselves, which is more
     where one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what
@@ -31,11 +37,11 @@ class Quote:
 
     @property
     def fits(self) -> bool:
-        """Whether the request would be granted."""
+        """True if the request would be granted."""
         return self.refusal is None
 
     def in_words(self) -> str:
-        """Say what it would cost."""
+        """Describe the price."""
         return "nothing: answered before" if self.answered else _price_in_words(self.price, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,9 +59,9 @@ class Quote:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Receipt(Generic[A]):
-    """What was released, and what it cost.
+    """Released answers, and what they cost.
 
     `answers` holds the answers to each request in the order asked. `reused` says that all of them had
     been stored before, so that nothing was charged. Nothing is charged either for
@@ -76,11 +82,16 @@ class Receipt(Generic[A]):
 
     @property
     def releases(self) -> tuple[A, ...]:
-        """All answers, one after another."""
+        """All answers in one tuple."""
         return tuple(release for answer in self.answers for release in answer)
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of all answers together."""
+        return total(answer[0].guarantee for answer in self.answers)
+
     def in_words(self) -> str:
-        """Say what it cost."""
+        """Describe the charge."""
         return "nothing: answered before" if self.reused else _price_in_words(self.charged, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,6 +105,26 @@ class Receipt(Generic[A]):
             "reused": self.reused,
         }
 
+    def __repr__(self) -> str:
+        return f"<Receipt of account {self.account!r}: {len(self.releases)} results, cost {self.in_words()}>"
+
+    def plot(self) -> Figure:
+        """Draw the released curves, or the released numbers with both intervals."""
+        from confide.report.release.receipts import plot_receipt
+
+        return plot_receipt(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each released number, with both intervals."""
+        from confide.report.release.receipts import receipt_frame
+
+        return receipt_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.release.receipts import receipt_fragment
+
+        return receipt_fragment(self)
+
 
 def _price_in_words(added: Budget, full: Budget) -> str:
     if full == NOTHING:
@@ -105,7 +136,7 @@ def _price_in_words(added: Budget, full: Budget) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountCheck:
-    """Whether one account is whole; if not, which entry is the first that is not, and what is wrong."""
+    """Check of one account: whether it is whole; if not, the first broken entry and the problem."""
 
     account: str
     entries: int
@@ -114,7 +145,7 @@ class AccountCheck:
 
     @property
     def whole(self) -> bool:
-        """Whether every entry is as it was written."""
+        """True if every entry is as it was written."""
         return self.broken is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,14 +161,14 @@ class AccountCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether a ledger is whole, account by account; `complete` says that none was removed, added or set back."""
+    """Check of a ledger, account by account; `complete` means that no account was removed, added or set back."""
 
     accounts: tuple[AccountCheck, ...]
     complete: bool
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was changed behind the ledger's back."""
+        """True if nothing was changed except by the ledger."""
         return self.complete and all(account.whole for account in self.accounts)
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from confide.ledger.entries import START, Draft, Entry, Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The state of an account, the number and hash of its last entry, and entries that were read or added.
+    """State of an account, the number and hash of its last entry, and the entries that were read or added.
 
     `found` holds every entry of the requests at hand, the oldest first; `new` those that are not stored yet. An account
     that does not exist has no state.
@@ -48,7 +48,7 @@ class Record:
         )
 
     def answers(self) -> dict[str, Entry]:
-        """The answer to each request that has one: the first that was stored."""
+        """Return the answer to each request that has one: the first that was stored."""
         found: dict[str, Entry] = {}
         for entry in self.found:
             if entry.kind == Kind.ANSWER and entry.request_id is not None:
@@ -56,13 +56,13 @@ class Record:
         return found
 
     def failures(self) -> frozenset[int]:
-        """The numbers of the charges for which drawing failed."""
+        """Return the numbers of the charges for which drawing failed."""
         return frozenset(
             entry.charge for entry in self.found if entry.kind == Kind.FAILURE and entry.charge is not None
         )
 
     def waiting(self) -> dict[str, Entry]:
-        """For each request without an answer the first charge that may still get it: nothing came of it so far.
+        """Return, for each request without an answer, the first charge that still waits for one.
 
         The sealed state says which charges are waiting. One that is not, and whose outcome is not found either, means
         that the outcome was hidden: noise must not be drawn for it again.

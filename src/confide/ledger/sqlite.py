@@ -53,7 +53,7 @@ class SQLiteStore(Store):
         self.engine = _engine(place.path)
 
     def exists(self) -> bool:
-        """Whether the file is there.
+        """Return whether the file exists.
 
         A key or a marker without its ledger is refused: who removed the ledger would have a full budget again.
         """
@@ -73,7 +73,7 @@ class SQLiteStore(Store):
 
     @property
     def _marker(self) -> Path:
-        """The file beside a ledger that says that it was made, also where the key is kept elsewhere."""
+        """File beside a ledger that records its creation, also if the key is kept elsewhere."""
         return self.place.path.with_name(self.place.path.name + ".made")
 
     def create(self, settle: Callable[[], bytes]) -> None:
@@ -120,20 +120,20 @@ class SQLiteStore(Store):
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     def strange_objects(self, connection: Connection) -> bool:
-        """Whether there is anything but the tables and indexes that a new ledger has, as they are written there."""
+        """Return whether the file holds anything but the tables and indexes of a new ledger."""
         known = connection.exec_driver_sql(_OBJECTS).all()
         ours = [row for row in known if row.tbl_name in SCHEMA.tables or row.type in ("trigger", "view")]
         return bool(ours) and {tuple(row) for row in ours} != _expected_objects()
 
     def explain(self, error: Exception) -> str:
-        """Say what an error means."""
+        """Describe a driver's error and the next step."""
         name = getattr(error.orig, "sqlite_errorname", "") if isinstance(error, DBAPIError) else ""
         return next((meaning for known, meaning in _MEANING.items() if str(name).startswith(known)), _DAMAGED)
 
 
 @cache
 def _expected_objects() -> set[tuple[object, ...]]:
-    """What a new ledger has."""
+    """Return the objects of a new ledger."""
     with create_engine("sqlite+pysqlite://").connect() as connection:
         SCHEMA.create_all(connection, checkfirst=False)
         return {tuple(row) for row in connection.exec_driver_sql(_OBJECTS).all()}
@@ -160,7 +160,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Let one process at a time make a ledger in a folder; the lock goes with the process."""
+    """Hold the lock under which one process at a time creates a ledger in a folder; it ends with the process."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

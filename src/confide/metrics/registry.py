@@ -1,4 +1,4 @@
-"""The one list of metrics: name, function, and what each needs and promises."""
+"""Registry of metrics: name, function, requirements and properties of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release promises: epsilon, delta, to whom, and what is not hidden."""
+"""Guarantees: epsilon, delta, the neighbouring relation, the privacy unit, and the facts that are taken as public."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def checked_rows_per_person(rows: object, unit: str) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError(f"rows_per_person must be a whole number of at least 1; got {rows!r}")
     if rows > 1 and unit != "person":
-        raise ParameterError("rows per person are for protecting persons; give unit person with it (--unit person)")
+        raise ParameterError("`rows_per_person` is for protecting persons; give `unit` person with it")
     return rows
 
 
@@ -106,7 +106,7 @@ class Guarantee:
                 raise ParameterError(f"rho must be greater than 0; got {self.rho!r}")
 
     def in_account_of(self, account: Neighbours) -> Guarantee | None:
-        """The guarantee under another relation, or None where none follows.
+        """Return the guarantee under another relation, or None where none follows.
 
         Two steps of add-remove-one make one replacement: epsilon doubles, and delta becomes
         `(1 + exp(epsilon)) delta` (group privacy).
@@ -121,8 +121,14 @@ class Guarantee:
             return None
         return replace(self, epsilon=2 * self.epsilon, delta=delta, neighbours=account, rho=None)
 
+    @property
+    def summary(self) -> str:
+        """Epsilon, delta and neighbours in a few words."""
+        delta = f", delta {shown(self.delta)}" if self.delta else ""
+        return f"epsilon {shown(self.epsilon)}{delta}, {self.neighbours.value}"
+
     def in_words(self) -> str:
-        """Say it to somebody who has to decide."""
+        """Describe the guarantee for somebody who has to decide."""
         likelihood = math.exp(min(float(self.epsilon), 700.0))
         but = f", but for a chance of {float(self.delta):.2g}" if self.delta else ""
         public = f" Not hidden: {', '.join(self.public)}." if self.public else ""
@@ -158,5 +164,5 @@ def shown(value: Fraction) -> str:
 
 
 def _times(likelihood: float) -> str:
-    """Three digits, and more where they would say 1: that would be perfect privacy."""
+    """Format a factor with three digits, or more if they would read 1, which would mean perfect privacy."""
     return f"{likelihood:.3g}" if likelihood >= 1.01 else f"1 + {likelihood - 1.0:.2g}"

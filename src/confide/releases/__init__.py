@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from confide.releases.confusion import release_confusion as release_confusion
     from confide.releases.confusion import release_prevalence as release_prevalence
     from confide.releases.curves import release_curves as release_curves
+    from confide.releases.curves_from_counts import curves_of as curves_of
     from confide.releases.curves_release import CurvesRelease as CurvesRelease
-    from confide.releases.curves_release import curves_of as curves_of
     from confide.releases.operating import OperatingPoint as OperatingPoint
     from confide.releases.operating import Target as Target
-    from confide.releases.plan import Plan as Plan
+    from confide.releases.plan_result import Plan as Plan
     from confide.releases.registry import RELEASE_METRICS as RELEASE_METRICS
     from confide.releases.registry import prepare as prepare
     from confide.releases.release import PreparedRelease as PreparedRelease
@@ -33,9 +33,10 @@ _HOMES = {
     "confide.releases.calibrator": "Calibrator",
     "confide.releases.confusion": "ConfusionRelease release_confusion release_prevalence",
     "confide.releases.curves": "release_curves",
-    "confide.releases.curves_release": "CurvesRelease curves_of",
+    "confide.releases.curves_from_counts": "curves_of",
+    "confide.releases.curves_release": "CurvesRelease",
     "confide.releases.operating": "OperatingPoint Target",
-    "confide.releases.plan": "Plan",
+    "confide.releases.plan_result": "Plan",
     "confide.releases.registry": "RELEASE_METRICS prepare",
     "confide.releases.release": "PreparedRelease Release",
     "confide.releases.symmetric": "release_symmetric_roc",

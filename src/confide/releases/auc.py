@@ -84,9 +84,9 @@ def prepare_auc(
 ) -> PreparedRelease:
     """Check a request for AUC and say its price."""
     terms = Terms.checked(epsilon=epsilon, **options)
-    asked = known_mechanism(mechanism, MECHANISMS, "auc")
+    requested = known_mechanism(mechanism, MECHANISMS, "auc")
     rows = public_rows(checked_counts(counts)) if terms.rows_are_public else None
-    chosen = asked or default_mechanism(terms, rows)
+    chosen = requested or default_mechanism(terms, rows)
     if chosen == "rank-sum":
         return _by_rank_sum(counts, terms, noise)
     calibration = calibrate(chosen, terms, auc_smooth_bounds, rows)
@@ -127,7 +127,7 @@ def _by_rank_sum(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRel
     query = rank_sum(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         twice, positives = query.draw(noise)
         return (
             Release(

@@ -22,7 +22,7 @@ from confide.privacy.mechanisms.average_precision_sensitivity import (
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
@@ -87,8 +87,8 @@ def prepare_average_precision(
 ) -> PreparedRelease:
     """Check a request for average precision and say its price."""
     terms = Terms.checked(epsilon=epsilon, **options)
-    asked = known_mechanism(mechanism, MECHANISMS, "average_precision")
-    chosen = asked or ("student-t" if grid is None else "private-counts")
+    requested = known_mechanism(mechanism, MECHANISMS, "average_precision")
+    chosen = requested or ("student-t" if grid is None else "private-counts")
     if grid is not None and not isinstance(grid, Grid):
         raise ParameterError(f"grid must be a Grid, for example Grid.uniform(16); got {type(grid).__name__}")
     if grid is not None and chosen != "private-counts":
@@ -123,7 +123,7 @@ def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None
     guarantee = terms.guarantee(public=("grid of scores",))
     options = {"grid": [float(edge) for edge in grid.edges]}
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
         table = noisy.adjusted()
         sample, population = count_intervals(

@@ -1,4 +1,4 @@
-"""The Brier score that may be published."""
+"""Release of the Brier score."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def prepare_brier(
     query = squared_error(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         drawn = query.draw(noise)
         size = float(rows if rows is not None else max(drawn[2], 1))
         return (
@@ -99,7 +99,7 @@ def _intervals(drawn: tuple[int, ...], query: IntegerQuery, rows: int | None, le
 
 
 def _deviation(total: FloatArray, squares: float, scale: float, rows: FloatArray) -> FloatArray:
-    """The deviation of one row's squared error: from the noisy sum of squares, noise counted against us.
+    """Bound the deviation of one row's squared error from above, by the noisy sum of squares.
 
     Numbers in [0, 1] with mean b have a variance of at most `b (1 - b)`.
     """

@@ -1,11 +1,11 @@
-"""The confusion matrix at a threshold, and every measure that follows from it, at one price."""
+"""Release of the confusion matrix at a threshold, and of every measure that follows from it, at one price."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -19,11 +19,15 @@ from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.private_counts import cells_above, concentrated_counts, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("laplace", "gaussian")
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
@@ -60,7 +64,7 @@ class ConfusionRelease:
         return f"confusion at {self.threshold:g}: {cells}"
 
     def __repr__(self) -> str:
-        return f"<ConfusionRelease {self}>"
+        return f"<ConfusionRelease at {self.threshold:g} ({self.guarantee.summary})>"
 
     def __getitem__(self, measure: str) -> Release:
         return next(release for release in self.measures if release.metric == _known(measure))
@@ -77,6 +81,18 @@ class ConfusionRelease:
             "mechanism": self.mechanism,
             "options": {"threshold": self.threshold},
         }
+
+    def plot(self) -> Figure:
+        """Draw every measure that is a proportion, with both intervals."""
+        from confide.report.release.plots import plot_releases
+
+        return plot_releases(self.measures)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each cell and measure, with both intervals."""
+        from confide.report.release.frames import release_frame
+
+        return release_frame(self.measures)
 
     def _repr_html_(self) -> str:
         from confide.report.release.page import fragment
@@ -156,7 +172,7 @@ def prepare_confusion(
     )
     guarantee = terms.guarantee(needs_delta=rho is not None, public=("threshold",), rho=rho)
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
         drawn = confusion_releases(noisy, guarantee, chosen, cut, terms.level)
         return tuple(drawn[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
@@ -167,7 +183,7 @@ def prepare_confusion(
         request=request,
         counts=counts,
         draw=draw,
-        asked=tuple(measures),
+        requested=tuple(measures),
         numbers=_NUMBERS * len(CONFUSION_METRICS),
     )
 
@@ -175,7 +191,7 @@ def prepare_confusion(
 def confusion_releases(
     noisy: NoisyCells, guarantee: Guarantee, mechanism: str, threshold: float, level: float
 ) -> dict[str, Release]:
-    """Every measure of noisy counts `[[fn, tp], [tn, fp]]`, by name."""
+    """Return every measure of noisy counts `[[fn, tp], [tn, fp]]` by name."""
     matrix, plausible = _confusion(noisy.adjusted()), plausible_counts(noisy)
     parts = {cell: float(getattr(matrix, cell)) for cell in CELLS}
     return {
@@ -235,7 +251,7 @@ def prepare_prevalence(
     query = class_sizes(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         drawn = np.array(query.draw(noise), dtype=np.float64)
         scale = float(query.scales[0])
         if rows is None:
@@ -275,7 +291,7 @@ def _possible(measure: str) -> tuple[float, float]:
 
 
 def _within(value: float, measure: str) -> float:
-    """Bring back what floats carried out of its range by a hair."""
+    """Clip a value that rounding carried out of its range."""
     low, high = _possible(measure)
     return value if math.isnan(value) else min(max(value, low), high)
 
@@ -313,7 +329,7 @@ def _confusion(tables: FloatArray) -> ConfusionMatrix:
 
 
 def confusion_intervals(plausible: PlausibleCounts, measure: str, level: float) -> PrivateIntervals:
-    """Both intervals of a measure, from confusion matrices that are plausible."""
+    """Compute both intervals of a measure from plausible confusion matrices."""
     measured = _measured(measure)
     sample, population = count_intervals(plausible, measured, measured, possible=_possible(measure), level=level)
     return PrivateIntervals.nested(sample, population)

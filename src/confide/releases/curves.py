@@ -13,10 +13,11 @@ from confide.grid import Grid
 from confide.privacy.guarantee import Exact
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.confusion import CONFUSION_METRICS, checked_threshold
+from confide.releases.confusion import checked_threshold
 from confide.releases.counting import COUNTING_MECHANISMS, Counting
 from confide.releases.curve_numbers import rows_intervals
-from confide.releases.curves_release import CURVE_METRICS, CurvesRelease, curves_of, noisy_counts
+from confide.releases.curves_from_counts import curves_of, noisy_counts
+from confide.releases.curves_release import CURVE_METRICS, CurvesRelease
 from confide.releases.grids import check_threshold
 from confide.releases.operating import Target
 from confide.releases.release import PreparedRelease, Release
@@ -24,9 +25,6 @@ from confide.releases.symmetric import SYMMETRIC, prepare_symmetric
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = (*COUNTING_MECHANISMS, SYMMETRIC)
-
-CURVE_ANSWERS = (*CURVE_METRICS, *CONFUSION_METRICS)
-"""What one table of noisy counts answers; a chosen threshold as well, where a target is given."""
 
 
 def release_curves(
@@ -155,7 +153,7 @@ def prepare_curves(
         rho=counting.rho if counting.left == counting.epsilon else None,
     )
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         found = counting.find_grid(counts, noise)
         edges = found if cut is None else found.with_edge(cut)
         query = counting.ask(counts, edges)
@@ -192,14 +190,14 @@ def prepare_curves(
         request=request,
         counts=counts,
         draw=draw,
-        asked=tuple(CURVE_METRICS if metrics is None else metrics),
+        requested=tuple(CURVE_METRICS if metrics is None else metrics),
         derive=derive,
         numbers=8 * (counting.most_cells + 2),  # edges, rows of cells, at most four integers a cell
     )
 
 
 def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:
-    """The rows of each cell, where scores are public."""
+    """Count the rows of each cell, for public scores."""
     rows = np.zeros(len(grid), dtype=np.int64)
     np.add.at(rows, grid.cells(counts.scores), counts.positives + counts.negatives)
     found: list[int] = rows.tolist()
@@ -209,9 +207,9 @@ def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:
 def _only_roc(metrics: Sequence[str], **given: Any) -> None:
     """Refuse what a curve drawn from one number cannot answer."""
     others = [name for name in metrics if name != "roc"]
-    said = [name for name, value in given.items() if value not in (None, "auto")]
-    if others or said:
+    extra = [name for name, value in given.items() if value not in (None, "auto")]
+    if others or extra:
         raise ParameterError(
             f"{SYMMETRIC} draws the ROC curve from a private AUC and nothing else; "
-            f"leave out {', '.join([*others, *said])}, or use mechanism auto"
+            f"leave out {', '.join([*others, *extra])}, or use mechanism auto"
         )

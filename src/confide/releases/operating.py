@@ -75,7 +75,7 @@ class OperatingPoint:
     guarantee: Guarantee
 
     def release(self, curves: CurvesRelease) -> Release:
-        """The threshold as a release of its own."""
+        """Return the threshold as a release of its own."""
         parts: dict[str, Any] = {"recall": self.recall, "specificity": self.specificity}
         for name, intervals in (("recall", self.recall_intervals), ("specificity", self.specificity_intervals)):
             parts[f"{name}_intervals"] = intervals.to_dict()

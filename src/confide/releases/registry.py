@@ -1,4 +1,4 @@
-"""Every metric that can be released, by name; several at once with a divided budget."""
+"""Registry of metrics that can be released; several share a divided budget."""
 
 from __future__ import annotations
 
@@ -110,17 +110,17 @@ def prepare(
     >>> [float(part.guarantee.epsilon) for part in prepare(["auc", "recall", "precision"], counts, epsilon=1)]
     [0.5, 0.5]
     """
-    asked = _checked(metrics)
+    requested = _checked(metrics)
     wanted = None if target is None else target if isinstance(target, Target) else Target.parse(target)
-    if wanted is not None or set(asked) & set(ONLY_BY_CURVES):
+    if wanted is not None or set(requested) & set(ONLY_BY_CURVES):
         how = {"epsilon": epsilon, "mechanism": mechanism, "grid": grid, "strategy": strategy, "shape": shape, **terms}
-        return (_by_curves(asked, counts, threshold=threshold, target=wanted, noise=noise, **how),)
+        return (_by_curves(requested, counts, threshold=threshold, target=wanted, noise=noise, **how),)
     if strategy != "auto" or shape is not None:
         raise ParameterError("strategy and shape are for curves; ask for roc, pr or calibration, or leave them out")
     grid = Grid.named(grid) if isinstance(grid, str) else grid
-    measures = [name for name in asked if name in confusion.CONFUSION_METRICS]
-    kinds = [name for name in asked if name in RELEASABLE and name != "confusion"]
-    if measures or "confusion" in asked:
+    measures = [name for name in requested if name in confusion.CONFUSION_METRICS]
+    kinds = [name for name in requested if name in RELEASABLE and name != "confusion"]
+    if measures or "confusion" in requested:
         kinds.append("confusion")
     if threshold is not None and "confusion" not in kinds:
         raise ParameterError("a threshold is for the measures of a confusion matrix; ask for one, or leave it out")
@@ -132,7 +132,7 @@ def prepare(
         "average_precision": {"grid": grid},
         "confusion": {
             "threshold": 0.5 if threshold is None else threshold,
-            "measures": confusion.CONFUSION_METRICS if "confusion" in asked else tuple(measures),
+            "measures": confusion.CONFUSION_METRICS if "confusion" in requested else tuple(measures),
         },
     }
     return tuple(
@@ -144,11 +144,11 @@ def prepare(
 
 
 def _by_curves(
-    asked: Sequence[str], counts: ScoreCounts, *, threshold: float | None, target: Target | None, **given: Any
+    requested: Sequence[str], counts: ScoreCounts, *, threshold: float | None, target: Target | None, **given: Any
 ) -> PreparedRelease:
-    """One table of noisy counts for everything that was asked for."""
+    """Prepare one table of noisy counts for all requested metrics."""
     names: list[str] = []
-    for name in asked:
+    for name in requested:
         stands_for = {"curves": CURVES[:3], "confusion": confusion.CONFUSION_METRICS}.get(name, (name,))
         names += [one for one in stands_for if one not in names]
     if target is not None:
@@ -161,7 +161,7 @@ def _by_curves(
 
 
 def metric_named(name: object) -> str:
-    """The metric of a name, letter case and usual other names understood.
+    """Return the metric of a name, letter case and usual other names understood.
 
     >>> metric_named("Sensitivity"), metric_named("AUROC")
     ('recall', 'auc')

@@ -31,7 +31,7 @@ Shape: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 def shaped(noisy: NoisyCells, shape: str) -> FloatArray:
-    """The best guess of the counts: as what is public says, none below 0, a row of each class at least, in shape."""
+    """Estimate counts in a shape: they agree with public facts, none is below 0, each class has a row at least."""
     possible = _both_classes(_possible(noisy, by_sums=shape == "isotonic" or noisy.integers > 0), noisy)
     found = SHAPES[shape](possible)
     if noisy.cell_rows is None:
@@ -87,7 +87,7 @@ def whole_rows(
 
 
 def _both_classes(table: FloatArray, noisy: NoisyCells) -> FloatArray:
-    """At least one row of each class, so that a curve can be drawn whatever the noise was."""
+    """Ensure one row of each class at least, so that a curve can be drawn whatever the noise was."""
     cells = table.shape[1]
     spare = np.ones((2, cells)) if noisy.cell_rows is None else np.tile(noisy.cell_rows, (2, 1))
     totals = table.sum(axis=1, keepdims=True)
@@ -121,7 +121,7 @@ def _possible(noisy: NoisyCells, *, by_sums: bool) -> FloatArray:
 
 
 def rising(tables: FloatArray) -> FloatArray:
-    """The nearest sums from the top that only rise, from 0 to the total: constrained inference (Hay et al. 2010)."""
+    """Return the nearest rising sums from the top, from 0 to the total: constrained inference (Hay et al. 2010)."""
     found = []
     for counts in tables:
         total = max(float(counts.sum()), 0.0)
@@ -132,7 +132,7 @@ def rising(tables: FloatArray) -> FloatArray:
 
 
 def _within(counts: FloatArray, most: FloatArray, total: float) -> FloatArray:
-    """The nearest counts between 0 and `most` with a total: the same is taken off all before they are cut."""
+    """Return the nearest counts between 0 and `most` with a given total: all are shifted alike before they are cut."""
     low, high = float((counts - most).min()), float(counts.max())
     for _ in range(100):  # halved until floats end; the total falls as more is taken off
         middle = (low + high) / 2.0
@@ -168,7 +168,7 @@ def _roc_glm(table: FloatArray) -> FloatArray:
 
 
 def _on_line(table: FloatArray, intercept: float, slope: float) -> FloatArray:
-    """The positives moved on to a binormal curve, at the false-positive rates of the negatives."""
+    """Move the positives on to a binormal curve, at the false-positive rates of the negatives."""
     _, alarm = _rates(table)
     with np.errstate(invalid="ignore"):
         recall = ndtr(intercept + slope * ndtri(alarm))  # from 0 at no alarm to 1 at every alarm
@@ -187,7 +187,7 @@ def probit_line(z: FloatArray, share: FloatArray) -> tuple[float, float]:
 
 
 def _binormal(table: FloatArray) -> FloatArray:
-    """Both classes normal after some increasing transformation, by least squares on the counts.
+    """Fit counts that are normal in both classes after an increasing transformation, by least squares.
 
     Negatives are standard normal, positives have mean a/b and deviation 1/b, and the cells' edges are unknown points
     between (Dorfman & Alf 1969); cells are put together first where there are many. Noise is as large in

@@ -1,4 +1,4 @@
-"""The ROC curve of two normal distributions with equal spread, drawn from a private AUC alone."""
+"""Release of a ROC curve that follows from a private AUC alone: two normal distributions with equal spread."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise = SYSTEM_N
         prevalence_guess=terms.prevalence_guess,
     )
 
-    def draw() -> tuple[Release, ...]:
-        (drawn,) = area.draw()
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
+        (drawn,) = area.draw(noise)
         return (_roc(drawn),)
 
     request = {**area.request, "metric": "roc", "mechanism": SYMMETRIC, "area": area.request["mechanism"]}
@@ -69,7 +69,7 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise = SYSTEM_N
         request=request,
         counts=counts,
         draw=draw,
-        asked=("roc",),
+        requested=("roc",),
         numbers=8 * POINTS,  # the curve's two coordinates, and two bands with three each
     )
 

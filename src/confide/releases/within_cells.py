@@ -106,7 +106,7 @@ def order_allowance(table: FloatArray, grid: Grid) -> float:
 
 
 def _by_arcsine(grid: Grid) -> bool:
-    """Whether cells are those of `Grid.arcsine`, but for an edge that a threshold may have added."""
+    """Return whether cells are those of `Grid.arcsine`, except for an edge that a threshold may have added."""
     return any(
         bool(np.isin(Grid.arcsine(cells).edges, grid.edges).all()) for cells in (len(grid), len(grid) - 1) if cells
     )

@@ -1,4 +1,4 @@
-"""Whether quotes in CSV are as RFC 4180 has them, and text is UTF-8: checked on bytes, a block at a time."""
+"""Check on CSV bytes, block by block: quotes follow RFC 4180, and text is UTF-8."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def _key(values: tuple[object, ...]) -> int:
     """Hash values with their lengths, so that no two rows read alike."""
     state = blake2b(digest_size=8)
     for value in values:
-        said = spelling(value)
-        written = b"" if said is None else said.encode("utf-8")
+        spelled = spelling(value)
+        written = b"" if spelled is None else spelled.encode("utf-8")
         state.update(len(written).to_bytes(8, "big") + written)
     return int.from_bytes(state.digest(), "big")
 

@@ -92,14 +92,14 @@ def table_rows(
     group: str | None = None,
     positive: object = None,
 ) -> Rows:
-    """Bring the needed columns of a table into memory, row by row."""
+    """Read the needed columns of a table into memory, row by row."""
     with discreet(table):
         checked = _look(as_table(table), label=label, scores=scores, weight=weight, positive=positive, group=group)
         return _stream(checked, scores, weight is not None, group)
 
 
 def table_column(table: Any, column: str) -> FloatArray:
-    """Bring one column of numbers into memory; rows without a value are left out."""
+    """Read one column of numbers into memory; rows without a value are left out."""
     with discreet(table):
         held = as_table(table)
         ColumnError.require([column], list(held.columns))
@@ -190,7 +190,7 @@ def _look(
 
 
 def _label_values(table: Any, label: str) -> list[Any]:
-    """Up to four distinct labels, as Python values."""
+    """Return up to four distinct labels as Python values."""
     found = table.select(value=table[label]).distinct().limit(4).to_pyarrow()
     if found.num_rows == 0:
         raise DataError("the table has no rows; check the file or the query that made it")

@@ -1,4 +1,4 @@
-"""The words of a text as binary features: hashed to numbered places, or looked up in a public vocabulary.
+"""Words of a text as binary features: hashed to numbered places, or looked up in a public vocabulary.
 
 A text is made lower case, and its words are the runs of two or more letters, digits and underscores of any script
 (`\\b\\w\\w+\\b`, as scikit-learn's `CountVectorizer` has it). What is a letter is for Unicode to say: a letter that
@@ -38,7 +38,7 @@ _REMEMBERED = 1 << 20
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in their order.
+    """Return the words of a text in their order.
 
     >>> words_of("Don't panic: a GÉANT_42!")
     ['don', 'panic', 'géant_42']
@@ -47,7 +47,7 @@ def words_of(text: str) -> list[str]:
 
 
 def place_of(word: str, bits: int = BITS) -> int:
-    """Where a word is hashed to: the lowest bits of its UTF-8's 8-byte BLAKE2b, read as a big-endian number.
+    """Hash a word to a place: the lowest bits of the 8-byte BLAKE2b of its UTF-8, read as a big-endian number.
 
     >>> place_of("cancer", 16)
     51458
@@ -79,7 +79,7 @@ class HashedWords:
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return 1 << self.bits
 
     def name_of(self, feature: int) -> str:
@@ -87,7 +87,7 @@ class HashedWords:
         return f"#{feature}"
 
     def encoder(self) -> Encoder:
-        """From texts to the places of their words."""
+        """Return the encoder from texts to the places of their words."""
         return _WordEncoder(self.column, _Places(self.bits, self.leave_out))
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,15 +118,15 @@ class Vocabulary:
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return len(self.words)
 
     def name_of(self, feature: int) -> str:
-        """The word itself."""
+        """Return the word itself."""
         return self.words[feature]
 
     def encoder(self) -> Encoder:
-        """From texts to the numbers of their words in the vocabulary."""
+        """Return the encoder from texts to the numbers of their words in the vocabulary."""
         return _WordEncoder(self.column, _Numbers((word, number) for number, word in enumerate(self.words)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _check_words(words: Iterable[object], name: str) -> None:
 
 
 class _Places(dict[str, int]):
-    """The place of each word met so far; -1 of those to leave out."""
+    """Place of each word seen so far; -1 for words to leave out."""
 
     def __init__(self, bits: int, leave_out: Iterable[str]) -> None:
         super().__init__()
@@ -196,14 +196,14 @@ class _Places(dict[str, int]):
 
 
 class _Numbers(dict[str, int]):
-    """The number of each word of a vocabulary; -1 of others."""
+    """Number of each word of a vocabulary; -1 for other words."""
 
     def __missing__(self, word: str) -> int:
         return -1
 
 
 class _WordEncoder:
-    """From texts to entries."""
+    """Encoder from texts to entries."""
 
     def __init__(self, column: str, numbers: dict[str, int]) -> None:
         self._column = column

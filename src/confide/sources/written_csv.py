@@ -101,7 +101,7 @@ def _read_strictly(rows: Iterator[list[str]], names: list[str], wanted: list[str
 
 
 class _Numbered:
-    """The lines of a file, and the number of the last that was read."""
+    """Lines of a file, and the number of the last one read."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.line = 0
@@ -125,7 +125,7 @@ def _bytes(file: Path, packed: bool) -> Any:
 
 
 def _separator(line: str) -> str:
-    """The separator that finds most names in the first line."""
+    """Return the separator that finds most names in the first line."""
     return max(_SEPARATORS, key=lambda separator: len(next(csv.reader([line], delimiter=separator))))
 
 

@@ -12,7 +12,7 @@ from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.privacy.guarantee import checked_epsilon
 from confide.releases.curves import prepare_curves
-from confide.releases.curves_release import noisy_counts
+from confide.releases.curves_from_counts import noisy_counts
 from confide.releases.release import Release
 
 

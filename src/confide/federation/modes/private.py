@@ -229,7 +229,7 @@ class Private(Mode):
 
 def _performance(raw: Release, level: float) -> Performance:
     from confide.federation.coordinator.performance import pooled_private
-    from confide.releases.curves_release import curves_of
+    from confide.releases.curves_from_counts import curves_of
 
     return pooled_private(curves_of(raw, level=level), level=level)
 

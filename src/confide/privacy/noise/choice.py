@@ -1,4 +1,4 @@
-"""One of several candidates, or some of them in turn, the cheaper the likelier, drawn without floating point.
+"""Random choice of one or more candidates, the cheaper the likelier, drawn without floating point.
 
 The exponential mechanism [1]_ chooses candidate i with a probability proportional to `exp(-rate * costs[i])`.
 Candidates of equal cost form a class; a class is drawn first, by inverting its cumulated weights, and then a member.
@@ -206,7 +206,7 @@ class _Classes:
 
 
 def _floor(exponent: Fraction) -> int:
-    """The whole part of `2^PLACES * exp(exponent)`."""
+    """Return the whole part of `2^PLACES * exp(exponent)`."""
     power = fmpq(exponent.numerator, exponent.denominator)
     for precision in precisions(PLACES + GUARD):
         with working_precision(precision):
@@ -217,7 +217,7 @@ def _floor(exponent: Fraction) -> int:
 
 
 def _class(dearer: NDArray[np.int64], totals: NDArray[np.int64], rate: Fraction, bits: BitSource) -> int:
-    """The number of a class, drawn with a probability proportional to `totals * exp(-rate * dearer)`.
+    """Draw the number of a class with a probability proportional to `totals * exp(-rate * dearer)`.
 
     The classes ascend from 0 in `dearer`. Those left out have `rate * dearer > count + room`, hence a weight
     below `2^-(count + room)` for each of fewer than `2^room` candidates, in all less than `2^-count`.

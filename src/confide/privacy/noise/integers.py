@@ -69,7 +69,7 @@ def discrete_gaussian(values: Sequence[int], scale: Fraction) -> list[int]:
 
 
 def float_at_least(value: Fraction) -> float:
-    """The smallest float that is not below a fraction."""
+    """Return the smallest float that is not below a fraction."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confide.releases.plan import Plan
+from confide.releases.plan_result import Plan
 from confide.report.plan.plots import draw_widths
 from confide.report.plan.tables import plan_tables
 from confide.report.plan.text import plan_advice, plan_summary
@@ -37,6 +37,12 @@ _READING = (
 def plan_page(plan: Plan, *, title: str) -> str:
     """Return one HTML page: no scripts, no network, ready to print."""
     return whole_page(title, _parts(plan), footer=_FOOTER)
+
+
+def fragment(plan: Plan) -> str:
+    """Return tables and advice, as a notebook shows them."""
+    tables = "".join(html_table(table) for table in plan_tables(plan))
+    return f"<div>{lead(plan_summary(plan))}{tables}{bullets(plan_advice(plan))}</div>"
 
 
 def _parts(plan: Plan) -> list[str]:

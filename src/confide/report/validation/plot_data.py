@@ -40,7 +40,7 @@ def _private_bands(validation: Validation) -> dict[str, Band]:
     if not mode_of(validation.question).private or total is None:
         return {}
     from confide.federation.coordinator.decode import pooled_counts
-    from confide.releases.curves_release import curves_of
+    from confide.releases.curves_from_counts import curves_of
 
     release = pooled_counts(validation.question, total, validation.outcome.sites, validation.level)
     bands = curves_of(release, level=validation.level).bands
