@@ -51,7 +51,7 @@ class Exposure:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AttackReport:
     """What each of several publications would give away, and the epsilon that would prevent it.
 
@@ -85,6 +85,9 @@ class AttackReport:
             "releases": [exposure.to_dict() for exposure in self.exposures],
             "advice": {"sure": self.sure, "epsilon": self.epsilon, "bound_at_epsilon_1": success_bound(1.0)},
         }
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} on {self.rows:,} rows: {len(self.exposures)} publications>"
 
     def __str__(self) -> str:
         from confide.report.attack.text import sentences

@@ -19,7 +19,7 @@ from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 
 THRESHOLDS = 30
-"""How many equidistant false-positive rates from 0 to 1 are taken by default, both ends included."""
+"""Default number of equidistant false-positive rates from 0 to 1, both ends included."""
 
 _STEPS = 200
 

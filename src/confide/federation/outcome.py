@@ -1,4 +1,4 @@
-"""What the two rounds brought: sums, tables and releases that may be seen, and how each site took part."""
+"""Outcome of the two rounds: sums, tables and releases that may be seen, and a report of each site."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SCHEMA = "confide.federation-outcome/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteReport:
-    """How a site took part: its state, its message if it did not answer, and its receipt if it was charged.
+    """Report of a site: its state, its message if it did not answer, and its receipt if it was charged.
 
-    `reason` is set where a coordinator must tell a refusal from others.
+    `reason` is set for a refusal that a coordinator handles differently from others.
     """
 
     name: str
@@ -50,8 +50,7 @@ class SiteReport:
 class Outcome:
     """Everything that left the sites and may be seen, with the question as it was answered.
 
-    `total` is the sum over all sites (secure-sum, private), `sites` what each site sent for itself: a table of
-    groups (disclosure-control), a release of noisy counts (private) or sums (noisy-scores).
+    `total` is the sum over all sites, in modes that mask; `sites` is what each site sent for itself.
     """
 
     question: Question
@@ -75,7 +74,7 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Outcome:
-        """Read an outcome again."""
+        """Read an outcome that `to_dict` wrote."""
         if plain.get("schema") != SCHEMA:
             raise FederationError("this is no outcome of a validation, or of another version of confide")
         return cls(
@@ -89,7 +88,7 @@ class Outcome:
 
 
 class RunError(FederationError):
-    """A run ended without a result; `reports` says how each site took part.
+    """A run ended without a result; `reports` has the report of each site.
 
     `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent. `summary` is the
     message with the names of sites alone, to stand beside a table of `reports`. The exit code is 3 if a site lacks

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
 from confide.privacy.accounting import total
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import A
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+QUOTE_SCHEMA = "confide.quote/1"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
     """Price of a request; nothing was charged or written.
 
-    `price` is what would be added to what is spent; `full_price` is what the requests cost by themselves, which is more
-    where one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what
-    is left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not fit, if
-    it does not. `answered` says that all answers are stored already. What an earlier run paid for, and died before it
-    was answered, costs nothing more.
+    `price` would be added to the amount spent. `full_price` is the price of the requests by themselves: more if
+    one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is left to the
+    analyst now, `remaining_after` would be left. `refusal` is the reason if the request does not fit. `answered` means
+    that all answers are stored already. A request that an earlier run paid for, without getting its answer, costs
+    nothing more.
     """
 
     account: str
@@ -55,16 +62,27 @@ class Quote:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def quote_document(quote: Quote, parts: Sequence[tuple[Sequence[str], Guarantee]]) -> dict[str, Any]:
+    """Return a quote as plain data in the published schema, with the names that share each noise and its price."""
+    return {"schema": QUOTE_SCHEMA, **quote.to_dict(), "split": split_document(parts)}
+
+
+def split_document(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
+    """Return the price of each noise, and the metrics that share it, as plain data."""
+    return [
+        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Receipt(Generic[A]):
     """Released answers, and what they cost.
 
-    `answers` holds the answers to each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged. Nothing is charged either for
-    what an earlier run paid, and died before it was answered. `charged` is what
-    was added to what is spent, `full_price` what the requests that were charged cost by themselves: more where one is
-    for a part of the rows and other parts had cost as much. `spent` is the account's, `remaining` is what is
-    left to the one who asked.
+    `answers` holds the answers to each request, in the order of the requests. `reused` means that all of them had been
+    stored before, so that nothing was charged. Requests that an earlier run paid for, without their answer, cost
+    nothing more either. `charged` was added to the amount spent; `full_price` is the price of the charged requests by
+    themselves: more if one is for a part of the rows and other parts had cost as much. `spent` is the account's
+    total, `remaining` is left to the analyst.
     """
 
     account: str
@@ -100,6 +118,26 @@ class Receipt(Generic[A]):
             "remaining": self.remaining.to_dict(),
             "reused": self.reused,
         }
+
+    def __repr__(self) -> str:
+        return f"<Receipt of account {self.account!r}: {len(self.releases)} results, cost {self.in_words()}>"
+
+    def plot(self) -> Figure:
+        """Draw the released curves, or the released numbers with both intervals."""
+        from confide.report.release.receipts import plot_receipt
+
+        return plot_receipt(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each released number, with both intervals."""
+        from confide.report.release.receipts import receipt_frame
+
+        return receipt_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.release.receipts import receipt_fragment
+
+        return receipt_fragment(self)
 
 
 def _price_in_words(added: Budget, full: Budget) -> str:

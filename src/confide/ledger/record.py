@@ -1,7 +1,7 @@
 """An account as one transaction sees it: its state, where its chain ends, and the entries of the requests at hand.
 
-Earlier entries are not read: what they add up to is in the state, which is sealed with the end of the chain. So a
-charge costs the same after a hundred thousand others.
+Earlier entries are not read: their sum is in the state, which is sealed with the end of the chain. So a charge takes
+the same time after a hundred thousand others.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Record:
     def waiting(self) -> dict[str, Entry]:
         """Return, for each request without an answer, the first charge that still waits for one.
 
-        The sealed state says which charges are waiting. One that is not, and whose outcome is not found either, means
-        that the outcome was hidden: noise must not be drawn for it again.
+        The sealed state says which charges are waiting. A charge that neither waits nor has an
+        outcome means that the outcome was hidden: noise must not be drawn for it again.
         """
         answers, failures = self.answers(), self.failures()
         done = {entry.charge for entry in answers.values()} | failures

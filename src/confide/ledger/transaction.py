@@ -55,8 +55,8 @@ class Transaction:
     ) -> Record:
         """Read an account and the entries of some requests, and check them; an empty record if there is no account.
 
-        What is checked: the register, the account's head with its state, every entry of the requests and, unless they
-        were `checked` just before, that no entry is missing and the newest entries one by one. `confide ledger verify`
+        Checks the register, the account's head with its state, every entry of the requests and, unless they were
+        `checked` just before, that no entry is missing and the newest entries one by one. `confide ledger verify`
         checks all entries. With a lock, nobody else writes to the ledger until the transaction ends.
         """
         if lock:
@@ -89,7 +89,7 @@ class Transaction:
     def holders(self, data: str) -> dict[str, AccountTerms]:
         """Return the accounts that were opened for some data, or charged for them, with their terms.
 
-        The sealed states say so: every head is checked, and one that was changed is refused.
+        The sealed states hold this: every head is checked, and one that was changed is refused.
         """
         found = {}
         for name, head in self._checked_heads().items():

@@ -71,8 +71,8 @@ def tight_epsilon(guarantees: Sequence[Guarantee], delta: object) -> float:
     """A tighter epsilon for all together at a total delta, by composing privacy loss distributions.
 
     Each guarantee enters as the worst mechanism that has it, so the bound holds whatever the
-    mechanisms were, and also where what was asked depended on earlier answers; but how many queries
-    there are, and what each may cost, must have been decided before the first. It pays for many
+    mechanisms were, and also if queries depended on earlier answers. But the number of queries, and the
+    price of each, must be fixed before the first. It pays for many
     small queries; for few it equals their sum. Needs the extra `confide[pld]`.
     """
     allowed = checked_delta(delta)

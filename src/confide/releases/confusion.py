@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -25,10 +25,14 @@ from confide.releases.terms import TermOptions, Terms, checked_counts, known_mec
 
 MECHANISMS = ("laplace", "gaussian")
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
 CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
 CONFUSION_METRICS = (*CELLS, *MEASURES)
-"""What one private confusion matrix answers."""
+"""Metrics that one private confusion matrix answers."""
 
 _NUMBERS = 50  # each measure is stored with its intervals, guarantee and options: the room of so many numbers
 _SIGNED = ("matthews_correlation", "youden")
@@ -39,7 +43,7 @@ _UNBOUNDED = (*CELLS, "positive_likelihood_ratio", "negative_likelihood_ratio")
 class ConfusionRelease:
     """A private confusion matrix and every measure that follows from it: all of it may be published.
 
-    `value` is the noisy matrix, brought into agreement with what is public; `release["recall"]` is the
+    `value` is the noisy matrix, adjusted to agree with public facts; `release["recall"]` is the
     release of one measure, with its intervals.
     """
 
@@ -60,7 +64,7 @@ class ConfusionRelease:
         return f"confusion at {self.threshold:g}: {cells}"
 
     def __repr__(self) -> str:
-        return f"<ConfusionRelease {self}>"
+        return f"<ConfusionRelease at {self.threshold:g} ({self.guarantee.summary})>"
 
     def __getitem__(self, measure: str) -> Release:
         return next(release for release in self.measures if release.metric == _known(measure))
@@ -77,6 +81,18 @@ class ConfusionRelease:
             "mechanism": self.mechanism,
             "options": {"threshold": self.threshold},
         }
+
+    def plot(self) -> Figure:
+        """Draw every measure that is a proportion, with both intervals."""
+        from confide.report.release.plots import plot_releases
+
+        return plot_releases(self.measures)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each cell and measure, with both intervals."""
+        from confide.report.release.frames import release_frame
+
+        return release_frame(self.measures)
 
     def _repr_html_(self) -> str:
         from confide.report.release.page import fragment
@@ -99,8 +115,8 @@ def release_confusion(
 ) -> ConfusionRelease:
     """Release the confusion matrix at `score >= threshold` and the measures that follow, all from the same noise.
 
-    Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. Other terms
-    as for `release_auc`. A measure that does not exist for the noisy counts is NaN.
+    Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. The other parameters are
+    those of `release_auc`. A measure that does not exist for the noisy counts is NaN.
     """
     prepared = prepare_confusion(
         counts,
@@ -137,8 +153,8 @@ def prepare_confusion(
 ) -> PreparedRelease:
     """Check a request for a confusion matrix and say its price.
 
-    All measures are drawn, whichever were asked for: another one of the same matrix is then the same
-    request, and costs nothing more.
+    All measures are drawn, whichever were requested. So requests for different measures of one matrix are the same
+    request, and cost nothing more.
     """
     terms = Terms.checked(epsilon=epsilon, **options)
     cut = checked_threshold(threshold)
@@ -204,7 +220,7 @@ def release_prevalence(
     level: float = 0.95,
     prevalence_guess: float | None = None,
 ) -> Release:
-    """Release the positives' share under differential privacy; terms as for `release_auc`."""
+    """Release the positives' share under differential privacy; parameters as for `release_auc`."""
     prepared = prepare_prevalence(
         counts,
         epsilon=epsilon,

@@ -25,11 +25,11 @@ from confide.releases.shapes import rising
 from confide.releases.within_cells import order_allowance, order_gain, order_variance
 
 RISEN_DRAWS = 500
-"""How many plausible tables average precision is computed of: each takes time of its own."""
+"""Number of plausible tables for average precision, which takes long for each."""
 
 
 MOST_BINS = 10
-"""Into how many bins of about equally many rows cells are put together for a calibration curve, at most."""
+"""Largest number of bins, of about equally many rows, of a calibration curve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

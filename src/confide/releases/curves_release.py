@@ -27,6 +27,7 @@ from confide.releases.within_cells import refined_grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 CURVES = ("roc", "pr", "calibration", "counts")
 NUMBERS = ("auc", "average_precision", "brier", "observed_expected", "prevalence")
@@ -49,9 +50,9 @@ class CurvesRelease:
     `roc` and `pr` are drawn from the same rows, spread within their cell as neighbouring cells suggest (`drawn`): a
     curve bends between its points at the edges of cells. `bands["roc"]` and `bands["pr"]` hold whole curves at the
     level.
-    `auc` has that order too; `average_precision` and the other numbers take classes to be mixed evenly within a cell.
-    `intervals` has two of each. Those of `auc` allow for what neighbouring cells may not tell; in the others the order
-    within cells is left open.
+    `auc` uses that order too; `average_precision` and the other numbers assume that classes are mixed evenly within a
+    cell. `intervals` has two of each. Those of `auc` allow for errors of that order; the others allow any order within
+    cells.
     """
 
     raw: Release
@@ -116,7 +117,7 @@ class CurvesRelease:
 
         The highest edge of the grid that reaches the recall (the lowest for a specificity); with
         `safe=True` one at which even the lower end of its interval does. Its intervals hold although it was chosen
-        after looking, since they hold for all edges together. Costs nothing more.
+        from the same data, since they hold for all edges together. It costs nothing more.
         """
         return choose_threshold(self, Target.parse(target, safe=safe))
 
@@ -168,13 +169,19 @@ class CurvesRelease:
         )
 
     def __repr__(self) -> str:
-        return f"<CurvesRelease {self}>"
+        return f"<CurvesRelease on {len(self.grid)} cells: AUC {self.auc:.3f} ({self.guarantee.summary})>"
 
     def plot(self) -> Figure:
         """Draw ROC, PR and calibration with their bands."""
         from confide.report.release.plots import plot_releases
 
         return plot_releases(self.releases()[:3])
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each number, with both intervals."""
+        from confide.report.release.frames import release_frame
+
+        return release_frame(self.releases())
 
     def _repr_html_(self) -> str:
         from confide.report.release.page import fragment

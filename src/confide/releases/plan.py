@@ -1,8 +1,8 @@
 """Plans: the expected error of a release, from public facts and guesses alone, before anything is spent.
 
-A stand-in with the guessed rows, prevalence and value is released many times by every mechanism that
-can, with noise that is not private, and measured: the error of the value, and the width of both
-intervals. No data are read, so a plan costs nothing.
+Stand-in data with the guessed rows, prevalence and value are released many times by every possible mechanism, with
+noise that is not private. A plan reports the error of the value and the width of both intervals. No data are read, so a
+plan costs nothing.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def plan(
 ) -> Plan:
     """Predict the error and interval widths of a release at an epsilon, or the epsilon that a width needs.
 
-    `prevalence` and `expected` are guesses of the positives' share and of the metric's value. A
-    prevalence that is given is taken to be given to the release as well, as `prevalence_guess`.
-    Without an epsilon the plan is for the one that `width` needs. `curve=False` leaves out the widths
+    `prevalence` and `expected` are guesses of the positives' share and of the metric's value. The plan assumes that
+    the release gets the same `prevalence` as `prevalence_guess`. Without `epsilon`, the plan is for the one that
+    `width` needs. `curve=False` leaves out the widths
     at other epsilons, which take most of the time.
 
     >>> found = plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False)

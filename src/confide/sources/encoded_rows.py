@@ -22,7 +22,7 @@ from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
 
 KEY_RULE = 2
-"""Which rule `row_keys` follows: a higher number if a row's key is ever made in another way."""
+"""Version of the rule of `row_keys`; a new rule gets a higher number."""
 
 _BATCH_ROWS = 1 << 15
 
@@ -30,7 +30,7 @@ _BATCH_ROWS = 1 << 15
 def read_rows(source: Any, encoding: Encoding, *, label: str, positive: object = None) -> FeatureRows:
     """Read an Ibis table, or the file at a path, as rows with labels (see `private_labels`).
 
-    A single class is no error, as that a class is absent is private.
+    A single class is no error, as the absence of a class is private.
     """
     if label in encoding.columns:
         raise ParameterError(f"column {label!r} is the label; remove it from the features")

@@ -1,8 +1,8 @@
 """Columns as binary features, by a rule that the user gives: as they are, cut at points, or one of a list of values.
 
 Points and values are public: they must come from knowledge, not from the private rows. A missing value (empty, null,
-NaN) sets none of the column's features, and neither does a value that the rule does not know: an error would tell that
-somebody has it. `CONFIDE_SHOW_ERRORS=1` makes it one, for the data holder (see `details`).
+NaN) sets none of the column's features, and neither does a value that the rule does not know: an error would reveal
+that a row has it. With `CONFIDE_SHOW_ERRORS=1` it is an error, for the data holder (see `details`).
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def table_column(table: Any, column: str) -> FloatArray:
 def discreet(source: Any, *, private: bool = False) -> Iterator[None]:
     """Turn an engine's error into ours: engines quote the values that they stumble over.
 
-    With `private` not even the kind of error is told, as it may depend on a single row.
+    With `private` not even the kind of error is shown, as it may depend on a single row.
     """
     try:
         yield
@@ -232,7 +232,7 @@ def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | No
                 f"column {weight!r} has negative weights; correct or remove those rows, as a weight counts rows"
             )
         if summary["least_weight"] == 0:
-            raise WeightError(f"column {weight!r} has weights of zero; remove those rows, since they stand for nobody")
+            raise WeightError(f"column {weight!r} has weights of zero; remove those rows")
 
 
 def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:

@@ -1,8 +1,8 @@
 """Words of a text as binary features: hashed to numbered places, or looked up in a public vocabulary.
 
 A text is made lower case, and its words are the runs of two or more letters, digits and underscores of any script
-(`\\b\\w\\w+\\b`, as scikit-learn's `CountVectorizer` has it). What is a letter is for Unicode to say: a letter that
-Unicode does not know yet may become one. A feature is set if the word occurs at all, however often.
+(`\\b\\w\\w+\\b`, as scikit-learn's `CountVectorizer` has it). Unicode defines what a letter is, so a later version of
+Unicode may add letters. A feature is set if the word occurs at all, however often.
 
 Which features there are must be public. Places that words are hashed to are: they are numbers, the same for every
 dataset. A vocabulary is public only if it was not collected from the private rows, whose words it would give away.
@@ -27,7 +27,7 @@ Entries: TypeAlias = tuple[Integers, Integers]
 """Places of rows, and beside each a feature that the row has; in any order, perhaps repeated."""
 
 Encoder: TypeAlias = Callable[[Sequence[Any]], Entries]
-"""From the values of a column to entries. It remembers what it has met: make a new one for each table."""
+"""Encoder from the values of a column to entries. It keeps a cache: make a new one for each table."""
 
 HASH = "blake2b-64"
 BITS = 14

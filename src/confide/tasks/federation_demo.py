@@ -205,11 +205,13 @@ def performance_of_all_rows(made: DemoFederation) -> dict[str, float | None]:
 
 
 def _checked_modes(modes: Sequence[str] | None, *, priced: bool) -> tuple[str, ...]:
+    from confide.federation.modes.registry import mode_named
+
     chosen = tuple(dict.fromkeys(modes or MODES))
     for mode in chosen:
         if mode not in MODES:
             raise ParameterError(f"no mode {mode!r}. {did_you_mean(mode, MODES)}The modes are {', '.join(MODES)}")
-    if priced and "private" not in chosen:
+    if priced and not any(mode_named(mode).private for mode in chosen):
         raise UsageError("`epsilon` and `site_share` are for the mode private; leave them out, or add `modes=private`")
     return chosen
 

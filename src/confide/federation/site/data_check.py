@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from confide.counts import ScoreCounts
 from confide.errors import DataError
 from confide.federation.policy import Policy
-from confide.federation.site.data import ScoredRows, SiteConfig, SiteModel
+from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.same_rows import ANYWHERE
+from confide.federation.site.scored_rows import ScoredRows
 from confide.sources.details import errors_shown
 
 FEATURE_ADVICE = "check that the features are those it was trained with, and that features of text are listed in `text`"

@@ -7,7 +7,7 @@ How: the weights are enclosed in balls, and the digits of a uniform number U are
 digits known so far put `U * (sum of all weights)` in an interval; if all of it lies within one class, that is the
 answer, whatever the digits not yet drawn will be; else more are drawn and the balls become narrower. Classes so
 dear that all of them together weigh less than the last digit known stay out of the sum, in whose ball their
-weight is included, until more digits are asked for.
+weight is included, until more digits are needed.
 
 Some in turn: each is chosen among those left. The weights are put between whole numbers once for many turns; a class
 is chosen by the larger of these, and what they are too large by is made up for by a coin that is hardly ever needed.

@@ -39,6 +39,12 @@ def plan_page(plan: Plan, *, title: str) -> str:
     return whole_page(title, _parts(plan), footer=_FOOTER)
 
 
+def fragment(plan: Plan) -> str:
+    """Return tables and advice, as a notebook shows them."""
+    tables = "".join(html_table(table) for table in plan_tables(plan))
+    return f"<div>{lead(plan_summary(plan))}{tables}{bullets(plan_advice(plan))}</div>"
+
+
 def _parts(plan: Plan) -> list[str]:
     svg = as_svg(draw_widths, plan, size=(6.4, 5.2))
     return [

@@ -54,7 +54,7 @@ def marker(index: int) -> str:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw with the package's settings and restore the user's afterwards."""
+    """Draw with the package's settings and restore the user's afterwards. Create figures before entering."""
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS):
@@ -94,10 +94,27 @@ def drawn_figure(
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
-    """Return an empty figure."""
-    import matplotlib.pyplot as plt
+    """Return an empty figure for a method that returns it.
 
-    return plt.figure(figsize=size, layout="constrained")
+    pyplot knows the figure only if the backend opens windows, so that `plt.show()` shows it there. A notebook shows the
+    figure because it is returned, and would show it twice if pyplot knew it too.
+
+    Call this outside `house_style`: the first use of pyplot may load a backend that changes matplotlib's settings, and
+    these changes must last.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
+
+    plt.draw_if_interactive()  # type: ignore[no-untyped-call]  # loads the backend, so that notebooks display figures
+    make = plt.figure if plt.get_backend().lower() in _window_backends() else Figure
+    return make(figsize=size, layout="constrained")
+
+
+def _window_backends() -> set[str]:
+    from matplotlib.backends.registry import BackendFilter, backend_registry
+
+    names = backend_registry.list_builtin(BackendFilter.INTERACTIVE)  # type: ignore[no-untyped-call]
+    return {name.lower() for name in names} - {"nbagg", "notebook", "webagg"}
 
 
 def shortened(name: str, most: int = 32) -> str:

@@ -53,6 +53,14 @@ def validation_page(validation: Validation) -> str:
     return whole_page(title_of(validation), _parts(validation), footer=_FOOTERS[noisy])
 
 
+def fragment(validation: Validation) -> str:
+    """Return the result, the guarantee and the sites, as a notebook shows them."""
+    tables = (html_table(table) for table in (numbers_table(validation), sites_table(validation)))
+    promise = f"<p><strong>What is promised</strong> to the people in the data:</p>{bullets(promise_lines(validation))}"
+    box = _not_private(validation) if mode_of(validation.question).comparison_only else promise
+    return "".join(("<div>", lead(lead_of(validation)), box, *tables, "</div>"))
+
+
 def _parts(validation: Validation) -> Iterator[str]:
     if mode_of(validation.question).comparison_only:
         yield _not_private(validation)
