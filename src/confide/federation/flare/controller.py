@@ -20,6 +20,7 @@ from confide.federation.flare.run_result import write_failure, write_outcome
 from confide.federation.flare.signed_question import read_question
 from confide.federation.outcome import Outcome
 from confide.federation.question import Question
+from confide.federation.site_state import ProgressState
 
 PROGRESS, RESULT, DONE = "progress", "result", "done"
 """Commands of a coordinator's session to a run: report progress, hand over the result, end after the result arrived."""
@@ -92,9 +93,9 @@ class ConfideController(Controller):  # type: ignore[misc]
             progress=self._noted,
         )
 
-    def _noted(self, site: str, state: str) -> None:
+    def _noted(self, site: str, state: ProgressState) -> None:
         with self._lock:
-            self._states[site] = state
+            self._states[site] = state.value  # FLARE sends plain texts, and no classes that it does not know
 
     def _progress(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
         with self._lock:
