@@ -100,7 +100,7 @@ def least_epsilon(searches: Sequence[EpsilonSearch]) -> Fraction:
     """Return the least epsilon that gives the population's interval its width; else the sample's; else 1."""
     for which in ("population_needs", "sample_needs"):
         needs: list[Needed | None] = [getattr(search, which) for search in searches]
-        found = [need.epsilon for need in needs if need is not None and need.suffices and need.epsilon is not None]
-        if found:
-            return Fraction(str(min(found)))
+        result = [need.epsilon for need in needs if need is not None and need.suffices and need.epsilon is not None]
+        if result:
+            return Fraction(str(min(result)))
     return Fraction(1)

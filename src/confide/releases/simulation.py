@@ -207,8 +207,8 @@ def _from_cells(
 
     errors = np.abs(measured(np.stack([noisy.adjusted() for noisy in released(effort.errors)])) - truth)
     few = released(effort.widths if cells.size <= 4 else max(effort.widths // 2, 2))  # large tables are slow
-    found = [widths(_some(plausible_counts(noisy), k)) for k, noisy in enumerate(few)]
-    sample, population = np.array(found).T
+    result = [widths(_some(plausible_counts(noisy), k)) for k, noisy in enumerate(few)]
+    sample, population = np.array(result).T
     return _outcome(errors, sample, population)
 
 
@@ -222,7 +222,7 @@ def _by_release(stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
     """Draw the releases themselves, where they are quick."""
     prepare: Callable[..., PreparedRelease] = prepare_brier if stand_in.metric == "brier" else prepare_prevalence
     uniforms = np.stack(_uniforms(effort.widths, 3), axis=1)
-    found = []
+    result = []
     for row in uniforms:
         prepared = prepare(
             stand_in.counts,
@@ -231,10 +231,10 @@ def _by_release(stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
             level=terms.level,
             noise=_replayed(iter(row.tolist())),
         )
-        found.append(prepared.draw()[0])
+        result.append(prepared.draw()[0])
     errors = np.abs(_values(stand_in, terms, effort.errors) - _exact(stand_in))
     sample, population = (
-        np.array([getattr(release.intervals, which).width for release in found]) for which in ("sample", "population")
+        np.array([getattr(release.intervals, which).width for release in result]) for which in ("sample", "population")
     )
     return _outcome(errors, sample, population)
 
