@@ -17,7 +17,7 @@ from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.epsilon_search import EpsilonSearch, least_epsilon, search_epsilon
 from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
-from confide.releases.simulation import Effort, Outcome, simulate
+from confide.releases.simulation import Effort, SimulationResult, simulate
 from confide.releases.stand_in import USUAL_AUC, StandIn, make_stand_in, planned_measure
 from confide.releases.terms import Terms
 
@@ -146,7 +146,7 @@ def _mechanisms(stand_in: StandIn, terms: Terms) -> tuple[list[str], dict[str, s
     return usable, left_out, taken("auto")
 
 
-def _planned(search: EpsilonSearch, outcome: Outcome) -> MechanismPlan:
+def _planned(search: EpsilonSearch, outcome: SimulationResult) -> MechanismPlan:
     return MechanismPlan(
         mechanism=search.mechanism,
         mean_absolute_error=outcome.mean_absolute_error,
