@@ -268,7 +268,7 @@ def draw_figure(
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from confide.report.shared.plots import COLOURS, GREY, house_style
+    from confide.report.shared.style import COLOURS, GREY, house_style
 
     markers = "osD^"
     places = [(SIZES.index(size), size) for size in sizes]  # a size looks the same in every figure

@@ -29,7 +29,7 @@ from confide.curves.roc import roc_curve
 from confide.federation.coordinator.decode import noise_parts, pooled_counts, strategy_of
 from confide.federation.coordinator.expected_accuracy import noisy_table
 from confide.federation.coordinator.performance import pooled_private
-from confide.federation.question import PRIVATE, Question
+from confide.federation.question import Question
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.privacy.mechanisms.noise_shares import shared_counts
@@ -70,7 +70,7 @@ class Setting:
         return Question.checked(
             study="benchmark",
             model="risk",
-            mode=PRIVATE,
+            mode="private",
             sites=SITES,
             epsilon=self.epsilon,
             rows=self.rows,

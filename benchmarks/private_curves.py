@@ -365,7 +365,7 @@ def draw_figure(errors: Errors, sets: Sequence[HeldOut], epsilons: Sequence[str]
     """Error against epsilon, a panel for each test set."""
     from matplotlib.figure import Figure
 
-    from confide.report.shared.plots import COLOURS, GREY, house_style
+    from confide.report.shared.style import COLOURS, GREY, house_style
 
     methods = {
         OURS: "confide, defaults",

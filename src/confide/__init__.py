@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from confide.errors import ConfideError as ConfideError
     from confide.errors import ConfideWarning as ConfideWarning
     from confide.errors import LedgerError as LedgerError
-    from confide.evaluation.evaluate import evaluate as evaluate
     from confide.evaluation.evaluation import Evaluation as Evaluation
     from confide.grid import Grid as Grid
     from confide.intervals.comparison import compare_auc as compare_auc
@@ -53,12 +52,18 @@ if TYPE_CHECKING:
     from confide.releases.brier import release_brier as release_brier
     from confide.releases.confusion import release_confusion as release_confusion
     from confide.releases.curves import release_curves as release_curves
-    from confide.releases.plan import plan as plan
     from confide.releases.release import Release as Release
     from confide.report.evaluation.displays import CalibrationDisplay as CalibrationDisplay
     from confide.report.evaluation.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from confide.report.evaluation.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
     from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
+    from confide.tasks.evaluate import evaluate as evaluate
+    from confide.tasks.plan import plan as plan
+    from confide.tasks.predict import predict as predict
+    from confide.tasks.release import release as release
+    from confide.tasks.select import select as select
+    from confide.tasks.train import train as train
+    from confide.tasks.validate import validate as validate
 
 __version__ = "0.1.0"
 
@@ -68,7 +73,6 @@ _HOMES = {
     "confide.curves.pr": "pr_curve",
     "confide.curves.roc": "roc_curve",
     "confide.errors": "BudgetError ConfideError ConfideWarning LedgerError",
-    "confide.evaluation.evaluate": "evaluate",
     "confide.evaluation.evaluation": "Evaluation",
     "confide.grid": "Grid",
     "confide.intervals.comparison": "compare_auc",
@@ -89,11 +93,17 @@ _HOMES = {
     "confide.releases.brier": "release_brier",
     "confide.releases.confusion": "release_confusion",
     "confide.releases.curves": "release_curves",
-    "confide.releases.plan": "plan",
     "confide.releases.release": "Release",
     "confide.report.evaluation.displays": (
         "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay"
     ),
+    "confide.tasks.evaluate": "evaluate",
+    "confide.tasks.plan": "plan",
+    "confide.tasks.predict": "predict",
+    "confide.tasks.release": "release",
+    "confide.tasks.select": "select",
+    "confide.tasks.train": "train",
+    "confide.tasks.validate": "validate",
 }
 
 _ROOMS = (

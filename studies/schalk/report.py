@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from confide.federation.modes.noisy_scores import NOT_PRIVATE
-from confide.report.shared import plots
+from confide.federation.noisy_placements import NOT_PRIVATE
+from confide.report.shared import style
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.shared.text import print_table
+from studies.claims import CLEAR
 from studies.schalk import plots as schalk_plots
-from studies.schalk.claims import CLEAR, Claim, claims
+from studies.schalk.claims import Claim, claims
 from studies.schalk.data import SITES
 from studies.schalk.plan import ALL_SENSITIVITIES, CELLS, HALF, PERSON
 from studies.schalk.plots import Panel, panels, private_panel
@@ -125,7 +126,7 @@ _INTERVALS = (
 def _drawn(shown: Sequence[Panel], name: str) -> str:
     return figures(
         figure(
-            plots.as_svg(schalk_plots.draw_panel, panel, size=panel.size),
+            style.as_svg(schalk_plots.draw_panel, panel, size=panel.size),
             f"{name}-{place}",
             f"{panel.title}. From left to right: {_lowered(panel.across_label)}; from bottom to top: "
             f"{_lowered(panel.up_label)}.",
@@ -140,7 +141,7 @@ def _lowered(label: str) -> str:
 
 def _without_noise(study: Study) -> Iterator[str]:
     yield figures(
-        figure(plots.as_svg(draw, study, size=(6.2, 5.0)), name, caption)
+        figure(style.as_svg(draw, study, size=(6.2, 5.0)), name, caption)
         for draw, name, caption in (
             (
                 schalk_plots.draw_differences,

@@ -41,6 +41,7 @@ from tests.noises import seeded
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -67,6 +68,7 @@ def test_a_quick_run_prints_its_table_without_the_shared_data(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.documents
 @pytest.mark.usefixtures("few_simulated_tables", "shared_data")
 def test_private_curves_are_compared_on_the_papers_texts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -108,6 +110,7 @@ class Alone:
             yield pickle.loads(pickle.dumps(called(given)))  # noqa: S301
 
 
+@pytest.mark.processes
 def test_a_quick_run_works_with_real_processes() -> None:
     finished = subprocess.run(
         [sys.executable, "-m", "benchmarks", "private-ap", "--quick"],

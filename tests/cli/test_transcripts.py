@@ -22,6 +22,8 @@ from confide.privacy.queries import Noise
 from tests.cli.commands import Answer, confide
 from tests.noises import Deaf
 
+pytestmark = pytest.mark.commands
+
 Row: TypeAlias = tuple[str, int, str, float, float, int]
 HEAD = "name,age,sex,risk,other,died"
 TARGET = 7

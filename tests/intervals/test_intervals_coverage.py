@@ -21,6 +21,8 @@ from confide.intervals.comparison import compare_aucs
 from confide.intervals.interval import Interval
 from confide.intervals.resample import replicate_ranks
 
+pytestmark = pytest.mark.statistical
+
 LEVEL = 0.95
 TIMES = 1_500
 # Binomial(1500, 0.95) falls below 0.93 or above 0.97 with probability under 1e-3 (three and a half deviations).

@@ -24,6 +24,8 @@ from confide.releases import CurvesRelease, curve_numbers
 from confide.releases.curves import draw_curves
 from tests.noises import RELATIONS, seeded
 
+pytestmark = pytest.mark.statistical
+
 ERROR = 1e-4
 SEPARATION = 1.5
 THRESHOLD = 0.35

@@ -146,6 +146,7 @@ def plain_loop(rows: RandomRows, replicates: int, seed: int, *, fixed_positives:
 REJECTED = 1e-6
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["distinct", "tied"])
 def test_replicates_are_distributed_as_a_plain_loop(kind: str) -> None:
     rows = random_rows(kind, size=100)
@@ -154,6 +155,7 @@ def test_replicates_are_distributed_as_a_plain_loop(kind: str) -> None:
         assert stats.ks_2samp(mine, theirs).pvalue > REJECTED
 
 
+@pytest.mark.statistical
 def test_that_comparison_rejects_a_broken_twin() -> None:
     """A loop that redraws the negatives only has too narrow a distribution, and is told apart."""
     rows = random_rows("distinct", size=100)

@@ -69,6 +69,7 @@ def check_sound(curves: CurvesRelease) -> None:
         assert ((high <= 1.0) & (high >= curves.calibration.observed - 1e-12)).all()
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -90,6 +91,7 @@ def test_every_mechanism_gives_a_sound_curve(relation: str, mechanism: str) -> N
     check_sound(released(relation, mechanism=mechanism, delta="1e-6" if mechanism == "gaussian" else 0, grid=grid))
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("level", [-500, 0, 7, 10_000])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -273,6 +275,7 @@ def test_the_strategy_is_the_one_that_promises_least_error(options: dict[str, An
     assert released(**options).strategy == strategy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("delta", "mechanism"), [("0", "laplace"), ("1e-6", "laplace"), ("0.1", "gaussian")])
 def test_gaussian_noise_is_taken_where_it_promises_less_error(delta: str, mechanism: str) -> None:
     curves = released(grid="uniform:1024", delta=delta, epsilon="0.1")

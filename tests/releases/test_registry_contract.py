@@ -154,6 +154,7 @@ def check_numbers(release: Release, where: object) -> None:
     assert population.lower <= population.upper, (release.metric, where)
 
 
+@pytest.mark.slow
 @every_way
 def test_numbers_stay_in_their_range(way: Way) -> None:
     measures = {"measures": ("matthews_correlation", "negative_likelihood_ratio")} if way.metric == "confusion" else {}
@@ -163,6 +164,7 @@ def test_numbers_stay_in_their_range(way: Way) -> None:
             check_numbers(release, (rows, prevalence, epsilon))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.95, 0.999])
 @every_way
 def test_the_population_is_never_better_known_than_the_sample(way: Way, level: float) -> None:
@@ -187,6 +189,7 @@ def test_intervals_hold_the_released_value(way: Way) -> None:
                 assert release.value in release.intervals.population, (release.metric, seed)
 
 
+@pytest.mark.slow
 @every_way
 def test_a_higher_level_is_wider_and_more_epsilon_narrower(way: Way) -> None:
     def widths(**terms: Any) -> list[float]:

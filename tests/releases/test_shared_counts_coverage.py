@@ -31,6 +31,8 @@ from confide.releases.release import Release
 from confide.releases.shared_counts import SHARED, pooled_release
 from tests.noises import SILENT, seeded
 
+pytestmark = pytest.mark.statistical
+
 EPSILON = Fraction(1, 2)
 PROMISE = Guarantee(epsilon=EPSILON, neighbours=Neighbours.ADD_REMOVE_ONE)
 GRID = Grid.arcsine(16)

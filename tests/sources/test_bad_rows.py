@@ -102,6 +102,7 @@ BAD: dict[str, Bad] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.parametrize("source", READERS)
 def test_refused(source: str, case: str, tmp_path: Path) -> None:

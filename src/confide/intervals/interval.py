@@ -78,7 +78,7 @@ def logit_ends(value: float, standard_error: float, level: float) -> tuple[float
     """Ends on the log-odds scale, where the standard error is `se / (v (1 - v))`, brought back to (0, 1)."""
     centre = math.log(value / (1.0 - value))
     reach = normal_quantile(level) * standard_error / (value * (1.0 - value))
-    return _logistic(centre - reach), _logistic(centre + reach)
+    return logistic(centre - reach), logistic(centre + reach)
 
 
 def at_an_end(value: float) -> bool:
@@ -92,5 +92,6 @@ def all_or_nothing_ends(value: float, trials: float, level: float) -> tuple[floa
     return (tail, 1.0) if value > 0.5 else (0.0, 1.0 - tail)
 
 
-def _logistic(x: float) -> float:
+def logistic(x: float) -> float:
+    """Return the probability of log-odds, without overflow."""
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from confide.counts import FloatArray
 from confide.errors import DataError, ParameterError
-from confide.intervals.interval import Interval, check_level, normal_quantile
+from confide.intervals.interval import Interval, check_level, logistic, normal_quantile
 
 Scale = Literal["identity", "logit", "log"]
 
@@ -119,7 +119,7 @@ def auc_random_effects(
     found = random_effects(
         np.log(value / (1.0 - value)), variance / (value * (1.0 - value)) ** 2, level=level, floor=floor
     )
-    return _transformed(found, "logit", _logistic)
+    return _transformed(found, "logit", logistic)
 
 
 def observed_expected_random_effects(
@@ -253,10 +253,6 @@ def _or_infinity(back: Callable[[float], float], value: float) -> float:
         return back(value)
     except OverflowError:
         return math.inf
-
-
-def _logistic(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
 
 
 def _student_quantile(level: float, degrees: int) -> float:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.errors import LedgerError, ParameterError
+from confide.files import create_file
 from confide.ledger.place import FilePlace, ServerPlace, user_folder
 from confide.ledger.seals import same_seal, seal
 
@@ -67,7 +67,7 @@ class KeyFile:
             return there
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            appear(self.path, lambda unfinished: unfinished.write_text(key.hex() + "\n"))
+            create_file(self.path, lambda unfinished: unfinished.write_text(key.hex() + "\n"))
         except FileExistsError:
             pass
         except OSError as error:
@@ -104,33 +104,6 @@ def check_key(key: bytes | None, meta: Mapping[str, str], file: KeyFile) -> byte
             f"{ENVIRONMENT}; nothing is released"
         )
     return key
-
-
-def appear(path: Path, build: Callable[[Path], object]) -> None:
-    """Create a private file atomically, flushed to the disk; raise FileExistsError if it exists.
-
-    The file is written under another name in the same folder, and then linked. With O_EXCL alone, another process
-    could read half of a key.
-    """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    os.close(handle)
-    unfinished = Path(name)
-    try:
-        build(unfinished)
-        _flush(unfinished)
-        os.link(unfinished, path)
-        _flush(path.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    """Flush a file, or a folder's names, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _checked(text: str, what: str, error: type[LedgerError] | type[ParameterError]) -> bytes:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
+from confide.privacy.accounting import total
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import A
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+QUOTE_SCHEMA = "confide.quote/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +62,19 @@ class Quote:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def quote_document(quote: Quote, parts: Sequence[tuple[Sequence[str], Guarantee]]) -> dict[str, Any]:
+    """Return a quote as plain data in the published schema, with the names that share each noise and its price."""
+    return {"schema": QUOTE_SCHEMA, **quote.to_dict(), "split": split_document(parts)}
+
+
+def split_document(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
+    """Return the price of each noise, and the metrics that share it, as plain data."""
+    return [
+        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Receipt(Generic[A]):
     """Released answers, and what they cost.
 
@@ -78,6 +99,11 @@ class Receipt(Generic[A]):
         """All answers in one tuple."""
         return tuple(release for answer in self.answers for release in answer)
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of all answers together."""
+        return total(answer[0].guarantee for answer in self.answers)
+
     def in_words(self) -> str:
         """Describe the charge."""
         return "nothing: answered before" if self.reused else _price_in_words(self.charged, self.full_price)
@@ -92,6 +118,26 @@ class Receipt(Generic[A]):
             "remaining": self.remaining.to_dict(),
             "reused": self.reused,
         }
+
+    def __repr__(self) -> str:
+        return f"<Receipt of account {self.account!r}: {len(self.releases)} results, cost {self.in_words()}>"
+
+    def plot(self) -> Figure:
+        """Draw the released curves, or the released numbers with both intervals."""
+        from confide.report.release.receipts import plot_receipt
+
+        return plot_receipt(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each released number, with both intervals."""
+        from confide.report.release.receipts import receipt_frame
+
+        return receipt_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.release.receipts import receipt_fragment
+
+        return receipt_fragment(self)
 
 
 def _price_in_words(added: Budget, full: Budget) -> str:

@@ -23,7 +23,8 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, insert
 from sqlalchemy.exc import DBAPIError
 
 from confide.errors import LedgerError
-from confide.ledger.key import KeyFile, appear
+from confide.files import create_file
+from confide.ledger.key import KeyFile
 from confide.ledger.place import FilePlace
 from confide.ledger.store import LOCK_SECONDS, Store
 from confide.ledger.tables import META, SCHEMA
@@ -86,13 +87,13 @@ class SQLiteStore(Store):
             with _alone_in(path.parent):
                 if not path.exists():
                     key = settle()
-                    appear(path, lambda unfinished: self._build(unfinished, key))
+                    create_file(path, lambda unfinished: self._build(unfinished, key))
                 self._mark()
 
     def _mark(self) -> None:
         if not self._marker.exists():
             with suppress(FileExistsError):
-                appear(self._marker, lambda unfinished: unfinished.write_text(_MARK, encoding="utf-8"))
+                create_file(self._marker, lambda unfinished: unfinished.write_text(_MARK, encoding="utf-8"))
 
     def _build(self, unfinished: Path, key: bytes) -> None:
         with self.explained(), _engine(unfinished).connect() as connection:

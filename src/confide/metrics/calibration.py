@@ -7,6 +7,7 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import Binning, check_probabilities, reliability_bins, smooth_calibration
 from confide.errors import ScoreError
+from confide.metrics.logistic_fit import logistic_fit
 from confide.predictions import accepts_predictions
 
 _SMALLEST = np.finfo(np.float64).eps
@@ -52,7 +53,7 @@ def calibration_intercept(counts: ScoreCounts) -> float:
     0 is right, above 0 risks are underestimated.
     """
     offset = _log_odds(counts)
-    return float(_logistic(np.ones((len(counts), 1)), counts, offset)[0])
+    return float(_fit(np.ones((len(counts), 1)), counts, offset)[0])
 
 
 @accepts_predictions
@@ -68,7 +69,7 @@ def calibration_slope(counts: ScoreCounts) -> float:
     if spread == 0.0 or not _overlap(counts):
         return np.nan
     design = np.column_stack((np.ones(len(counts)), centred / spread))  # so that no scale is ill-conditioned
-    return float(_logistic(design, counts, np.zeros(len(counts)))[1]) / spread
+    return float(_fit(design, counts)[1]) / spread
 
 
 @accepts_predictions
@@ -111,34 +112,6 @@ def _overlap(counts: ScoreCounts) -> bool:
     return bool(ours[0] < theirs[-1] and theirs[0] < ours[-1])
 
 
-def _logistic(design: FloatArray, counts: ScoreCounts, offset: FloatArray) -> FloatArray:
-    """Maximise the likelihood, which has a maximum, by Newton's method with step halving.
-
-    The first column of the design is constant; it starts where the mean log-odds are right.
-    """
-    total = (counts.positives + counts.negatives).astype(np.float64)
+def _fit(design: FloatArray, counts: ScoreCounts, offset: FloatArray | None = None) -> FloatArray:
     positives = counts.positives.astype(np.float64)
-    coefficients = np.zeros(design.shape[1])
-    odds = counts.prevalence / (1.0 - counts.prevalence)
-    coefficients[0] = np.log(odds) - np.average(offset, weights=total)
-
-    def likelihood(candidate: FloatArray) -> float:
-        linear = design @ candidate + offset
-        return float(np.dot(positives, linear) - np.dot(total, np.logaddexp(0.0, linear)))
-
-    best = likelihood(coefficients)
-    for _ in range(200):
-        rate = 0.5 * (1.0 + np.tanh((design @ coefficients + offset) / 2.0))
-        gradient = design.T @ (positives - total * rate)
-        curvature = design.T @ (design * (total * rate * (1.0 - rate))[:, None])
-        step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
-        size = np.abs(step).max() / (1.0 + np.abs(coefficients).max())
-        scale = 1.0
-        # So near the maximum that the likelihood is flat to rounding, Newton's step needs no check.
-        while size > 1e-6 and likelihood(coefficients + scale * step) < best and scale > 1e-15:
-            scale /= 2.0
-        coefficients = coefficients + scale * step
-        best = likelihood(coefficients)
-        if size < 1e-13:
-            break
-    return coefficients
+    return logistic_fit(design, positives, positives + counts.negatives, offset=offset)

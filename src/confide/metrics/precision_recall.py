@@ -147,7 +147,12 @@ def aucnpr_score(
     if counts.prevalence in (0.0, 1.0):
         return counts.prevalence
     least = minimum_area(counts.prevalence, *recall)
-    return (aucpr_score(counts, estimator=estimator, recall=recall) - least) / (recall[1] - recall[0] - least)
+    return attained_share(aucpr_score(counts, estimator=estimator, recall=recall), least, recall[1] - recall[0])
+
+
+def attained_share(area: float, least: float, most: float = 1.0) -> float:
+    """Return the share of the achievable area: `(area - least) / (most - least)`."""
+    return (area - least) / (most - least)
 
 
 @accepts_predictions

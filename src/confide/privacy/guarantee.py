@@ -121,6 +121,12 @@ class Guarantee:
             return None
         return replace(self, epsilon=2 * self.epsilon, delta=delta, neighbours=account, rho=None)
 
+    @property
+    def summary(self) -> str:
+        """Epsilon, delta and neighbours in a few words."""
+        delta = f", delta {shown(self.delta)}" if self.delta else ""
+        return f"epsilon {shown(self.epsilon)}{delta}, {self.neighbours.value}"
+
     def in_words(self) -> str:
         """Describe the guarantee for somebody who has to decide."""
         likelihood = math.exp(min(float(self.epsilon), 700.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, 
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("laplace", "gaussian")
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
@@ -60,7 +64,7 @@ class ConfusionRelease:
         return f"confusion at {self.threshold:g}: {cells}"
 
     def __repr__(self) -> str:
-        return f"<ConfusionRelease {self}>"
+        return f"<ConfusionRelease at {self.threshold:g} ({self.guarantee.summary})>"
 
     def __getitem__(self, measure: str) -> Release:
         return next(release for release in self.measures if release.metric == _known(measure))
@@ -77,6 +81,18 @@ class ConfusionRelease:
             "mechanism": self.mechanism,
             "options": {"threshold": self.threshold},
         }
+
+    def plot(self) -> Figure:
+        """Draw every measure that is a proportion, with both intervals."""
+        from confide.report.release.plots import plot_releases
+
+        return plot_releases(self.measures)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each cell and measure, with both intervals."""
+        from confide.report.release.frames import release_frame
+
+        return release_frame(self.measures)
 
     def _repr_html_(self) -> str:
         from confide.report.release.page import fragment

@@ -27,6 +27,7 @@ from confide.releases.within_cells import refined_grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 CURVES = ("roc", "pr", "calibration", "counts")
 NUMBERS = ("auc", "average_precision", "brier", "observed_expected", "prevalence")
@@ -168,16 +169,22 @@ class CurvesRelease:
         )
 
     def __repr__(self) -> str:
-        return f"<CurvesRelease {self}>"
+        return f"<CurvesRelease on {len(self.grid)} cells: AUC {self.auc:.3f} ({self.guarantee.summary})>"
 
     def plot(self) -> Figure:
         """Draw ROC, PR and calibration with their bands."""
-        from confide.report.release.curves import picture
+        from confide.report.release.plots import plot_releases
 
-        return picture(self.releases()[:3])
+        return plot_releases(self.releases()[:3])
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each number, with both intervals."""
+        from confide.report.release.frames import release_frame
+
+        return release_frame(self.releases())
 
     def _repr_html_(self) -> str:
-        from confide.report.release.curves import fragment
+        from confide.report.release.page import fragment
 
         return fragment(self.releases())
 

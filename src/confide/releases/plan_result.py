@@ -6,9 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from confide.privacy.neighbours import Neighbours
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 SCHEMA = "confide.plan/1"
 
@@ -81,7 +85,7 @@ class MechanismPlan:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """Expected results of a release for each mechanism; `left_out` gives the reason for each that is missing."""
 
@@ -128,6 +132,30 @@ class Plan:
             f"{best.population_width:.3g} wide instead of {taken.population_width:.3g}, error "
             f"{best.mean_absolute_error:.3g} instead of {taken.mean_absolute_error:.3g}): ask for it by name."
         )
+
+    def __repr__(self) -> str:
+        best = self.recommended
+        return (
+            f"<Plan {self.metric} from {self.rows:,} rows at epsilon {float(self.epsilon):g}: {best.mechanism}, "
+            f"population's interval {best.population_width:.3g} wide>"
+        )
+
+    def plot(self) -> Figure:
+        """Draw the expected width of the population's interval against epsilon."""
+        from confide.report.plan.plots import plot_plan
+
+        return plot_plan(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each mechanism."""
+        from confide.report.plan.frames import plan_frame
+
+        return plan_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.plan.page import fragment
+
+        return fragment(self)
 
     def __getitem__(self, mechanism: str) -> MechanismPlan:
         for entry in self.mechanisms:

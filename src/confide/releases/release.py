@@ -15,6 +15,7 @@ from confide.privacy.prepared import Prepared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 SCHEMA = "confide.release/1"
 
@@ -91,7 +92,7 @@ def _sequences(given: Mapping[str, Numbers]) -> Mapping[str, tuple[float, ...]]:
     return MappingProxyType({name: tuple(float(value) for value in values) for name, values in given.items()})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
     """A number with noise: everything in it may be published.
 
@@ -133,16 +134,25 @@ class Release:
             **({} if self.curve is None else {"curve": self.curve.to_dict()}),
         }
 
+    def __repr__(self) -> str:
+        return f"<Release {self.metric} {self.value:.4g} ({self.guarantee.summary})>"
+
     def __str__(self) -> str:
-        from confide.report.release.page import one_line
+        from confide.report.release.text import one_line
 
         return one_line(self)
 
     def plot(self) -> Figure:
         """Draw the value with both intervals."""
-        from confide.report.release.page import picture
+        from confide.report.release.plots import plot_releases
 
-        return picture((self,))
+        return plot_releases((self,))
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row: the value, both intervals and the guarantee."""
+        from confide.report.release.frames import release_frame
+
+        return release_frame((self,))
 
     def _repr_html_(self) -> str:
         from confide.report.release.page import fragment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from confide.attacks.bounds import Game, finished
-from confide.attacks.disclosure import NEIGHBOURS, Published
+from confide.attacks.disclosure import NEIGHBOURS, Publication
 from confide.attacks.one_row.game import check_trials, right_guess
 from confide.attacks.one_row.rows import coin_worlds
 from confide.counts import ScoreCounts
@@ -18,7 +18,7 @@ from confide.releases.release import Release
 
 def curve_game(
     counts: ScoreCounts,
-    published: Published,
+    published: Publication,
     *,
     trials: int,
     rng: np.random.Generator,
