@@ -205,8 +205,8 @@ def _normal_laplace_cdf(x: FloatArray, deviation: FloatArray, scale: FloatArray 
         rising = np.exp(np.minimum(ratio * ratio / 2.0 + x / scale + log_ndtr(-z - ratio), 0.0))
         falling = np.exp(np.minimum(ratio * ratio / 2.0 - x / scale + log_ndtr(z - ratio), 0.0))
     both = ndtr(z) + (rising - falling) / 2.0
-    found: FloatArray = np.where(deviation > 0.0, np.clip(both, 0.0, 1.0), _laplace_cdf(x / scale))
-    return found
+    result: FloatArray = np.where(deviation > 0.0, np.clip(both, 0.0, 1.0), _laplace_cdf(x / scale))
+    return result
 
 
 def _scale_mixture(degrees_of_freedom: int) -> tuple[FloatArray, FloatArray]:

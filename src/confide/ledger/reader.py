@@ -131,7 +131,7 @@ class LedgerReader:
         if not self._store.exists():
             return Verification(accounts=(), complete=True)
         with self._reading() as transaction:
-            found, complete = transaction.breaks()
+            result, complete = transaction.breaks()
         checks = tuple(
             AccountCheck(
                 account=name,
@@ -139,7 +139,7 @@ class LedgerReader:
                 broken=None if broken is None else broken.sequence,
                 problem=None if broken is None else broken.problem,
             )
-            for name, (entries, broken) in found.items()
+            for name, (entries, broken) in result.items()
         )
         return Verification(accounts=checks, complete=complete)
 

@@ -49,11 +49,11 @@ class Record:
 
     def answers(self) -> dict[str, Entry]:
         """Return the answer to each request that has one: the first that was stored."""
-        found: dict[str, Entry] = {}
+        result: dict[str, Entry] = {}
         for entry in self.found:
             if entry.kind == Kind.ANSWER and entry.request_id is not None:
-                found.setdefault(entry.request_id, entry)
-        return found
+                result.setdefault(entry.request_id, entry)
+        return result
 
     def failures(self) -> frozenset[int]:
         """Return the numbers of the charges for which drawing failed."""
@@ -70,16 +70,16 @@ class Record:
         answers, failures = self.answers(), self.failures()
         done = {entry.charge for entry in answers.values()} | failures
         open_still = frozenset() if self.state is None else self.state.waiting
-        found: dict[str, Entry] = {}
+        result: dict[str, Entry] = {}
         for entry in self.found:
             if entry.kind != Kind.CHARGE or entry.request_id is None or entry.request_id in answers:
                 continue
             if entry.sequence in open_still:
-                found.setdefault(entry.request_id, entry)
+                result.setdefault(entry.request_id, entry)
             elif entry.sequence not in done:
                 raise LedgerError(
                     f"account {self.account!r} was changed behind the ledger's back: what came of entry "
                     f"{entry.sequence} is missing. Nothing is charged or released; run `confide ledger verify`, and "
                     "restore the ledger from a backup"
                 )
-        return found
+        return result

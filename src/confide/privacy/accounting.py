@@ -92,8 +92,8 @@ def tight_epsilon(guarantees: Sequence[Guarantee], delta: object) -> float:
         ).self_compose(times)
         composed = worst if composed is None else composed.compose(worst)
     assert composed is not None  # noqa: S101  # total() refused an empty list
-    found = float(composed.get_epsilon_for_delta(float(allowed - _FLOAT_ERROR)))
-    return min(math.nextafter(found, math.inf), float_at_least(whole.epsilon))
+    result = float(composed.get_epsilon_for_delta(float(allowed - _FLOAT_ERROR)))
+    return min(math.nextafter(result, math.inf), float_at_least(whole.epsilon))
 
 
 def _repeated(guarantees: Sequence[Guarantee]) -> dict[tuple[Fraction, Fraction], int]:

@@ -314,8 +314,8 @@ def _measured(measure: str) -> Callable[[FloatArray], FloatArray]:
     """A measure of many confusion matrices at once."""
 
     def measured(tables: FloatArray) -> FloatArray:
-        found: FloatArray = getattr(_confusion(tables), measure)
-        return found
+        result: FloatArray = getattr(_confusion(tables), measure)
+        return result
 
     return measured
 

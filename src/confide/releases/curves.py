@@ -154,8 +154,8 @@ def prepare_curves(
     )
 
     def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        found = counting.find_grid(counts, noise)
-        edges = found if cut is None else found.with_edge(cut)
+        result = counting.find_grid(counts, noise)
+        edges = result if cut is None else result.with_edge(cut)
         query = counting.ask(counts, edges)
         drawn = query.draw(noise)
         public: dict[str, Any] = {
@@ -200,8 +200,8 @@ def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:
     """Count the rows of each cell, for public scores."""
     rows = np.zeros(len(grid), dtype=np.int64)
     np.add.at(rows, grid.cells(counts.scores), counts.positives + counts.negatives)
-    found: list[int] = rows.tolist()
-    return found
+    result: list[int] = rows.tolist()
+    return result
 
 
 def _only_roc(metrics: Sequence[str], **given: Any) -> None:

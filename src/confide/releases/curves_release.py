@@ -246,9 +246,9 @@ class CurvesRelease:
 
     def _recalibration(self) -> dict[str, Any]:
         """Evaluate both calibrators at the same scores."""
-        found = {method: self.calibrator(method) for method in METHODS}
+        result = {method: self.calibrator(method) for method in METHODS}
         at = np.union1d(self.grid.edges, self.grid.representatives)
-        curves = {method: calibrator(at).tolist() for method, calibrator in found.items()}
+        curves = {method: calibrator(at).tolist() for method, calibrator in result.items()}
         return {"recalibration": {"score": at.tolist(), **curves}}
 
     def _table(self) -> ReleasedCurve:

@@ -17,7 +17,7 @@ from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.epsilon_search import EpsilonSearch, least_epsilon, search_epsilon
 from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
-from confide.releases.simulation import Effort, Outcome, simulate
+from confide.releases.simulation import Effort, SimulationResult, simulate
 from confide.releases.stand_in import USUAL_AUC, StandIn, make_stand_in, planned_measure
 from confide.releases.terms import Terms
 
@@ -146,7 +146,7 @@ def _mechanisms(stand_in: StandIn, terms: Terms) -> tuple[list[str], dict[str, s
     return usable, left_out, taken("auto")
 
 
-def _planned(search: EpsilonSearch, outcome: Outcome) -> MechanismPlan:
+def _planned(search: EpsilonSearch, outcome: SimulationResult) -> MechanismPlan:
     return MechanismPlan(
         mechanism=search.mechanism,
         mean_absolute_error=outcome.mean_absolute_error,
@@ -161,21 +161,21 @@ def _planned(search: EpsilonSearch, outcome: Outcome) -> MechanismPlan:
 
 def _assumptions(stand_in: StandIn, prevalence: float | None, expected: float | None) -> tuple[str, ...]:
     metric = stand_in.metric
-    found = []
+    result = []
     if prevalence is None:
-        found.append(f"No prevalence was guessed: {USUAL_PREVALENCE:g} is supposed, and the release is not told it.")
+        result.append(f"No prevalence was guessed: {USUAL_PREVALENCE:g} is supposed, and the release is not told it.")
     else:
-        found.append("The release is given the same guess of prevalence (prevalence_guess).")
+        result.append("The release is given the same guess of prevalence (prevalence_guess).")
     if expected is None and metric != "prevalence":
-        found.append(f"No value was guessed: {stand_in.value:.3g} is that of scores with AUC {USUAL_AUC:g}.")
+        result.append(f"No value was guessed: {stand_in.value:.3g} is that of scores with AUC {USUAL_AUC:g}.")
     if metric == "average_precision":
-        found.append("private-counts: calibrated scores, counted in 16 equal cells of [0, 1].")
+        result.append("private-counts: calibrated scores, counted in 16 equal cells of [0, 1].")
     if metric == "brier":
-        found.append("Scores are calibrated probabilities.")
+        result.append("Scores are calibrated probabilities.")
     if metric == "confusion":
-        found.append("The matrix is planned by its true positives; name a measure to plan that one.")
+        result.append("The matrix is planned by its true positives; name a measure to plan that one.")
     if metric == "confusion" or metric in CONFUSION_METRICS:
-        found.append("The threshold is where recall and specificity are equal.")
+        result.append("The threshold is where recall and specificity are equal.")
     if metric != "prevalence":
-        found.append("Scores are normal in each class, with equal variance.")
-    return tuple(found)
+        result.append("Scores are normal in each class, with equal variance.")
+    return tuple(result)

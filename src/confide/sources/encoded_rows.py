@@ -61,12 +61,12 @@ def row_keys(source: Any, columns: Sequence[str], *, beside: Sequence[str] = ())
     """
     if not columns:
         raise ParameterError("there is no column to tell rows by; give at least one")
-    found = [np.empty(0, dtype=np.uint64)]
+    result = [np.empty(0, dtype=np.uint64)]
     with discreet(source, private=True):
         for batch in _batches(source, columns, (), beside):
             rows = zip(*(batch[column] for column in columns), strict=True)
-            found.append(np.fromiter(map(_key, rows), dtype=np.uint64))
-    return np.concatenate(found)
+            result.append(np.fromiter(map(_key, rows), dtype=np.uint64))
+    return np.concatenate(result)
 
 
 def _key(values: tuple[object, ...]) -> int:

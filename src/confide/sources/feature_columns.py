@@ -266,18 +266,18 @@ class _ColumnEncoder:
     def _feature(self, value: object) -> int:
         if not isinstance(value, str):
             return self._looked_up(value)
-        found = self._met.get(value)
-        if found is None:
+        result = self._met.get(value)
+        if result is None:
             if len(self._met) >= _REMEMBERED:
                 self._met.clear()
-            found = self._met[value] = self._looked_up(value)
-        return found
+            result = self._met[value] = self._looked_up(value)
+        return result
 
     def _looked_up(self, value: object) -> int:
         try:
-            found = self._feature_of(value)
+            result = self._feature_of(value)
         except DataError:
             if shows_errors():
                 raise
             return -1
-        return -1 if found is None else found
+        return -1 if result is None else result

@@ -81,13 +81,13 @@ def _distinct(array: NDArray[Any]) -> list[Any]:
     if array.dtype.kind == "f":
         if np.isnan(array).any():
             return [float("nan")]
-        found: list[Any] = [array[0].item()]
+        result: list[Any] = [array[0].item()]
         for _ in range(2):
-            others = array[~np.isin(array, found)]
+            others = array[~np.isin(array, result)]
             if not others.size:
                 break
-            found.append(others[0].item())
-        return found
+            result.append(others[0].item())
+        return result
     seen: dict[Any, None] = {}
     for value in array.tolist():
         if value not in seen:

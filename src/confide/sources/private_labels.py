@@ -66,6 +66,6 @@ def one_against_rest(labels: ArrayLike, positive: object) -> NDArray[np.bool_]:
     array = one_dimensional(labels, "labels", LabelError)
     if array.size == 0:
         raise LabelError("there are no rows; give at least one row")
-    found = PrivateLabels(positive=positive)
-    found.add(array.tolist())
-    return found.decided()
+    result = PrivateLabels(positive=positive)
+    result.add(array.tolist())
+    return result.decided()
