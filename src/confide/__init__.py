@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from confide.attacks.disclosure import Publication as Publication
     from confide.attacks.disclosure import Window as Window
     from confide.attacks.exposure import AttackReport as AttackReport
-    from confide.attacks.exposure import attack as attack
     from confide.attacks.from_auc.decision_tree import ranking_attack as ranking_attack
     from confide.attacks.from_auc.decision_tree import tree_attack as tree_attack
     from confide.attacks.from_auc.labelings import Labelings as Labelings
@@ -105,6 +104,11 @@ if TYPE_CHECKING:
     from confide.report.evaluation.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from confide.report.evaluation.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
     from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
+    from confide.tasks.attack import attack as attack
+    from confide.tasks.audit import audit as audit
+    from confide.tasks.predict import predict as predict
+    from confide.tasks.select import select as select
+    from confide.tasks.train import train as train
 
 __version__ = "0.1.0"
 
@@ -112,7 +116,7 @@ _HOME = {
     "confide.attacks.contest.oracle": "Oracle",
     "confide.attacks.contest.recovery": "recover_labels",
     "confide.attacks.disclosure": "Publication Window",
-    "confide.attacks.exposure": "AttackReport attack",
+    "confide.attacks.exposure": "AttackReport",
     "confide.attacks.from_auc.decision_tree": "ranking_attack tree_attack",
     "confide.attacks.from_auc.labelings": "Labelings",
     "confide.attacks.from_auc.posterior": "label_posterior",
@@ -159,6 +163,11 @@ _HOME = {
     "RocCurveDisplay",
     "confide.evaluation.evaluate": "evaluate",
     "confide.evaluation.evaluation": "Evaluation",
+    "confide.tasks.attack": "attack",
+    "confide.tasks.audit": "audit",
+    "confide.tasks.predict": "predict",
+    "confide.tasks.select": "select",
+    "confide.tasks.train": "train",
 }
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

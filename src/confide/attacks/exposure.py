@@ -103,7 +103,7 @@ class AttackReport:
         return fragment(self)
 
 
-def attack(
+def attack_counts(
     counts: ScoreCounts,
     releases: Sequence[str | Publication] = USUAL,
     *,
@@ -122,7 +122,7 @@ def attack(
     what is drawn here is not published.
 
     >>> counts = ScoreCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    >>> found = attack(counts, ["auc:exact"]).exposures[0]
+    >>> found = attack_counts(counts, ["auc:exact"]).exposures[0]
     >>> found.outsider.labelings, found.outsider.certain, found.insider.told
     (1, 6, 6)
     """
