@@ -74,7 +74,7 @@ def test_wrong_parameters_of_a_file_are_refused_before_it_is_read() -> None:
         ({"label": "died", "score": "risk", "seed": 1, "generator": np.random.default_rng(0)}, "not both"),
     ):
         with pytest.raises(ParameterError, match=message):
-            attack("nowhere.csv", **given)  # type: ignore[arg-type]
+            attack("nowhere.csv", **given)
     with pytest.raises(ParameterError, match="leave them out with counts"):
         attack(confide.ScoreCounts.from_arrays([0, 1], [0.1, 0.2]), label="died")
 

@@ -148,9 +148,9 @@ def _added(before: RocPoints, after: RocPoints, sizes: ClassSizes, pair: tuple[i
         return added_on_roc(before, after, most=sizes.most)
     places = []
     for positive in (True, False):
-        sizes = (pair[0] - positive, pair[1] - (not positive))
+        earlier = (pair[0] - positive, pair[1] - (not positive))
         try:
-            found = added_on_roc(before, after, sizes=sizes).places
+            found = added_on_roc(before, after, sizes=earlier).places
         except (DataError, ParameterError):  # the row has the other class
             continue
         places += [place for place in found if place.positive == positive]
