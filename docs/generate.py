@@ -33,7 +33,7 @@ GROUPS = {
     "federation": ("init", "add-site", "start", "stop", "status", "demo"),
     "site": ("init", "add-model", "start", "stop", "status", "forget"),
     "ledger": ("new", "show", "history", "verify"),
-    "attack": ("file", "labelings", "contest"),
+    "attack": ("file", "labelings", "contest", "curve"),
 }
 
 

@@ -1,1 +1,1 @@
-"""The papers' tables and figures, reproduced."""
+"""Papers' tables and figures, reproduced."""

@@ -19,7 +19,7 @@ def checked_folds(folds: object) -> int:
 
 
 def fold_of_each(labels: NDArray[np.bool_], folds: int, generator: np.random.Generator) -> Integers:
-    """The fold in which each row is held out.
+    """Return the fold in which each row is held out.
 
     >>> labels = np.array([True, False, False, True, False, False])
     >>> fold = fold_of_each(labels, 2, np.random.default_rng(0))

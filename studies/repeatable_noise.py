@@ -17,7 +17,7 @@ from confide.privacy.queries import Noise
 
 
 def generator_for(seed: int, *names: object) -> np.random.Generator:
-    """A generator of its own for everything that has a name, whatever else is drawn before or beside it.
+    """Return a generator of its own for everything that has a name, whatever else is drawn before or beside it.
 
     >>> int(generator_for(0, "sms", 3).integers(1000))
     321
@@ -27,7 +27,7 @@ def generator_for(seed: int, *names: object) -> np.random.Generator:
 
 
 def repeatable_noise(generator: np.random.Generator) -> Noise:
-    """The samplers that selecting and training use, drawing from a generator; the others stay the system's."""
+    """Return the samplers that selecting and training use, drawing from a generator; the others stay the system's."""
     return Noise(
         discrete_laplace=_laplace(generator),
         exponential_top=_exponential_top(generator),
@@ -37,7 +37,7 @@ def repeatable_noise(generator: np.random.Generator) -> Noise:
 
 
 def _laplace(generator: np.random.Generator) -> Callable[[Sequence[int], Fraction], list[int]]:
-    """The difference of two geometric variates is discrete Laplace."""
+    """Return the difference of two geometric variates is discrete Laplace."""
 
     def add(values: Sequence[int], scale: Fraction) -> list[int]:
         stop = -np.expm1(-1.0 / float(scale))
@@ -49,7 +49,7 @@ def _laplace(generator: np.random.Generator) -> Callable[[Sequence[int], Fractio
 
 
 def _exponential_top(generator: np.random.Generator) -> Callable[[ArrayLike, Fraction, int], list[int]]:
-    """The k highest after Gumbel noise are k choices by the exponential mechanism in turn."""
+    """Return the k highest after Gumbel noise are k choices by the exponential mechanism in turn."""
 
     def choose(costs: ArrayLike, rate: Fraction, k: int) -> list[int]:
         heights = generator.gumbel(size=np.size(costs)) - float(rate) * np.asarray(costs, dtype=np.float64)
@@ -89,7 +89,7 @@ def _turn(
 
 
 def _spherical_laplace(generator: np.random.Generator) -> Callable[[Sequence[Fraction], Fraction, Fraction], list[int]]:
-    """A uniform direction times a length with the Gamma distribution."""
+    """Return a uniform direction times a length with the Gamma distribution."""
 
     def add(values: Sequence[Fraction], scale: Fraction, grid: Fraction) -> list[int]:
         normal = generator.standard_normal(len(values))

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from confide import privacy as privacy
     from confide import releases as releases
     from confide import selection as selection
-    from confide.attacks.exposure import attack as attack
     from confide.counts import ScoreCounts as ScoreCounts
     from confide.curves.pr import pr_curve as pr_curve
     from confide.curves.roc import roc_curve as roc_curve
@@ -57,6 +56,8 @@ if TYPE_CHECKING:
     from confide.report.evaluation.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from confide.report.evaluation.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
     from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
+    from confide.tasks.attack import attack as attack
+    from confide.tasks.audit import audit as audit
     from confide.tasks.evaluate import evaluate as evaluate
     from confide.tasks.plan import plan as plan
     from confide.tasks.predict import predict as predict
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "confide.attacks.exposure": "attack",
     "confide.counts": "ScoreCounts",
     "confide.curves.pr": "pr_curve",
     "confide.curves.roc": "roc_curve",
@@ -97,6 +97,8 @@ _HOMES = {
     "confide.report.evaluation.displays": (
         "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay"
     ),
+    "confide.tasks.attack": "attack",
+    "confide.tasks.audit": "audit",
     "confide.tasks.evaluate": "evaluate",
     "confide.tasks.plan": "plan",
     "confide.tasks.predict": "predict",

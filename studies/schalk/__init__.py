@@ -1,1 +1,1 @@
-"""The simulation of Schalk et al. (2024) made anew, with the private mode beside it."""
+"""Simulation of Schalk et al. (2024) made anew, with the private mode beside it."""

@@ -1,4 +1,4 @@
-"""What the paper concludes from its table and figures, and whether the simulation made anew says so too."""
+"""Conclusions of the paper from its table and figures, compared with the repeated simulation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Claim(PaperClaim):
 
 
 def claims(study: Study) -> tuple[Claim, ...]:
-    """The paper's sentences that the simulation can speak to."""
+    """Return the paper's sentences that the simulation can speak to."""
     return (*_on_table_1(study), *_on_area(study), *_on_figure_5(study), *_on_figure_6(study))
 
 
@@ -138,6 +138,6 @@ def _size(mean: SampleMean) -> SampleMean:
 
 
 def _gap(one: SampleMean, other: SampleMean) -> SampleMean:
-    """The difference, as if both were independent, although the same studies stand behind them: too wide an error."""
+    """Return the difference, with the standard error of independent means. It is too large: they share studies."""
     error = (one.standard_error**2 + other.standard_error**2) ** 0.5
     return SampleMean(value=one.value - other.value, standard_error=error, count=min(one.count, other.count))

@@ -1,4 +1,4 @@
-"""The paper's simulated studies: uniform scores, labels by a threshold, some of which are then drawn by a coin.
+"""Paper's simulated studies: uniform scores, labels by a threshold, some of which are then drawn by a coin.
 
 The paper says that the share of labels drawn by a coin is uniform on [0.5, 1]. Then no AUC could be far above 0.75:
 with a share g it is `1 - g/2` on average. Its Table 1 has about as many AUCs in every bin up to 1, which takes shares
@@ -34,7 +34,7 @@ def simulated(datasets: int, generator: np.random.Generator, *, shares: tuple[fl
 
 
 def standard_noise(rows: Rows, generator: np.random.Generator) -> Rows:
-    """A standard normal number for each score."""
+    """Return a standard normal number for each score."""
     return rows._replace(
         positives=generator.standard_normal(rows.positives.size),
         negatives=generator.standard_normal(rows.negatives.size),
@@ -42,7 +42,7 @@ def standard_noise(rows: Rows, generator: np.random.Generator) -> Rows:
 
 
 def row_numbers(rows: Rows) -> FloatArray:
-    """How many rows each dataset has."""
+    """Return the number of rows of each dataset."""
     return np.diff(rows.positive_starts + rows.negative_starts).astype(np.float64)
 
 

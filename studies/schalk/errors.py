@@ -32,7 +32,7 @@ class SampleMean(Mean):
 
     @classmethod
     def from_sums(cls, count: float, total: float, squares: float) -> SampleMean:
-        """The same from sums; NaN where there is nothing to average."""
+        """Return the same from sums; NaN where there is nothing to average."""
         if count < 2:
             return cls(value=total / count if count else math.nan, standard_error=math.nan, count=int(count))
         mean = total / count
@@ -40,7 +40,7 @@ class SampleMean(Mean):
         return cls(value=mean, standard_error=math.sqrt(variance / count), count=int(count))
 
     def less_than(self, limit: float) -> SampleMean:
-        """How far the mean is below a limit."""
+        """Return the distance of the mean below a limit."""
         return SampleMean(value=limit - self.value, standard_error=self.standard_error, count=self.count)
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,27 +70,27 @@ class Errors:
         return Errors(self.sums + other.sums)
 
     def bin(self, number: int) -> SampleMean:
-        """The mean in a bin."""
+        """Return the mean in a bin."""
         return SampleMean.from_sums(*self.sums[number])
 
     @property
     def bins(self) -> tuple[SampleMean, ...]:
-        """The mean in every bin above 0.5."""
+        """Return the mean in every bin above 0.5."""
         return tuple(self.bin(number) for number in range(BINS))
 
     @property
     def overall(self) -> SampleMean:
-        """The mean over all studies."""
+        """Return the mean over all studies."""
         return SampleMean.from_sums(*self.sums.sum(axis=0))
 
     @property
     def worst(self) -> SampleMean:
-        """The bin with the largest mean."""
+        """Return the bin with the largest mean."""
         known = [mean for mean in self.bins if mean.count > 1]
         return max(known, key=lambda mean: mean.value) if known else self.overall
 
     def within(self, limit: float) -> int:
-        """In how many bins the mean is no larger than a limit."""
+        """Return in how many bins the mean is no larger than a limit."""
         return sum(mean.value <= limit for mean in self.bins)
 
     def to_dict(self) -> dict[str, Any]:

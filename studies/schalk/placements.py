@@ -41,7 +41,7 @@ class PlacementMoments:
 
     @property
     def auc(self) -> float:
-        """The mean placement value of the positives, once all sites were added."""
+        """Return the mean placement value of the positives, once all sites were added."""
         self._check_complete()
         return float(Fraction(self.sums[0], 2 * self.rows[0] * self.rivals[0]))
 

@@ -1,4 +1,4 @@
-"""What is tried: how many simulated studies, the paper's grid of noise, and the private mode."""
+"""Plan of the simulation: the number of studies, the paper's grid of noise, and the private mode."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from studies.schalk.private_mode import PrivateMode
 from studies.schalk.published import DELTAS, EPSILONS, REPETITIONS, SENSITIVITIES
 
 PERSON = 1.0
-"""How far another person in a row can move a score between 0 and 1: what a guarantee for people takes."""
+"""Largest change of a score between 0 and 1 when another person takes a row's place: the sensitivity for persons."""
 
 ALL_SENSITIVITIES = (*SENSITIVITIES, PERSON)
 
 CELLS = (24, 8)
-"""The default grid of the private mode, and a coarse one, which suits small epsilons."""
+"""Default grid of the private mode, and a coarse one, which suits small epsilons."""
 
 HALF = 0.5
-"""What the sum gets of epsilon by default; the other half pays for each site's own curve."""
+"""Default share of epsilon for the sum; the other half pays for each site's own curve."""
 
 QUICK = 500
 FEWEST, MOST = 100, 1_000_000
@@ -32,7 +32,7 @@ PIECE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyMode:
-    """A setting of the paper's noisy scores: what the noise is calibrated to, which is not a guarantee."""
+    """Setting of the paper's noisy scores: what the noise is calibrated to, which is not a guarantee."""
 
     epsilon: float
     delta: float
@@ -40,7 +40,7 @@ class NoisyMode:
 
     @property
     def scale(self) -> float:
-        """The deviation of the noise."""
+        """Return the deviation of the noise."""
         return analytic_gaussian_scale(self.epsilon, self.delta, self.sensitivity)
 
     def to_dict(self) -> dict[str, float]:
@@ -50,7 +50,7 @@ class NoisyMode:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How many simulated studies, from which seed; the grid is the paper's, with a person's sensitivity added."""
+    """Number of simulated studies and the seed; the grid is the paper's, with a person's sensitivity added."""
 
     repetitions: int = REPETITIONS
     seed: int = 0
@@ -70,7 +70,7 @@ class Settings:
 
     @cached_property
     def noisy(self) -> tuple[NoisyMode, ...]:
-        """The paper's 125 settings, and as many pairs of epsilon and delta at a person's sensitivity."""
+        """Return the paper's 125 settings, and as many pairs of epsilon and delta at a person's sensitivity."""
         return tuple(
             NoisyMode(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
             for sensitivity, epsilon, delta in product(ALL_SENSITIVITIES, EPSILONS, DELTAS)
@@ -98,6 +98,6 @@ class Settings:
 
 
 def pieces(settings: Settings) -> tuple[int, ...]:
-    """How many studies each piece has; the last may have fewer."""
+    """Return the number of studies of each piece; the last may have fewer."""
     whole, rest = divmod(settings.repetitions, PIECE)
     return (PIECE,) * whole + ((rest,) if rest else ())

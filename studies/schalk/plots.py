@@ -1,4 +1,4 @@
-"""The pictures of the simulated validation studies: differences by bin, areas, and errors as coloured boxes.
+"""Pictures of the simulated validation studies: differences by bin, areas, and errors as coloured boxes.
 
 Blue is within the limit of 0.01, orange beyond it, darker the further away; every box has its mean error in numbers.
 """
@@ -45,12 +45,12 @@ class Panel:
 
     @property
     def size(self) -> tuple[float, float]:
-        """How large the picture is to be."""
+        """Return the size of the picture."""
         return (5.6, 1.5 + 0.85 * len(self.up))
 
 
 def noisy_panel(study: Study, sensitivity: float, way: Way, *, interval: bool = False) -> Panel:
-    """The paper's mode at a sensitivity, over all epsilons and deltas."""
+    """Return the paper's mode at a sensitivity, over all epsilons and deltas."""
     errors = study.interval_errors if interval else study.errors
     person = ", another person's score" if sensitivity == PERSON else ""
     return Panel(
@@ -79,7 +79,7 @@ def private_panel(study: Study) -> Panel:
 
 
 def shade_of(value: float) -> int:
-    """Which of the shades an error has.
+    """Return the shade of an error.
 
     >>> shade_of(0.01), shade_of(0.0101)
     (2, 3)
@@ -146,7 +146,7 @@ def _rectangle(left: float, bottom: float, height: float) -> FloatArray:
 
 
 def draw_differences(ax: Axes, study: Study) -> None:
-    """The empirical AUC less the ROC-GLM's by bin: medians and quartiles, ours beside the published ones."""
+    """Return the empirical AUC less the ROC-GLM's by bin: medians and quartiles, ours beside the published ones."""
     middles = (EDGES[:-1] + EDGES[1:]) / 2.0
     for rows, shift, colour, mark, name in (
         (TABLE_1, -0.004, _THEIRS, "s", "published"),
@@ -178,7 +178,7 @@ def draw_differences(ax: Axes, study: Study) -> None:
 
 
 def draw_densities(ax: Axes, study: Study) -> None:
-    """How both AUCs are distributed over the studies."""
+    """Draw the distributions of both AUCs over the studies."""
     known = np.isfinite(study.plain.glm)
     for values, colour, stroke, name in (
         (study.plain.auc, _OURS, "-", "empirical AUC"),
@@ -204,7 +204,7 @@ def draw_densities(ax: Axes, study: Study) -> None:
 
 
 def draw_areas(ax: Axes, study: Study) -> None:
-    """How far the two curves are apart."""
+    """Return how far the two curves are apart."""
     areas = study.areas()
     ax.hist(areas, bins=list(np.arange(0.0, 0.1201, 0.004)), color="#9db8c9", edgecolor="#ffffff", linewidth=0.6)
     for value, colour, stroke, name in (
@@ -219,5 +219,5 @@ def draw_areas(ax: Axes, study: Study) -> None:
 
 
 def panels(study: Study, sensitivities: Sequence[float], way: Way, *, interval: bool = False) -> tuple[Panel, ...]:
-    """A panel for each sensitivity."""
+    """Return a panel for each sensitivity."""
     return tuple(noisy_panel(study, sensitivity, way, interval=interval) for sensitivity in sensitivities)

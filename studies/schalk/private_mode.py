@@ -1,4 +1,4 @@
-"""The private mode in the same studies: counts on a public grid, with the noise that five sites' shares add up to.
+"""Private mode in the same studies: counts on a public grid, with the noise that five sites' shares add up to.
 
 Each site adds a share of discrete Laplace noise, of which as many as there are honest sites make the whole. All five
 together are the difference of two negative binomial variates of shape 5/honest. The guarantee is pure epsilon for
@@ -38,11 +38,11 @@ class PrivateMode:
 
     @property
     def pooled(self) -> float:
-        """The epsilon of the sum over sites."""
+        """Return the epsilon of the sum over sites."""
         return self.epsilon * self.share
 
     def aucs(self, rows: Rows, generator: np.random.Generator) -> FloatArray:
-        """The private AUC of each dataset."""
+        """Return the private AUC of each dataset."""
         exact = counted(rows, self.cells)
         noisy = exact + pooled_noise(self.pooled, exact.shape, generator)
         return table_aucs(_concave(noisy, 1.0 / self.pooled) if self.concave else nonnegative(noisy))
@@ -74,7 +74,7 @@ def counted(rows: Rows, cells: int) -> FloatArray:
 
 
 def pooled_noise(epsilon: float, shape: tuple[int, ...], generator: np.random.Generator) -> FloatArray:
-    """The sum of all sites' shares: at least discrete Laplace noise of scale `1/epsilon`, whoever is left out of it."""
+    """Return the sum of all sites' shares: discrete Laplace noise of scale `1/epsilon` even without any one site."""
     up, down = generator.negative_binomial(SITES / HONEST, -np.expm1(-epsilon), (2, *shape))
     noise: FloatArray = (up - down).astype(np.float64)
     return noise

@@ -1,4 +1,4 @@
-"""What the paper publishes: its Table 1, the area between curves and the grid of its Figure 5."""
+"""Published numbers of the paper: its Table 1, the area between curves and the grid of its Figure 5."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DELTAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 SENSITIVITIES = (0.01, 0.1, 0.2, 0.3, 0.4)
 
 LIMIT = 0.01
-"""The error that Questions 1 and 2 allow."""
+"""Error that Questions 1 and 2 allow."""
 
 DRAWN_LIMIT = 0.05
-"""Where the code published with the paper changes the colour of Figure 5, although its legend says 0.01."""
+"""Error at which the paper's published code changes the colour of Figure 5, although its legend says 0.01."""
 
 AREA, AREA_QUARTILES = 0.032, (0.021, 0.043)
 """Between the empirical curve and the ROC-GLM: mean and quartiles."""
@@ -35,7 +35,7 @@ TURN = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinSummary:
-    """A row of Table 1: the distribution of the empirical AUC less that of the ROC-GLM, in a bin of the former."""
+    """Row of Table 1: the distribution of the empirical AUC less that of the ROC-GLM, in a bin of the former."""
 
     bin: int
     lowest: float
@@ -66,7 +66,7 @@ class BinSummary:
 
     @property
     def name(self) -> str:
-        """The bin as the paper writes it."""
+        """Return the bin as the paper writes it."""
         return bin_name(self.bin)
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class BinSummary:
 
 
 def bin_name(number: int) -> str:
-    """A bin as the paper writes it.
+    """Return a bin as the paper writes it.
 
     >>> bin_name(0), bin_name(19)
     ('(0.5, 0.525]', '(0.975, 1]')
@@ -94,7 +94,7 @@ def bin_name(number: int) -> str:
 
 
 def written(value: float) -> str:
-    """A small number without an exponent.
+    """Return a small number without an exponent.
 
     >>> written(1e-5), written(0.1), written(10.0)
     ('0.00001', '0.1', '10')
@@ -103,7 +103,7 @@ def written(value: float) -> str:
 
 
 def bins_of(auc: FloatArray) -> NDArray[np.int64]:
-    """The number of each AUC's bin, from 0; -1 for AUCs of 0.5 and below."""
+    """Return the number of each AUC's bin, from 0; -1 for AUCs of 0.5 and below."""
     return np.searchsorted(EDGES, auc, side="left") - 1
 
 

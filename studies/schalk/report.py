@@ -1,4 +1,4 @@
-"""The simulated validation studies for people: tables on a terminal, and one HTML page with every figure."""
+"""Simulated validation studies for people: tables on a terminal, and one HTML page with every figure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _lead(study: Study) -> str:
 
 
 def _quick_look(study: Study) -> str:
-    """What a reader of fewer studies than the paper's must know."""
+    """Return what a reader of fewer studies than the paper's must know."""
     if study.settings.repetitions >= REPETITIONS:
         return ""
     return (
@@ -157,7 +157,7 @@ def _without_noise(study: Study) -> Iterator[str]:
 
 
 def verdict_lines(study: Study) -> Iterator[str]:
-    """Where ours has the smaller error, and where the paper's has."""
+    """Return where ours has the smaller error, and where the paper's has."""
     ours = {epsilon: study.private(epsilon).overall.value for epsilon in EPSILONS}
     total = len(EPSILONS) * len(ALL_SENSITIVITIES)
     for delta in (STRICT, LENIENT):
@@ -194,7 +194,7 @@ def verdict_lines(study: Study) -> Iterator[str]:
 
 
 def _nearer(study: Study, delta: float) -> dict[float, list[str]]:
-    """The epsilons, by sensitivity, at which the paper's mode has the smaller error."""
+    """Return the epsilons, by sensitivity, at which the paper's mode has the smaller error."""
     found: dict[float, list[str]] = {}
     for sensitivity in ALL_SENSITIVITIES:
         for epsilon in EPSILONS:
@@ -206,7 +206,7 @@ def _nearer(study: Study, delta: float) -> dict[float, list[str]]:
 
 
 def claim_lines(study: Study) -> Iterator[str]:
-    """The paper's sentences, and whether they hold here."""
+    """Return the paper's sentences, and whether they hold here."""
     for claim in claims(study):
         yield f"{claim.where}. {claim.sentence} Here: {claim.holds} ({_evidence(claim)})."
 
@@ -221,7 +221,7 @@ def _evidence(claim: Claim) -> str:
 
 
 def correction_lines(study: Study) -> Iterator[str]:
-    """Where the paper, its published code and its results differ."""
+    """Return where the paper, its published code and its results differ."""
     turned, plain = study.table_1(turned=True), study.table_1()
     yield (
         "Labels drawn by a coin: the paper says that their share is uniform on [0.5, 1]. With a share g the AUC is 1 − "
@@ -260,7 +260,7 @@ def correction_lines(study: Study) -> Iterator[str]:
 
 
 def setup_lines(study: Study) -> Iterator[str]:
-    """How the paper's setup was followed."""
+    """Describe how the paper's setup was followed."""
     yield (
         "A study has 100, 200, ... or 2,500 rows with uniform scores; rows with a score of 0.5 and above are positive; "
         "of a uniform share of all rows the label is then drawn by a coin. Seed "

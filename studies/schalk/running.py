@@ -71,7 +71,7 @@ class NoisyErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SimulationResult:
-    """What a piece, or the whole simulation, came to."""
+    """Result of a piece, or of the whole simulation."""
 
     plain: Plain
     noisy: Mapping[NoisyMode, NoisyErrors]
@@ -94,7 +94,7 @@ def run(
 
 
 def usable_cores() -> int:
-    """How many threads may run beside each other."""
+    """Return the number of threads that may run in parallel."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

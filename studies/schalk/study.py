@@ -1,4 +1,4 @@
-"""The study: the paper's table and figures made anew, with the private mode beside its own."""
+"""Study: the paper's table and figures made anew, with the private mode beside its own."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Way = Literal["described", "simulated"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Study:
-    """The settings and what was found; every method of it reads off a table or a figure."""
+    """Settings and what was found; every method of it reads off a table or a figure."""
 
     settings: Settings
     found: SimulationResult
 
     @property
     def plain(self) -> Plain:
-        """The studies without noise."""
+        """Return the studies without noise."""
         return self.found.plain
 
     def table_1(self, *, turned: bool = False) -> tuple[BinSummary, ...]:
-        """The differences in each bin.
+        """Return the differences in each bin.
 
         With `turned`, an AUC of scores whose median is higher among the negatives counts as 1 less itself, as the R
         package pROC takes it if it is not told which way scores point; the ROC-GLM stays as it is.
@@ -45,12 +45,12 @@ class Study:
         return tuple(BinSummary.of(number, differences[known & (bins == number)]) for number in range(BINS))
 
     def turned_auc(self) -> FloatArray:
-        """The empirical AUC with the direction chosen by medians."""
+        """Return the empirical AUC with the direction chosen by medians."""
         turned: FloatArray = np.where(self.plain.reversed > 0.0, 1.0 - self.plain.auc, self.plain.auc)
         return turned
 
     def difference(self, number: int) -> SampleMean:
-        """The mean difference in a bin."""
+        """Return the mean difference in a bin."""
         differences = (self.plain.auc - self.plain.glm)[bins_of(self.plain.auc) == number]
         return SampleMean.of(differences[np.isfinite(differences)])
 
@@ -59,17 +59,17 @@ class Study:
         return SampleMean.of(self.areas())
 
     def areas(self) -> FloatArray:
-        """Every study's area between curves."""
+        """Return every study's area between curves."""
         known: FloatArray = self.plain.area[np.isfinite(self.plain.area)]
         return known
 
     @property
     def without_fit(self) -> int:
-        """How many studies have no finite ROC-GLM, as their classes are separated where it looks."""
+        """Return how many studies have no finite ROC-GLM, as their classes are separated where it looks."""
         return int(np.isnan(self.plain.glm).sum())
 
     def model_error(self) -> Errors:
-        """The ROC-GLM's error without any noise."""
+        """Return the ROC-GLM's error without any noise."""
         return Errors.of(np.abs(self.plain.glm - self.plain.auc), self.plain.auc)
 
     def noisy(self, epsilon: float, delta: float, sensitivity: float) -> NoisyErrors:

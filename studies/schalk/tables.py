@@ -1,4 +1,4 @@
-"""The tables of the simulated validation studies, as the terminal and the page both show them."""
+"""Tables of the simulated validation studies, as the terminal and the page both show them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from studies.schalk.study import Study
 
 
 def error_table(study: Study, delta: float) -> Table:
-    """What decides: the mean absolute error of the AUC, ours beside the paper's mode at each sensitivity."""
+    """Build the deciding table: the mean absolute error of the AUC, ours beside the paper's mode."""
     ours = tuple((cells, share) for share in (1.0, HALF) for cells in CELLS)
     return Table(
         title=f"Mean absolute error of the AUC: private mode (delta 0), and noisy scores (delta {written(delta)}, Δ)",
@@ -51,7 +51,7 @@ def error_table(study: Study, delta: float) -> Table:
 
 
 def shown_error(study: Study, errors: Errors) -> str:
-    """An error, unless most studies have none."""
+    """Return an error, unless most studies have none."""
     return number(errors.overall.value, 4) if 2 * errors.overall.count >= study.settings.repetitions else "–"
 
 
@@ -69,7 +69,7 @@ def difference_table(study: Study) -> Table:
 
 
 def turned_table(study: Study) -> Table:
-    """The lowest bins with the direction of scores chosen by medians."""
+    """Return the lowest bins with the direction of scores chosen by medians."""
     return Table(
         title="Table 1's lowest bins if the direction of scores is chosen by medians (published in brackets)",
         head=("AUC", "1st quartile", "median", "mean", "3rd quartile", "max", "sd", "count"),
@@ -94,7 +94,7 @@ def _units(value: float) -> str:
 
 
 def limit_table(study: Study) -> Table:
-    """In how many bins the error keeps the limit, in the paper's mode as its code simulates it and as described."""
+    """Count the bins in which the error keeps the limit, in the paper's mode as simulated and as described."""
     return Table(
         title="Bins of 20 in which the mean error of the AUC is at most 0.01, and at most 0.05",
         head=("sensitivity, epsilon", *(f"delta {written(delta)}" for delta in DELTAS)),
@@ -114,7 +114,7 @@ def _bins(study: Study, epsilon: float, delta: float, sensitivity: float) -> str
 
 
 def private_table(study: Study) -> Table:
-    """The private mode by bin."""
+    """Return the private mode by bin."""
     ours = study.private
     return Table(
         title=f"Private mode: mean absolute error of the AUC by bin, {CELLS[0]} cells ({CELLS[1]} cells)",

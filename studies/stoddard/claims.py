@@ -1,4 +1,4 @@
-"""What the paper concludes from its figures, and whether the figures made anew say so too."""
+"""Conclusions of the paper from its figures, compared with the repeated figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Claim(PaperClaim):
 
 
 def claims(study: Study) -> tuple[Claim, ...]:
-    """The claims that a study's datasets and settings can speak to."""
+    """Return the claims that a study's datasets and settings can speak to."""
     every = (
         *_on_selecting(study),
         *_on_logistic(study),

@@ -1,4 +1,4 @@
-"""The classifiers that are trained on selected features, exactly or privately."""
+"""Classifiers that are trained on selected features, exactly or privately."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studies.repeatable_noise import repeatable_noise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What training may cost, against whom, and where its noise comes from."""
+    """Price of the training, its neighbours, and the source of its noise."""
 
     epsilon: Fraction
     neighbours: Neighbours
@@ -28,14 +28,14 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scored:
-    """The scores of test rows, which are taken for positive above 0, and the number of features that they use."""
+    """Scores of test rows, which are taken for positive above 0, and the number of features that they use."""
 
     scores: FloatArray
     features: int
 
 
 def as_published(worth: int) -> Recipe:
-    """The paper's naive Bayes: at most `worth` features of a row, noisy counts, one added to each, and no more."""
+    """Train the paper's naive Bayes: at most `worth` features of a row, noisy counts, one added to each count."""
     return Recipe(limit=RowLimit(kind="sample", worth=worth), keep=0.0, smoothing=1.0, calibration=Fraction(0))
 
 

@@ -1,4 +1,4 @@
-"""The three collections of short texts, as rows with one binary feature for each word.
+"""Three collections of short texts, as rows with one binary feature for each word.
 
 As in the paper, the vocabulary of the whole file is taken as public, which it is not: a word that one person alone uses
 gives that person away. `confide select` and `confide train` hash words to numbered places instead.
@@ -20,12 +20,12 @@ from confide.sources.tables import as_table, discreet
 from confide.sources.words import words_of
 
 DRAWN_WITH = 0
-"""The seed with which texts are drawn from the larger collections, whatever the seed of the noise."""
+"""Seed with which texts are drawn from the larger collections, whatever the seed of the noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """A collection of texts: its file, what its labels mean, and what the paper had of it.
+    """Collection of texts: its file, what its labels mean, and what the paper had of it.
 
     `short` says that the paper takes the texts to have at most 20 words. `drawn` texts are taken, or all.
     """
@@ -87,19 +87,19 @@ CORPORA = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """The rows of a collection."""
+    """Rows of a collection."""
 
     corpus: Corpus
     rows: FeatureRows
 
     @property
     def majority(self) -> float:
-        """The share of the larger class."""
+        """Return the share of the larger class."""
         return max(self.rows.class_sizes()) / len(self.rows)
 
     @property
     def lengths(self) -> tuple[float, int]:
-        """How many features a row has: the median and the most."""
+        """Return how many features a row has: the median and the most."""
         each = np.diff(self.rows.starts)
         return float(np.median(each)), int(each.max())
 
@@ -137,7 +137,7 @@ def check_files(folder: Path, corpora: Sequence[Corpus]) -> None:
 
 
 def stop_words() -> frozenset[str]:
-    """The English stop words of scikit-learn, of which the paper does not say which it took."""
+    """Return the English stop words of scikit-learn, of which the paper does not say which it took."""
     try:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
     except ModuleNotFoundError as missing:

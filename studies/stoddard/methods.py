@@ -1,4 +1,4 @@
-"""The methods that are compared: how features are selected, what is trained on them, and whether that is private."""
+"""Methods that are compared: how features are selected, what is trained on them, and whether that is private."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Standing(StrEnum):
 
 
 SHORT = {"TC": "total-count", "DC": "difference-count", "PI": "purity-index", "IG": "information-gain"}
-"""The paper's names of scores."""
+"""Paper's names of scores."""
 
 SAMPLED, ENFORCED = 10, 20
 """Features of a row that count with the paper's sampling, and those that short texts are said to have at most."""
@@ -59,11 +59,11 @@ class Method:
 
     @property
     def key(self) -> str:
-        """The name with the score that is used."""
+        """Return the name with the score that is used."""
         return self.name if self.score is None else f"{self.name} {self.score}"
 
     def with_worth(self, worth: int | None) -> Method:
-        """The same method with another number of features of a row that count, in the selection too if it samples."""
+        """Return the method with another number of features of a row that count, in the selection too if it samples."""
         if worth is None:
             return self
         selector = self.selector
@@ -136,7 +136,7 @@ METHODS = {
 
 
 def shown_name(key: str) -> str:
-    """How a method is called in tables and pictures: what is not private says so.
+    """Return the name of a method in tables and pictures; it says "not private" where that is the case.
 
     >>> shown_name("PTT TC"), shown_name("peeling DC")
     ('PTT TC (not private)', 'peeling DC')

@@ -1,4 +1,4 @@
-"""What is tried: the trials of each figure, from a few settings."""
+"""Trials of each figure, from a few settings."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ FAMILIES = {
     "PTT (not private)": ("PTT TC", "PTT DC", "PTT PI"),
     "other sound selection": ("sparse vector TC", "peeling TC", "permute-and-flip TC", "clusters of noisy scores TC"),
 }
-"""The families of figure 4, and those of their methods that are tried at every epsilon."""
+"""Families of figure 4, and those of their methods that are tried at every epsilon."""
 
 COMPARED = (
     *("PTT TC", "noisycut TC", "score perturbation TC", "clusters TC"),
     *("sparse vector TC", "peeling TC", "permute-and-flip TC", "clusters of noisy scores TC"),
 )
-"""The methods of figure 3."""
+"""Methods of figure 3."""
 
 REACHING = "no privacy TC"
-"""The method that finds exactly the features that are wanted."""
+"""Method that finds exactly the features that are wanted."""
 
 TUNED = "score perturbation TC"
-"""The method of figure 5."""
+"""Method of figure 5."""
 
 BY_LOGISTIC = (
     *("score perturbation TC", "score perturbation DC", "score perturbation IG"),
     *("clusters TC", "clusters DC", "PTT TC", "PTT DC", "PTT IG"),
     *("sparse vector TC", "peeling TC", "permute-and-flip TC", "clusters of noisy scores TC"),
 )
-"""The private methods of figure 2, besides all features."""
+"""Private methods of figure 2, besides all features."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is tried, with which seed, in how many folds. The largest epsilon is that of all figures but the fourth."""
+    """Datasets, epsilons, folds and seed of the study. The largest epsilon is that of all figures but the fourth."""
 
     datasets: tuple[str, ...] = tuple(CORPORA)
     epsilons: tuple[Fraction, ...] = EPSILONS
@@ -90,7 +90,7 @@ class Settings:
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon of all figures but the fourth."""
+        """Return the epsilon of all figures but the fourth."""
         return self.epsilons[0]
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,13 +117,13 @@ _QUICK = Settings(
 
 
 def planned(settings: Settings) -> tuple[Trial, ...]:
-    """Every trial of every figure, each once."""
+    """Return every trial of every figure, each once."""
     every = (*_accuracies(settings), *_budgets(settings), *_overlaps(settings), *_tuning(settings))
     return tuple(dict.fromkeys((*every, *_logistic(settings))))
 
 
 def fits(method: Method, dataset: str) -> bool:
-    """Whether a method can be asked of a dataset: some need texts of bounded length."""
+    """Tell whether a method can be asked of a dataset: some need texts of bounded length."""
     return CORPORA[dataset].short or not method.short_only
 
 
@@ -152,7 +152,7 @@ def _overlaps(settings: Settings) -> Iterator[Trial]:
 
 
 def overlap_trial(settings: Settings, key: str, threshold: float) -> Trial:
-    """The features that a method finds at a threshold, with all of epsilon and without sampling."""
+    """Return the features that a method finds at a threshold, with all of epsilon and without sampling."""
     epsilon = None if METHODS[key].standing is Standing.EXACT else settings.epsilon
     return Trial(dataset="sms", method=key, epsilon=epsilon, threshold=threshold, worth=ENFORCED, measure="f1")
 
@@ -187,7 +187,10 @@ def over_grid(
     share: Fraction | None = None,
     worth: int | None = None,
 ) -> Iterator[Trial]:
-    """A method with every number of features, if it takes one; numbers that are the method's own are left out."""
+    """Return a method with every number of features, if it takes one.
+
+    Numbers that are the method's own are left out.
+    """
     for k in (None,) if method.selector is None else settings.grid:
         yield Trial(
             dataset=dataset,

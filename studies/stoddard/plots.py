@@ -1,4 +1,4 @@
-"""The pictures of a study: accuracies as bars from the majority's, and lines over thresholds, epsilons and rates.
+"""Pictures of a study: accuracies as bars from the majority's, and lines over thresholds, epsilons and rates.
 
 What is not private is grey: bars hatched, lines dotted with open marks.
 """
@@ -25,7 +25,7 @@ BARS: dict[str, dict[str, Any]] = {
     "sound, added here": {"facecolor": _OURS, "edgecolor": "#003d60"},
     "not private, though published as such": {"facecolor": "#e4e4e4", "edgecolor": _BROKEN, "hatch": "////"},
 }
-"""How bars look, by what stands behind them."""
+"""Styles of bars, by the privacy of the method."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +45,12 @@ class Bars:
 
     @property
     def size(self) -> tuple[float, float]:
-        """How large the picture is to be."""
+        """Return the size of the picture."""
         return (7.6, 1.7 + 0.26 * len(self.ordered))
 
 
 def look_of(outcome: TrialResult) -> str:
-    """Which of `BARS` an outcome is."""
+    """Return the style in `BARS` of a result."""
     method = METHODS[outcome.trial.method]
     if method.standing is Standing.EXACT:
         return "without privacy"

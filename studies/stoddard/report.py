@@ -1,4 +1,4 @@
-"""A study for people: tables on a terminal, and one HTML page with every figure."""
+"""Study for people: tables on a terminal, and one HTML page with every figure."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def print_study(study: Study, console: Console) -> None:
 
 
 def number_tables(study: Study) -> Iterator[Table]:
-    """The datasets and every figure in numbers."""
+    """Return the datasets and every figure in numbers."""
     yield dataset_table(study)
     for dataset in study.datasets:
         yield accuracy_table(study, dataset)
@@ -100,7 +100,7 @@ def _lead(study: Study) -> str:
 
 
 def _quick_look(study: Study) -> str:
-    """What a reader of fewer folds than the paper's must know; nothing for ten."""
+    """Return what a reader of fewer folds than the paper's must know; nothing for ten."""
     if study.settings.folds >= PAPERS_FOLDS:
         return ""
     return (
@@ -236,7 +236,7 @@ def verdict_lines(study: Study) -> Iterator[str]:
 
 
 def shortfall_lines(study: Study) -> Iterator[str]:
-    """Where ours is behind what is sound too, and what the baseline owes to its sampling rate."""
+    """Return where ours is behind what is sound too, and what the baseline owes to its sampling rate."""
     for dataset, held in study.datasets.items():
         yield from _other_rate(study, dataset)
         for epsilon in study.settings.epsilons:
@@ -263,14 +263,14 @@ def _reached(reached: bool) -> str:
 
 
 def claim_lines(study: Study) -> Iterator[str]:
-    """The paper's sentences, and whether they hold here."""
+    """Return the paper's sentences, and whether they hold here."""
     for claim in claims(study):
         evidence = "; ".join(f"{name} {points(difference)}" for name, difference in claim.differences.items())
         yield f"Figure {claim.figure}. {claim.sentence} Here: {claim.holds} ({evidence})."
 
 
 def setup_lines(study: Study) -> Iterator[str]:
-    """How the paper's setup was followed, and where it leaves something open."""
+    """Describe how the paper's setup was followed, and where it leaves something open."""
     settings = study.settings
     grid = ", ".join(str(k) for k in settings.grid)
     yield (

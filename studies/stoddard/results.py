@@ -1,4 +1,4 @@
-"""What trials came to: means over folds with their standard errors, and the best of several."""
+"""Results of trials: means over folds with their standard errors, and the best of several."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.stoddard.trials import FoldResult, Trial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """A trial and its values in each fold; `features` is how many were selected on average."""
+    """Trial and its values in each fold; `features` is how many were selected on average."""
 
     trial: Trial
     values: tuple[float, ...]
@@ -29,11 +29,11 @@ class TrialResult:
 
     @property
     def mean(self) -> Mean:
-        """The mean over folds."""
+        """Return the mean over folds."""
         return Mean.of(self.values)
 
     def less(self, other: TrialResult) -> Mean:
-        """How much better than another, fold by fold."""
+        """Return the mean difference to another result, fold by fold."""
         return Mean.of(ours - theirs for ours, theirs in zip(self.values, other.values, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,12 +47,12 @@ class TrialResult:
 
 
 Line: TypeAlias = tuple[TrialResult, ...]
-"""The outcomes of several trials that are shown together."""
+"""Outcomes of several trials that are shown together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrialResults:
-    """The outcomes of all trials."""
+    """Outcomes of all trials."""
 
     by_trial: Mapping[Trial, TrialResult]
 
@@ -62,5 +62,5 @@ class TrialResults:
         return cls(by_trial={trial: TrialResult.of(trial, results) for trial, results in found.items()})
 
     def best(self, trials: Iterable[Trial]) -> TrialResult:
-        """The trial with the highest mean, of several: a choice that looks at the data."""
+        """Return the trial with the highest mean, of several: a choice that looks at the data."""
         return max((self.by_trial[trial] for trial in trials), key=lambda outcome: outcome.mean.value)

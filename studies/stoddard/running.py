@@ -30,7 +30,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ground:
-    """What all trials stand on: the rows of each dataset, the number of folds and the seed."""
+    """Data of all trials: the rows of each dataset, the number of folds and the seed."""
 
     rows: Mapping[str, FeatureRows]
     folds: int
@@ -59,14 +59,14 @@ def pieces(trials: Sequence[Trial], folds: int) -> tuple[Piece, ...]:
 
 
 def usable_cores() -> int:
-    """How many processes this one may run beside each other."""
+    """Return the number of processes that may run in parallel."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_pieces(
     ground: Ground, every: Sequence[Piece], *, jobs: int = 1, finished: Callable[[Piece], None] = lambda piece: None
 ) -> dict[Trial, tuple[FoldResult, ...]]:
-    """What each trial found on each fold; the same whatever the number of processes."""
+    """Run all trials on all folds. The result does not depend on the number of processes."""
     found: dict[Trial, list[FoldResult]] = {}
     for piece, results in zip(every, _results(ground, every, jobs), strict=True):
         for trial, result in zip(piece.trials, results, strict=True):

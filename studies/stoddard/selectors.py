@@ -1,4 +1,4 @@
-"""The ways to select features that are compared: exactly, as the paper does it, and soundly.
+"""Ways to select features that are compared: exactly, as the paper does it, and soundly.
 
 Where a method takes a threshold, it is the exact score of the k-th best feature, and where it takes a number of
 features it is k: so all are task for the same, and all by looking at the data, as the paper's must have been.
@@ -28,7 +28,7 @@ ROUNDS, CENTERS = 2, 20
 
 
 class Training:
-    """The rows to train on; what several methods ask of them is computed once."""
+    """Rows to train on; what several methods ask of them is computed once."""
 
     __slots__ = ("_limited", "_scores", "rows")
 
@@ -38,7 +38,7 @@ class Training:
         self._scores: dict[tuple[str, int | None], FloatArray] = {}
 
     def limited(self, most: int | None) -> FeatureRows:
-        """The rows with at most so many features each."""
+        """Return the rows with at most so many features each."""
         if most is None:
             return self.rows
         if most not in self._limited:
@@ -46,7 +46,7 @@ class Training:
         return self._limited[most]
 
     def scores(self, score: str, most: int | None = None) -> FloatArray:
-        """Every feature's exact score, in rows, or in rows times nats for information gain."""
+        """Return every feature's exact score, in rows, or in rows times nats for information gain."""
         if (score, most) not in self._scores:
             self._scores[score, most] = scored(self.limited(most), score) / units_of(score)
         return self._scores[score, most]
@@ -54,26 +54,26 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """How many features to take, or from which score on: one of both."""
+    """Number of features to take, or the score from which on to take them: one of both."""
 
     k: int | None = None
     threshold: float | None = None
 
     def count(self, scores: FloatArray) -> int:
-        """How many features are to be taken, at least one."""
+        """Return the number of features to take, at least one."""
         if self.k is not None:
             return min(self.k, scores.size)
         return max(int(np.count_nonzero(scores >= self.level(scores))), 1)
 
     def level(self, scores: FloatArray) -> float:
-        """The score from which on features are to be taken."""
+        """Return the score from which on features are to be taken."""
         if self.threshold is not None:
             return self.threshold
         place = scores.size - self.count(scores)
         return float(np.partition(scores, place)[place])
 
     def reached(self, scores: FloatArray) -> Integers:
-        """The features that an exact answer has: those that reach the threshold, or k of the highest scores."""
+        """Return the features that an exact answer has: those that reach the threshold, or k of the highest scores."""
         if self.threshold is not None:
             return np.flatnonzero(scores >= self.threshold)
         return np.sort(np.argsort(-scores, kind="stable")[: self.count(scores)])
@@ -81,7 +81,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionTask:
-    """What a selection may cost, what it is to take, and where its noise comes from."""
+    """Price of a selection, the features to take, and the source of its noise."""
 
     epsilon: Fraction
     cut: Cut
@@ -92,17 +92,17 @@ class Selector(Protocol):
     """Chooses features of the training rows."""
 
     def features(self, training: Training, task: SelectionTask) -> Integers:
-        """The numbers of the features that are chosen, ascending."""
+        """Return the numbers of the features that are chosen, ascending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exact:
-    """The highest scores, without noise."""
+    """Highest scores, without noise."""
 
     score: str
 
     def features(self, training: Training, task: SelectionTask) -> Integers:
-        """The k best, or those that reach the threshold."""
+        """Return the k best, or those that reach the threshold."""
         return task.cut.reached(training.scores(self.score))
 
 
@@ -183,7 +183,7 @@ class PublishedClusters:
     most: int
 
     def features(self, training: Training, task: SelectionTask) -> Integers:
-        """All features of the clusters whose noisy centers reach the threshold."""
+        """Return all features of the clusters whose noisy centers reach the threshold."""
         rows = training.limited(self.most)
         support = cluster_support(
             rows.counts(),
@@ -200,7 +200,7 @@ class PublishedClusters:
 
 
 def _change(score: str, rows: FeatureRows) -> float:
-    """What one row changes of one feature's score: 1 of counts, and of information gain what it is if N is public."""
+    """Return the sensitivity of one feature's score: 1 for counts; for information gain, that for a public N."""
     if score != "information-gain":
         return 1.0
     change = sensitivity_of(score, Neighbours.REPLACE_ONE, most_features=None, width=rows.width, rows=len(rows))

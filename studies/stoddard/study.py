@@ -1,4 +1,4 @@
-"""The study: what the paper's figures show when they are made anew, with sound methods beside the published ones."""
+"""Study: what the paper's figures show when they are made anew, with sound methods beside the published ones."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ GAIN_WANTED, GAP_ALLOWED = 0.05, 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What decides, for one dataset: accuracy with all features, with the paper's best that is not private, and ours.
+    """Comparison for one dataset: accuracy with all features, with the best published method, and ours.
 
-    `separate` is the best sound selection before the paper's naive Bayes. `gain` and `gap` are ours less `sampling` and
-    ours less `published`, fold by fold.
+    The published method is not private. `separate` is the best sound selection before the paper's naive Bayes. `gain`
+    and `gap` are ours less `sampling` and ours less `published`, fold by fold.
     """
 
     dataset: str
@@ -57,12 +57,12 @@ class Verdict:
 
     @property
     def gains(self) -> bool:
-        """Whether ours gains as much as is wanted."""
+        """Tell whether ours gains as much as is wanted."""
         return self.gain.value >= GAIN_WANTED
 
     @property
     def near(self) -> bool:
-        """Whether ours is as near to threshold testing as is wanted, or above."""
+        """Tell whether ours is as near to threshold testing as is wanted, or above."""
         return self.gap.value >= -GAP_ALLOWED
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Study:
-    """The settings, the datasets and the outcomes of all trials; every method of it reads off a figure.
+    """Settings, the datasets and the outcomes of all trials; every method of it reads off a figure.
 
     Where a method takes a number of features, the best of the settings' grid is shown.
     """
@@ -97,7 +97,7 @@ class Study:
         return cls(settings=settings, datasets=by_key, outcomes=TrialResults.of(found))
 
     def best(self, dataset: str, key: str, epsilon: Fraction | None = None, **numbers: Any) -> TrialResult:
-        """A method at its best over the grid."""
+        """Return a method at its best over the grid."""
         trials = over_grid(self.settings, dataset, METHODS[key], epsilon or self.settings.epsilon, **numbers)
         return self.outcomes.best(trials)
 
@@ -130,7 +130,7 @@ class Study:
         return self.outcomes.by_trial[overlap_trial(self.settings, key, threshold)]
 
     def wanted(self, threshold: float) -> float:
-        """How many words of SMS reach a threshold, on average over folds."""
+        """Return the mean number of SMS words that reach a threshold, over folds."""
         return self._overlap(REACHING, threshold).features
 
     def budgets(self, dataset: str) -> dict[str, Line]:
@@ -156,17 +156,17 @@ class Study:
         }
 
     def baseline(self, dataset: str) -> TrialResult:
-        """All features with the sampling rate that does best."""
+        """Return all features with the sampling rate that does best."""
         return _highest(iter(self.rates(dataset)[ALL_SAMPLED.key]))
 
     def ahead(self, dataset: str, epsilon: Fraction) -> TrialResult:
-        """The best sound method but ours at an epsilon, of those in figure 4."""
+        """Return the best sound method but ours at an epsilon, of those in figure 4."""
         place = self.settings.epsilons.index(epsilon)
         others = (line[place] for key, line in self.budgets(dataset).items() if key != JOINT.key)
         return _highest(outcome for outcome in others if METHODS[outcome.trial.method].standing is Standing.SOUND)
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The table that decides."""
+        """Return the table that decides."""
         return tuple(self._verdict(dataset) for dataset in self.datasets)
 
     def _verdict(self, dataset: str) -> Verdict:

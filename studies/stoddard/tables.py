@@ -1,4 +1,4 @@
-"""The tables of a study, as the terminal and the page both show them."""
+"""Tables of a study, as the terminal and the page both show them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studies.stoddard.study import Study, Verdict
 
 
 def verdict_table(study: Study) -> Table:
-    """What decides: all features, the best that is not private, the best sound selection, and ours."""
+    """Build the deciding table: all features, the best that is not private, the best sound selection, and ours."""
     return Table(
         title=f"Accuracy of naive Bayes at total epsilon {shown(study.settings.epsilon)}",
         head=("dataset", "all, sampling", "PTT (not private)", "sound selection", "ours", "ours − all", "ours − PTT"),
@@ -36,7 +36,7 @@ def _verdict_row(study: Study, verdict: Verdict) -> tuple[str, ...]:
 
 
 def choices_table(study: Study) -> Table:
-    """Which methods stand behind the columns of the table that decides."""
+    """Return which methods stand behind the columns of the table that decides."""
     return Table(
         title="What stands behind the best",
         head=("dataset", "best PTT", "sound selection", "words ours kept"),
@@ -53,7 +53,7 @@ def choices_table(study: Study) -> Table:
 
 
 def dataset_table(study: Study) -> Table:
-    """The collections, beside what the paper had."""
+    """Return the collections, beside what the paper had."""
     return Table(
         title="Datasets",
         head=("dataset", "rows", "positive", "words", "words of a row", "paper's rows", "paper's words"),
@@ -162,17 +162,17 @@ def _errors(*lines: Line) -> str:
 
 
 def accuracy(outcome: TrialResult) -> str:
-    """A mean with its standard error."""
+    """Return a mean with its standard error."""
     return f"{outcome.mean.value:.3f} ± {outcome.mean.standard_error:.3f}"
 
 
 def points(difference: Mean) -> str:
-    """A difference in points of a hundred, with its standard error."""
+    """Return a difference in points of a hundred, with its standard error."""
     sign = "−" if difference.value < 0 else "+"
     return f"{sign}{100 * abs(difference.value):.1f} ± {100 * difference.standard_error:.1f}"
 
 
 def choice(outcome: TrialResult) -> str:
-    """A method with the number of words that did best."""
+    """Return a method with the number of words that did best."""
     k = "" if outcome.trial.k is None else f", k = {outcome.trial.k}"
     return f"{shown_name(outcome.trial.method)}{k}"

@@ -1,4 +1,4 @@
-"""A trial: one method with its numbers on one dataset; and what a fold makes of it."""
+"""Trial: one method with its numbers on one dataset; and what a fold makes of it."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ Classifier = Literal["naive Bayes", "logistic regression"]
 
 
 FREQUENT = 5000
-"""The words that stand for all words in logistic regression."""
+"""Words that stand for all words in logistic regression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is tried: a method by its key, with the numbers that differ between trials.
+    """Trial of a method, by its key, with the numbers that differ between trials.
 
-    "accuracy" trains on the selected features and counts what is right of the held-out rows; "f1" compares the selected
-    features with those that reach the threshold, all of epsilon being for the selection. `share` and `worth` replace
-    those of the method.
+    "accuracy" trains on the selected features and counts the correct predictions of held-out rows. "f1" compares the
+    selected features with those that reach the threshold; all of epsilon is for the selection. `share` and `worth`
+    replace those of the method.
     """
 
     dataset: str
@@ -70,7 +70,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldResult:
-    """What a fold found: the measure, and how many features were selected."""
+    """Result of a fold: the measure, and the number of selected features."""
 
     value: float
     features: int
@@ -91,7 +91,7 @@ class Fold:
 
     @cached_property
     def frequent(self) -> Fold:
-        """The same rows with the most frequent words of the training rows alone, as the paper has them for ERM."""
+        """Return the same rows with the most frequent words of the training rows, as the paper has them for ERM."""
         chosen = Cut(k=FREQUENT).reached(self.training.scores("total-count"))
         training = Training(self.training.rows.only(chosen))
         return Fold(number=self.number, training=training, test=self.test.only(chosen))
@@ -153,7 +153,7 @@ def _f1(fold: Fold, trial: Trial, method: Method, generator: np.random.Generator
 
 
 def f1_score(found: Integers, wanted: Integers) -> float:
-    """The harmonic mean of precision and recall of a set of features; 1 if both sets are empty.
+    """Return the harmonic mean of precision and recall of a set of features; 1 if both sets are empty.
 
     >>> f1_score(np.array([1, 2, 3]), np.array([2, 3, 4, 5, 6]))
     0.5

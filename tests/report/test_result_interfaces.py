@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 import confide
 from confide import ScoreCounts
-from confide.attacks.exposure import attack
+from confide.attacks.exposure import attack_counts
 from confide.errors import UsageError
 from confide.federation.coordinator.validation import Validation, derive
 from confide.releases.auc import prepare_auc
@@ -67,7 +67,9 @@ def curves() -> CurvesRelease:
 
 @cache
 def attacked() -> Any:
-    return attack(ScoreCounts.from_arrays(LABELS[:40], SCORES[:40]), ["auc:digits=3", "auc:epsilon=1"], trials=20)
+    return attack_counts(
+        ScoreCounts.from_arrays(LABELS[:40], SCORES[:40]), ["auc:digits=3", "auc:epsilon=1"], trials=20
+    )
 
 
 RESULTS: dict[str, Callable[[], Any]] = {

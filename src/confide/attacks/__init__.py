@@ -1,1 +1,1 @@
-"""What somebody learns who reads published numbers."""
+"""Attacks that show what published numbers give away."""

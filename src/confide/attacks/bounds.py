@@ -1,4 +1,4 @@
-"""What a guarantee allows any adversary at most, and how often one was right in a game, beside that."""
+"""Upper bounds on any adversary's success under a guarantee, and the measured success in a game."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from confide.privacy.neighbours import Neighbours
 
 
 def success_bound(epsilon: float, delta: float = 0.0) -> float:
-    """The most often that a fair coin's outcome, which decides between neighbours, can be guessed from a release.
+    """Return the largest probability of guessing which of two neighbours a release came from, if a fair coin chose.
 
-    With p, q the chances to guess "positive" in either world, `p <= e^epsilon q + delta` and
-    `1 - q <= e^epsilon (1 - p) + delta`; their sum bounds the success `(p + 1 - q)/2` by
-    `(e^epsilon + delta)/(1 + e^epsilon)`.
+    With p, q the chances to guess "positive" in either world, `p <= e^epsilon q + delta` and `1 - q <= e^epsilon (1 -
+    p) + delta`; their sum bounds the success `(p + 1 - q)/2` by `(e^epsilon + delta)/(1 + e^epsilon)`.
 
     >>> round(success_bound(1.0), 4)
     0.7311
@@ -28,10 +27,10 @@ def success_bound(epsilon: float, delta: float = 0.0) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Game:
-    """How often an adversary guessed a label, beside what can be promised.
+    """Result of a game in which an adversary guesses a label, beside the bound of the guarantee.
 
-    `chance` is the success without the published number. `bound` is the most that the guarantee of all answers
-    together (`epsilon`, `delta`) allows any adversary; None where nothing is promised.
+    `chance` is the success without the published number. `bound` is the most that the guarantee of all answers together
+    (`epsilon`, `delta`) allows any adversary; None where there is no guarantee.
     """
 
     published: str
@@ -46,7 +45,7 @@ class Game:
 
     @property
     def success(self) -> float:
-        """The share of right guesses."""
+        """Return the share of right guesses."""
         return self.hits / self.trials
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,7 +74,7 @@ def finished(
     times: int = 1,
     chance: float = 0.5,
 ) -> Game:
-    """The game's outcome; a guarantee counts as one for labels, so many times."""
+    """Return the game's outcome; a guarantee counts as one for labels, so many times."""
     labels = None if guarantee is None else guarantee.in_account_of(Neighbours.LABEL_ONLY)
     epsilon = None if labels is None else float(times * labels.epsilon)
     delta = 0.0 if labels is None else float(times * labels.delta)

@@ -1,4 +1,4 @@
-"""How a number is published, and what that says about the exact one: a window that holds it."""
+"""Forms of publishing a number, and the window in which the exact number then lies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOSSES = ("log_loss", "brier")
 PUBLISHABLE = (*NUMBERS, "roc")
 
 RELEASED = ("auc", "average_precision", "accuracy", "brier", "roc")
-"""What can be published with noise."""
+"""Metrics that can be published with noise."""
 
 NAMES = {
     "auc": "AUC",
@@ -52,14 +52,16 @@ SCHEMA = "confide.attack/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The exact number lies between `lower` and `upper`, both included."""
+    """Exact number lies between `lower` and `upper`, both included."""
 
     lower: Fraction
     upper: Fraction
 
     @classmethod
     def written(cls, text: str, name: str = "auc", *, cut: bool = False) -> Window:
-        """What a number says as it is written: a fraction is exact, decimals are rounded (or cut) to so many digits.
+        """Return the window of a number as it is written.
+
+        A fraction is exact; decimals are rounded (or cut) to that many digits.
 
         >>> Window.written("3/4")
         Window(lower=Fraction(3, 4), upper=Fraction(3, 4))
@@ -76,19 +78,19 @@ class Window:
 
     @classmethod
     def rounded(cls, value: Fraction, digits: int) -> Window:
-        """What may have been rounded to a value; halves may have gone either way."""
+        """Return the window of numbers that may have been rounded to a value; halves may have gone either way."""
         half = Fraction(1, 2 * 10**digits)
         return cls(lower=value - half, upper=value + half)
 
     def holds(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Which of many floats may be the number, rounding in the last places allowed for."""
+        """Tell which floats may be the number; rounding errors in the last places are allowed."""
         slack = float(LAST_PLACES)
         return np.asarray((values >= float(self.lower) - slack) & (values <= float(self.upper) + slack))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """A metric and how it is published: exact, rounded to decimal digits, or released with an epsilon.
+    """Metric and how it is published: exact, rounded to decimal digits, or released with an epsilon.
 
     With `times`, a release is drawn so often, with fresh noise and that epsilon each time.
     """
@@ -152,11 +154,11 @@ class Publication:
 
     @property
     def private(self) -> bool:
-        """Whether noise is added before anything is shown."""
+        """Tell whether noise is added before anything is shown."""
         return self.epsilon is not None
 
     def window(self, exact: Fraction | float) -> Window:
-        """What a reader knows of the exact number once it is published without noise."""
+        """Return the window of the exact number once it is published without noise."""
         if self.private:
             raise ParameterError("a release with noise says nothing for certain; there is no window")
         value = exact if isinstance(exact, Fraction) else Fraction(exact)

@@ -1,4 +1,4 @@
-"""What publishing numbers of a dataset would give away of its labels, and the epsilon that would prevent it."""
+"""Exposure of labels by publishing numbers of a dataset, and the epsilon that would prevent it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _ROWS_ADDED, _ROWS_DIFFERENCED = 50, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exposure:
-    """What one publication gives away; `left_out` says why nothing is said of the outsider.
+    """Findings about one publication; `left_out` says why the outsider was not examined.
 
-    `added` has the labels of rows that follow if the number is published without a row, and again with it.
+    `added` holds the labels of rows that follow if the number is published without a row, and again with it.
     """
 
     published: Publication
@@ -53,12 +53,11 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AttackReport:
-    """What each of several publications would give away, and the epsilon that would prevent it.
+    """Findings about several publications, and the epsilon that would prevent the exposure.
 
-    `level` is from which probability on a label counts as known; `sure` how sure of a label, even beforehand, nobody
-    should ever become, and `epsilon` the largest that keeps that promise. `majority` is the size of the larger
-    class. With `class_sizes` the numbers of positives and negatives are published too, which alone tells an insider
-    the last label.
+    `level` is the probability from which on a label counts as known. `sure` is the upper bound on any adversary's
+    posterior probability, and `epsilon` the largest that ensures it. `majority` is the size of the larger class. With
+    `class_sizes` the numbers of positives and negatives are published too, which alone tells an insider the last label.
     """
 
     rows: int
@@ -70,7 +69,7 @@ class AttackReport:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon at which `e^epsilon / (1 + e^epsilon)` is `sure`."""
+        """Return the epsilon at which `e^epsilon / (1 + e^epsilon)` is `sure`."""
         return math.log(self.sure / (1.0 - self.sure))
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +105,7 @@ class AttackReport:
         return fragment(self)
 
 
-def attack(
+def attack_counts(
     counts: ScoreCounts,
     releases: Sequence[str | Publication] = USUAL,
     *,
@@ -118,14 +117,14 @@ def attack(
     generator: np.random.Generator | None = None,
     starting: Callable[[Publication], None] | None = None,
 ) -> AttackReport:
-    """Say what publishing each of some numbers of this dataset would give away of its labels.
+    """Find what publishing each of some numbers of a dataset would give away of its labels.
 
-    `class_sizes` says that the exact numbers of positives and negatives are published too. `trials` is how often the
-    insider plays against a release with noise; `effort` bounds the outsider's work. Nothing is charged to a ledger:
-    what is drawn here is not published.
+    `class_sizes` says that the exact numbers of positives and negatives are published too. `trials` is the number of
+    games that the insider plays against a release with noise; `effort` bounds the outsider's work. Nothing is charged
+    to a ledger: what is drawn here is not published.
 
     >>> counts = ScoreCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    >>> found = attack(counts, ["auc:exact"]).exposures[0]
+    >>> found = attack_counts(counts, ["auc:exact"]).exposures[0]
     >>> found.outsider.labelings, found.outsider.certain, found.insider.told
     (1, 6, 6)
     """
@@ -154,7 +153,7 @@ def attack(
 
 
 def check_levels(*, level: float, sure: float) -> None:
-    """Refuse probabilities that say nothing."""
+    """Refuse probabilities outside (0.5, 1)."""
     for name, value in (("level", level), ("sure", sure)):
         if not 0.5 < value < 1.0:
             raise ParameterError(f"{name} must lie between 0.5 and 1; got {value!r}")
@@ -179,7 +178,10 @@ def _exposure(
 def _added(
     counts: ScoreCounts, published: Publication, class_sizes: bool, rng: np.random.Generator
 ) -> DifferencedRows | None:
-    """Some rows, each left out and added again; not for an AUC of many rows, where every class size would be tried."""
+    """Examine some rows, each left out and added again.
+
+    An AUC of many rows is left out, since every class size would have to be tried.
+    """
     many = published.metric == "auc" and counts.total_positives + counts.total_negatives > _ROWS_DIFFERENCED
     if published.metric not in NUMBERS or published.private or (many and not class_sizes):
         return None

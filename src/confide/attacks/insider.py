@@ -1,4 +1,4 @@
-"""What publications say to somebody who knows everything but one row's label: the adversary of differential privacy."""
+"""Insider, who knows everything but one row's label: the adversary of differential privacy."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _ROWS_TRIED = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insider:
-    """What follows for somebody who knows everything but one row's label.
+    """Findings for somebody who knows everything but one row's label.
 
-    Without noise, `told` of `tried` rows have a label that follows for certain; of a rounded number `average` is the
-    share that would follow on average over where it may lie between two rounded ones, which is luck. With noise
-    nothing follows; then `game` has how often a label was guessed, beside the bound.
+    Without noise, the labels of `told` of `tried` rows follow with certainty. For a rounded number, `average` is the
+    expected share over the positions that the exact number may have between two rounded ones. With noise nothing
+    follows; then `game` holds the success of guessing, beside the bound.
     """
 
     tried: int
@@ -34,7 +34,7 @@ class Insider:
 
     @property
     def success(self) -> float:
-        """How often a label is guessed right; where it does not follow, half of the time."""
+        """Return how often a label is guessed right; where it does not follow, half of the time."""
         if self.game is not None:
             return self.game.success
         told = self.told or 0
@@ -88,7 +88,7 @@ def _told_by_curve(counts: ScoreCounts, published: Publication, rng: np.random.G
 
 
 def _rates(positives: CountArray, negatives: CountArray, digits: int | None) -> FloatArray:
-    """The rates at every threshold, from the top, as they are published."""
+    """Return the rates at every threshold, from the top, as they are published."""
     above = np.cumsum(np.stack((positives, negatives))[:, ::-1], axis=1)
     rates: FloatArray = above / above[:, -1:]
     return rates if digits is None else np.round(rates, digits)

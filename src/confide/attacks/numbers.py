@@ -1,4 +1,4 @@
-"""The exact number of some rows that would be published, what must hold for it to exist, and releases of it."""
+"""Exact number of some rows that would be published, what must hold for it to exist, and releases of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from confide.sources.arrays import count_checked
 
 
 def exact_number(counts: ScoreCounts, metric: str) -> Fraction | float:
-    """The number itself: AUC and accuracy, which are ratios of counts, as fractions, other metrics as floats.
+    """Return the number itself: AUC and accuracy, which are ratios of counts, as fractions, other metrics as floats.
 
     >>> exact_number(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), "auc")
     Fraction(3, 4)
@@ -32,7 +32,7 @@ def exact_number(counts: ScoreCounts, metric: str) -> Fraction | float:
 
 
 def exact_number_of(labels: NDArray[np.bool_], scores: FloatArray, metric: str) -> Fraction | float:
-    """The same of checked rows; accuracy takes no counting of scores."""
+    """Return the same of checked rows; accuracy takes no counting of scores."""
     if metric == "accuracy":
         return Fraction(int(((scores >= 0.5) == labels).sum()), labels.size)
     return exact_number(count_checked(labels, scores), metric)
@@ -68,7 +68,7 @@ _NUMBERS: Mapping[str, Callable[[ScoreCounts], Fraction | float]] = MappingProxy
 
 
 def has_number(counts: ScoreCounts, metric: str) -> bool:
-    """Whether the rows have the classes that the metric needs."""
+    """Tell whether the rows have the classes that the metric needs."""
     if metric == "auc":
         return bool(counts.total_positives and counts.total_negatives)
     return metric != "average_precision" or bool(counts.total_positives)
@@ -97,7 +97,7 @@ def checked_rows(counts: ScoreCounts) -> ScoreCounts:
 
 
 def gap_to(value: Fraction | float, window: Window) -> Fraction | float:
-    """How far a number is from a window; floats of one number that was computed in two ways count as equal."""
+    """Return how far a number is from a window; floats of one number that was computed in two ways count as equal."""
     if isinstance(value, float):
         if bool(window.holds(np.array([value]))[0]):
             return 0

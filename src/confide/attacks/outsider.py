@@ -1,7 +1,7 @@
-"""What publications say to somebody who knows every row's score and how many rows are positive, but no label.
+"""Outsider, who knows every row's score and the number of positive rows, but no label.
 
-The model and the features may well be public, and how common the outcome is mostly is. Every labeling that fits what
-was published is as likely as any other.
+The model and the features may be public, and the frequency of the outcome usually is. All labelings that fit what was
+published are equally likely.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ _TAKEN_FOR = 0.99  # the level of the released interval that is taken for the tr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outsider:
-    """What follows for somebody who knows every score and the number of positives, but no label.
+    """Findings for somebody who knows every score and the number of positives, but no label.
 
-    `probability` is that of being positive, by ascending score. `certain` labels follow from what was published;
-    `known` ones are likelier than the level without being certain, and `known_right` of these are as believed; `right`
-    is how many labels of all the likelier guess gets right. With `drawn`, possible labelings were drawn instead of
-    gone through, and `certain` counts what they cannot exclude. `log10_labelings`: how many labelings stay possible.
+    `probability` is that of being positive, by ascending score. `certain` labels follow from the publication. `known`
+    labels are likelier than the level without being certain, and `known_right` of these are right. `right` is the
+    number of labels that the likelier guess gets right. With `drawn`, possible labelings were drawn instead of
+    enumerated, and `certain` counts labels that the draws do not exclude. `log10_labelings` is the logarithm of the
+    number of possible labelings.
     """
 
     probability: FloatArray
@@ -53,7 +54,7 @@ class Outsider:
 
     @property
     def labelings(self) -> int | None:
-        """The number of possible labelings, where it is small enough to be told exactly."""
+        """Return the number of possible labelings, where it is small enough to be told exactly."""
         if self.log10_labelings is None or self.log10_labelings > math.log10(_COUNTED):
             return None
         number: float = 10.0**self.log10_labelings
@@ -85,7 +86,7 @@ class Effort:
 
 
 def outsider(counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator) -> Outsider | str:
-    """What a publication says to an outsider, or why that is not computed."""
+    """Return the findings of an outsider, or the reason why they are not computed."""
     find = _OUTSIDERS.get((published.metric, published.private))
     if find is None:
         return "not computed for this number"
@@ -141,7 +142,7 @@ def _none(probability: FloatArray) -> NDArray[np.bool_]:
 
 
 def _log10(number: int) -> float:
-    """The logarithm of an integer that may be too large for a float."""
+    """Return the logarithm of an integer that may be too large for a float."""
     shift = max(number.bit_length() - 60, 0)
     return math.log10(number >> shift) + shift * math.log10(2.0)
 
@@ -149,12 +150,12 @@ def _log10(number: int) -> float:
 def _private_auc_outsider(
     counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
-    """An outsider who takes the released interval for the truth."""
+    """Return an outsider who takes the released interval for the truth."""
     return _by_labelings(counts, _taken_for(counts, published), effort, rng, noisy=True)
 
 
 def _taken_for(counts: ScoreCounts, published: Publication) -> Window:
-    """The interval of a real release; one that is repeated is worth one with the sum of the epsilons."""
+    """Return the interval of a real release; one that is repeated is worth one with the sum of the epsilons."""
     total = published.times * _epsilon(published)
     (release,), _ = released(counts, published.metric, epsilon=total, neighbours=NEIGHBOURS, level=_TAKEN_FOR)
     interval = release.intervals.sample
@@ -206,7 +207,7 @@ def _roc_outsider(
 
 
 def _labelings_of_curve(counts: ScoreCounts) -> float:
-    """The labelings with the same curve: within each score, any rows may be the positive ones."""
+    """Return the labelings with the same curve: within each score, any rows may be the positive ones."""
     sizes = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
     return sum(_log10(math.comb(ours + theirs, ours)) for ours, theirs in sizes)
 
@@ -214,7 +215,7 @@ def _labelings_of_curve(counts: ScoreCounts) -> float:
 def _private_roc_outsider(
     counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
-    """An outsider who takes the released share of positives in a cell for the probability of each of its rows."""
+    """Return an outsider who takes the released share of positives in a cell as the probability of its rows."""
     total = published.times * _epsilon(published)
     released = release_curves(counts, epsilon=total, neighbours=NEIGHBOURS).counts
     share = (released.positives + 0.5) / (released.positives + released.negatives + 1.0)

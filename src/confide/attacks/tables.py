@@ -19,7 +19,7 @@ TableMetric: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArr
 
 
 def auc_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The AUC of each labeling."""
+    """Return the AUC of each labeling."""
     below = np.cumsum(negatives, axis=-1) - negatives / 2.0
     pairs = positives.sum(axis=-1) * negatives.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -27,7 +27,7 @@ def auc_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArr
 
 
 def average_precision_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The average precision of each labeling; rows with one score are taken in together."""
+    """Return the average precision of each labeling; rows with one score are taken in together."""
     found = np.cumsum(positives[..., ::-1], axis=-1)[..., ::-1]
     called = found + np.cumsum(negatives[..., ::-1], axis=-1)[..., ::-1]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -36,20 +36,20 @@ def average_precision_of_tables(scores: FloatArray, positives: FloatArray, negat
 
 
 def accuracy_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The share of rows on the right side of one half."""
+    """Return the share of rows on the right side of one half."""
     called = scores >= 0.5
     right = np.where(called, positives, negatives).sum(axis=-1)
     return np.asarray(right / (positives + negatives).sum(axis=-1))
 
 
 def log_loss_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The mean negative log-likelihood of each labeling; scores strictly between 0 and 1."""
+    """Return the mean negative log-likelihood of each labeling; scores strictly between 0 and 1."""
     total = -(positives * np.log(scores) + negatives * np.log1p(-scores)).sum(axis=-1)
     return np.asarray(total / (positives + negatives).sum(axis=-1))
 
 
 def brier_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The mean squared error of each labeling."""
+    """Return the mean squared error of each labeling."""
     total = (positives * (1.0 - scores) ** 2 + negatives * scores**2).sum(axis=-1)
     return np.asarray(total / (positives + negatives).sum(axis=-1))
 

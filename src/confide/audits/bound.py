@@ -1,4 +1,4 @@
-"""How much privacy is lost at least: a lower confidence bound on epsilon from what was drawn."""
+"""Lower confidence bound on the epsilon that a mechanism loses, from draws."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from confide.errors import ParameterError
 def loss_below(
     hits: ArrayLike, draws: int, other_hits: ArrayLike, other_draws: int, *, delta: float = 0.0, error: float
 ) -> FloatArray:
-    """A bound that is above the true epsilon with a probability of at most `error`: `log((p - delta)/q)`.
+    """Return a bound that exceeds the true epsilon with a probability of at most `error`: `log((p - delta)/q)`.
 
-    An event happened `hits` times in `draws` releases of one dataset and `other_hits` times in
-    `other_draws` of its neighbour. If `P <= exp(epsilon) Q + delta` then epsilon is at least
-    `log((P - delta)/Q)`; p is a lower and q an upper limit of Clopper and Pearson, each wrong with a
-    probability of at most `error / 2`. The event must have been chosen before these draws were seen.
-    0 where nothing is shown.
+    An event happened `hits` times in `draws` releases of one dataset and `other_hits` times in `other_draws` of its
+    neighbour. If `P <= exp(epsilon) Q + delta` then epsilon is at least `log((P - delta)/Q)`; p is a lower and q an
+    upper limit of Clopper and Pearson, each wrong with a probability of at most `error / 2`. The event must have been
+    chosen before these draws were seen. The bound is 0 where nothing is shown.
 
     >>> float(loss_below(500, 1000, 100, 1000, error=1e-4).round(2))
     1.13
@@ -30,7 +29,7 @@ def loss_below(
 
 
 def proportion_below(hits: ArrayLike, draws: int, error: float) -> FloatArray:
-    """The lower limit of Clopper and Pearson (1934), one-sided: 0 without a hit.
+    """Return the one-sided lower limit of Clopper and Pearson (1934): 0 without a hit.
 
     >>> float(proportion_below(10, 10, 0.05).round(4))  # the tenth root of 0.05
     0.7411
@@ -43,7 +42,7 @@ def proportion_below(hits: ArrayLike, draws: int, error: float) -> FloatArray:
 
 
 def proportion_above(hits: ArrayLike, draws: int, error: float) -> FloatArray:
-    """The upper limit of Clopper and Pearson, one-sided: 1 if every draw is a hit.
+    """Return the one-sided upper limit of Clopper and Pearson: 1 if every draw is a hit.
 
     >>> float(proportion_above(0, 10, 0.05).round(4))
     0.2589
@@ -52,7 +51,7 @@ def proportion_above(hits: ArrayLike, draws: int, error: float) -> FloatArray:
 
 
 def checked_error(error: float) -> float:
-    """Return the probability of a wrong bound, refusing what is none."""
+    """Return the probability of a wrong bound. Refuse a value that is none."""
     if not 0.0 < error <= 0.5:
         raise ParameterError(f"error must lie above 0 and at most 0.5, for example 1e-4; got {error!r}")
     return float(error)

@@ -1,8 +1,8 @@
-"""Private curves: every strategy, every kind of noise and every way to find a grid, with neighbours that strain them.
+"""Audited mechanisms for private curves: every strategy, every kind of noise and every way to find a grid.
 
-What is drawn is what a release draws, by the release's own `Counting`: the edges of the grid, where data or noise
-decide them, beside the noisy integers. Grids are small so that many releases can be drawn; what a row changes does
-not depend on the number of cells but through the number of levels.
+Each is audited with neighbours that are hardest for it. The release's own `Counting` draws: the edges of the grid,
+where data or noise decide them, and the noisy integers. Grids are small so that many releases can be drawn. The change
+that a row causes depends on the number of cells only through the number of levels.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STRATEGIES = {"flat": Grid.uniform(2), "tree:2": Grid.uniform(3), "haar": Grid.u
 """Grids on which each strategy has all of its levels: one, two and two."""
 
 CANDIDATES = Grid.uniform(4)
-"""Among its inner edges private quantiles are chosen."""
+"""Grid whose inner edges are the candidates for private quantiles."""
 
 _PRIVATE_SCORES = (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE)
 
@@ -74,7 +74,7 @@ _MEDIANS: Pairs = {
 
 
 def curve_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Every way to make noisy counts for curves, at an epsilon."""
+    """Yield every way to make noisy counts for curves, at an epsilon."""
     for neighbours in Neighbours:
         for strategy in STRATEGIES:
             yield _on_public_grid(epsilon, neighbours, "laplace", strategy)
@@ -88,7 +88,7 @@ def curve_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
 
 
 def counting_with(epsilon: Fraction, neighbours: Neighbours, mechanism: str, **options: Any) -> Counting:
-    """How a release with these terms makes its counts."""
+    """Return the counting of a release with these terms."""
     delta = DELTA if mechanism == "gaussian" else 0
     return Counting.checked(
         Terms.checked(epsilon=epsilon, delta=delta, neighbours=neighbours), mechanism=mechanism, **options
@@ -96,7 +96,7 @@ def counting_with(epsilon: Fraction, neighbours: Neighbours, mechanism: str, **o
 
 
 def counts_of(counting: Counting) -> Queries[ScoreCounts]:
-    """What a release asks for on a grid that takes no noise to find."""
+    """Return the query of a release on a grid that takes no noise to find."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
         return (counting.ask(counts, counting.find_grid(counts, SYSTEM_NOISE)),)
@@ -130,7 +130,7 @@ def _as_published(epsilon: Fraction, neighbours: Neighbours, mechanism: str) -> 
 
 
 def _quantiles(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts]:
-    """Two levels of private quantiles: up to four cells."""
+    """Audit two levels of private quantiles: up to four cells."""
     source = PrivateQuantiles(4, CANDIDATES)
     counting = counting_with(epsilon, neighbours, "laplace", grid=source, strategy="flat")
     options, pairs = {"grid": source, "strategy": "flat"}, _SPLIT[neighbours]
@@ -143,7 +143,7 @@ def _quantiles(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts
 
 
 def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts]:
-    """One noisy median: two cells."""
+    """Audit one noisy median: two cells."""
     name, grid = "recursive-medians", "medians:1"
     counting = counting_with(epsilon, neighbours, name, grid=grid)
     if neighbours not in _PRIVATE_SCORES:
@@ -157,9 +157,10 @@ def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject[Sco
 
 
 def _automatic(epsilon: Fraction) -> Subject[ScoreCounts]:
-    """A noisy number of rows decides how many cells there are, and nothing else decides their edges.
+    """Audit a grid whose number of cells follows from a noisy number of rows.
 
-    There are just as many rows as make more cells, and they lie where all grids have an edge.
+    Nothing else decides its edges. The number of rows lies just at the point where the number of cells changes, and the
+    rows lie where all grids have an edge.
     """
     counting = counting_with(epsilon, Neighbours.ADD_REMOVE_ONE, "laplace")
     rows = math.ceil(DROWNED / float(epsilon * (1 - ROWS_SHARE)))

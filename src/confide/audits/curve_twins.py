@@ -1,4 +1,4 @@
-"""Broken twins of private curves: a published mistake, and those that composition and grids invite."""
+"""Broken twins of private curves: a published mistake, and mistakes that composition and grids invite."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HARD = REAL_COST * 7 // 10  # the hardest to catch get more draws than their co
 
 
 def curve_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Every broken twin of private curves, claiming an epsilon."""
+    """Yield every broken twin of private curves, each claiming an epsilon."""
     yield _published_medians(epsilon)
     yield _parallel_counts(epsilon)
     yield _parallel_medians(epsilon)
@@ -96,7 +96,7 @@ def _parallel_medians(epsilon: Fraction) -> Subject[ScoreCounts]:
 
 
 def _own_quantiles(epsilon: Fraction) -> Subject[ScoreCounts]:
-    """The data's own quantiles as edges, which label-only allows, with the right noise on the counts between them."""
+    """Use the data's own quantiles as edges, which label-only allows, with the right noise on the counts."""
     found = counting_with(epsilon, Neighbours.LABEL_ONLY, "laplace", grid="quantiles:2")
     counted = counting_with(epsilon, _REPLACE, "laplace", grid=Grid.uniform(2), strategy="flat")
     steps = Steps(find=found.find_grid, ask=counted.ask, edges=1, integers=2)
@@ -113,7 +113,7 @@ def _own_quantiles(epsilon: Fraction) -> Subject[ScoreCounts]:
 
 
 def _one_level(name: str, epsilon: Fraction, strategy: Strategy, cells: int) -> Subject[ScoreCounts]:
-    """The integers of all levels, with noise as if a row were in one of them."""
+    """Return the integers of all levels, with noise as if a row were in one of them."""
     grid = Grid.uniform(cells)
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:

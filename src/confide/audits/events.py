@@ -1,10 +1,9 @@
-"""Which outputs tell two datasets apart: an event, made and chosen on some draws and tested on others.
+"""Events that tell two datasets apart: built and chosen on some draws, tested on others.
 
-An event is a score of the output above or below a threshold. Scores are tried that see the usual
-ways in which noise fails: too little of it (the numbers themselves, and the likelihood ratio of
-Laplace noise for several at once), a scale that depends on the data (the distance from the middle),
-floats (the lowest bit that is set), values that only one dataset can give (how often each was seen)
-and, for noise of any shape, the ratio of frequencies between quantiles.
+An event is a score of the output above or below a threshold. The scores detect the usual failures of noise: too little
+of it (the numbers themselves, and the likelihood ratio of Laplace noise for several at once), a scale that depends on
+the data (the distance from the middle), floats (the lowest set bit), values that only one dataset can give (the
+frequency of each) and, for noise of any shape, the ratio of frequencies between quantiles.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from confide.audits.bound import loss_below
 from confide.counts import FloatArray
 
 Score = Callable[[FloatArray], FloatArray]
-"""A number for each output; outputs are rows."""
+"""Function that gives a number for each output; outputs are rows."""
 
 CELLS = 24
-"""Between so many quantiles frequencies are compared."""
+"""Number of cells between quantiles in which frequencies are compared."""
 
 FEW = 400
-"""Up to so many different values are counted one by one."""
+"""Largest number of different values that are counted one by one."""
 
 GUESS = 0.25
-"""With this error an event is chosen if none shows anything with that of the audit."""
+"""Error with which an event is chosen if none shows anything with the error of the audit."""
 
 _SHARES = np.unique(np.concatenate((np.geomspace(1e-4, 0.1, 25), np.linspace(0.1, 0.9, 81))))
 
@@ -44,16 +43,16 @@ class Event:
     swapped: bool
 
     def hits(self, outputs: FloatArray) -> int:
-        """In how many outputs it happened."""
+        """Count the outputs in which the event happened."""
         scored = _scored(self.score, answered(outputs))
         return int(np.count_nonzero(scored >= self.threshold if self.above else scored < self.threshold))
 
 
 def choose_event(first: FloatArray, second: FloatArray, *, delta: float, error: float) -> Event:
-    """The event that shows most on these draws; it must be tested on others.
+    """Choose the event that shows most on these draws. It must be tested on others.
 
-    Half of them make the scores, the other half choose one and its threshold, so that a score that
-    learnt its draws by heart is not preferred. Where nothing is shown at this error, a guess is preferred.
+    Half of the draws build the scores. The other half choose one and its threshold, so that an overfitted score is not
+    preferred. Where nothing is shown at this error, a guess is made.
     """
     (first, ours), (second, theirs) = (np.array_split(answered(outputs), 2) for outputs in (first, second))
     scored = [(name, score, _scored(score, ours), _scored(score, theirs)) for name, score in _scores(first, second)]
@@ -66,14 +65,14 @@ def choose_event(first: FloatArray, second: FloatArray, *, delta: float, error: 
 
 
 def answered(outputs: FloatArray) -> FloatArray:
-    """Outputs in which a refusal to answer, NaN, stands below every number."""
+    """Replace a refusal to answer, NaN, by a value below every number."""
     return np.where(np.isnan(outputs), -np.inf, outputs)
 
 
 def lowest_bit(values: FloatArray) -> FloatArray:
-    """The exponent of the lowest bit that is set: 0 for odd numbers, -1 for halves, minus infinity for 0.
+    """Return the exponent of the lowest set bit: 0 for odd numbers, -1 for halves, minus infinity for 0.
 
-    Sums of floats lie on grids whose steps depend on what was added (Mironov 2012).
+    Sums of floats lie on grids whose steps depend on the summands (Mironov 2012).
 
     >>> lowest_bit(np.array([3.0, 2.5, 96.0]))
     array([ 0., -1.,  5.])
@@ -86,7 +85,7 @@ def lowest_bit(values: FloatArray) -> FloatArray:
 
 
 def _scores(first: FloatArray, second: FloatArray) -> Iterator[tuple[str, Score]]:
-    """Scores for outputs like these, made from the draws that the event is chosen on."""
+    """Build scores from the draws on which the event is chosen."""
     plain = list(_plain_scores(first, second))
     yield from plain
     for name, score in plain:
@@ -124,7 +123,7 @@ def _lowest_bit(k: int) -> Score:
 
 
 def _laplace_ratio(first: FloatArray, second: FloatArray) -> Score:
-    """The log-likelihood ratio of independent Laplace noise around the medians seen."""
+    """Return the log-likelihood ratio of independent Laplace noise around the observed medians."""
     ours, theirs = np.median(first, axis=0), np.median(second, axis=0)
     scale = _spread(first, second)
 
@@ -136,7 +135,7 @@ def _laplace_ratio(first: FloatArray, second: FloatArray) -> Score:
 
 
 def _linear(first: FloatArray, second: FloatArray) -> Score:
-    """The same for Gaussian noise."""
+    """Return the log-likelihood ratio of Gaussian noise."""
     scale = _spread(first, second)
     weights = (np.median(first, axis=0) - np.median(second, axis=0)) / scale**2
 
@@ -144,7 +143,7 @@ def _linear(first: FloatArray, second: FloatArray) -> Score:
 
 
 def _spread(first: FloatArray, second: FloatArray) -> FloatArray:
-    """The scale of Laplace noise with the median distance from the median that was seen; 1 if it is 0."""
+    """Return the scale of Laplace noise with the observed median distance from the median; 1 if it is 0."""
     with np.errstate(invalid="ignore"):
         distance = np.concatenate([np.abs(each - np.median(each, axis=0)) for each in (first, second)])
     scale = np.median(distance, axis=0) / np.log(2.0)
@@ -196,6 +195,9 @@ def _best_threshold(
 
 
 def _scored(score: Score, outputs: FloatArray) -> FloatArray:
-    """The outputs' scores; what has none, because an answer was refused, comes below all others."""
+    """Return the scores of outputs.
+
+    An output without a score, because an answer was refused, comes below all others.
+    """
     with np.errstate(invalid="ignore"):
         return answered(score(outputs))

@@ -1,6 +1,6 @@
-"""Private learning: what is drawn of rows with features to train a classifier, with neighbours that strain it most.
+"""Audited mechanisms for naive Bayes: noisy counts of rows with features, with the hardest neighbours.
 
-Naive Bayes is here, logistic regression in `logistic_targets`.
+Logistic regression is in `logistic_targets`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COUNTS: Mapping[Neighbours, Pair[FeatureRows]] = {
 
 
 def learning_targets(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
-    """Everything that is drawn to learn, at an epsilon."""
+    """Yield every mechanism that trains naive Bayes, at an epsilon."""
     for neighbours, pair in _COUNTS.items():
         queries = _counts(epsilon, neighbours)
         yield asking("learning/counts", neighbours, epsilon, Fraction(0), (pair,), queries, (feature_counts,))

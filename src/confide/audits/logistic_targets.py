@@ -1,8 +1,8 @@
-"""Private logistic regression under every relation, and broken twins of it.
+"""Audited mechanisms for private logistic regression under every relation, and their broken twins.
 
-What is drawn is the weights that a release shows. Rows have one or a few features, so that the weights that tell two
-datasets apart are not lost among others; a weight takes long to draw, as a minimum is looked for each time, so there
-are fewer draws than elsewhere.
+An output is the weights that a release shows. Rows have one or a few features, so that the weights that tell two
+datasets apart are not lost among others. A weight takes long to draw, since each needs a minimisation. So there are
+fewer draws than elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from confide.privacy.queries import SphericalQuery
 Ask: TypeAlias = Callable[[UnitRows], SphericalQuery | TiltedQuery]
 
 MINIMUM_COST = 6 * REAL_COST
-"""Looking for a minimum takes longer still, but with fewer draws nothing could be shown."""
+"""Cost of one draw. A minimisation takes even longer, but fewer draws could show nothing."""
 
 _ADD_REMOVE, _LABEL = Neighbours.ADD_REMOVE_ONE, Neighbours.LABEL_ONLY
 _METHODS: dict[str, Callable[..., SphericalQuery | TiltedQuery]] = {
@@ -44,7 +44,7 @@ _PAIRS: dict[Neighbours, Pair[FeatureRows]] = {
 
 
 def logistic_targets(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
-    """Both methods under every relation; objective perturbation also where it pays for its change of variables."""
+    """Yield both methods under every relation, and objective perturbation where it pays for its change of variables."""
     for neighbours in _PAIRS:
         strength = gradient_shift(neighbours) / (epsilon * (1 - ROUNDING_SHARE))
         for method in _METHODS:
@@ -53,7 +53,7 @@ def logistic_targets(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
 
 
 def logistic_twins(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
-    """What is easily got wrong, claiming an epsilon."""
+    """Yield broken twins with mistakes that are easily made, each claiming an epsilon."""
     yield _unpriced(epsilon)
     yield _one_dimensional(epsilon)
     yield _mean_loss(epsilon)
@@ -86,7 +86,7 @@ def _target(
 
 
 def _unpriced(epsilon: Fraction) -> Subject[FeatureRows]:
-    """The whole epsilon for the tilt, as if the change of variables were free: with weak regularisation it is dear.
+    """Spend the whole epsilon on the tilt, as if the change of variables were free. Weak regularisation makes it dear.
 
     Without rows the weight follows the tilt wherever it goes; one row holds it near 0 while the tilt is below 1. An
     output is whether the weight is within 30 of 0.

@@ -1,4 +1,4 @@
-"""Running audits: half of the draws choose the event that tells most, the other half judge it."""
+"""Run audits: half of the draws choose the most telling event, the other half test it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _FEWEST = 100  # draws of a dataset, below which nothing could be shown
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Finding:
-    """What an audit of one mechanism found.
+    """Result of the audit of one mechanism.
 
-    `lower_bound` is above the true epsilon (at the claim's delta) with a probability of at most
-    `error`. A mechanism whose claim is below it is refuted. `draws` are the releases drawn in all,
-    `event` the score of the output that told the neighbours apart.
+    `lower_bound` exceeds the true epsilon (at the claimed delta) with a probability of at most `error`. A mechanism
+    whose claim is below it is refuted. `draws` is the number of releases drawn in all, `event` the name of the score
+    that told the neighbours apart.
     """
 
     mechanism: str
@@ -44,22 +44,22 @@ class Finding:
 
     @property
     def refuted(self) -> bool:
-        """Whether more is lost than was claimed."""
+        """Tell whether more is lost than was claimed."""
         return self.lower_bound > self.epsilon
 
     @property
     def twin(self) -> bool:
-        """Whether this one is broken on purpose."""
+        """Tell whether the mechanism is broken on purpose."""
         return bool(self.wrong)
 
     @property
     def as_expected(self) -> bool:
-        """Whether a mechanism holds, or a broken twin was caught."""
+        """Tell whether a mechanism holds, or a broken twin was caught."""
         return self.refuted == self.twin
 
     @property
     def verdict(self) -> str:
-        """The finding in a word."""
+        """Return the verdict for tables and JSON."""
         if self.twin:
             return "caught" if self.refuted else "NOT CAUGHT"
         return "REFUTED" if self.refuted else "not refuted"
@@ -84,7 +84,9 @@ class Finding:
 
 
 def subjects(names: Sequence[str] = (), *, epsilon: object = 1, broken: bool = False) -> tuple[Subject[Any], ...]:
-    """The mechanisms of these names ("auc/rank-sum", or "auc" for all of it), all by default; `broken` adds the twins.
+    """Return the mechanisms of these names ("auc/rank-sum", or "auc" for all of it); all by default.
+
+    `broken` adds the twins.
 
     >>> [subject.neighbours.value for subject in subjects(["auc/rank-sum"])]
     ['replace-one', 'label-only']
@@ -105,10 +107,10 @@ def _names(subject: Subject[Any]) -> set[str]:
 
 
 def audit(subject: Subject[Data], *, draws: int = DRAWS, error: float = ERROR) -> Finding:
-    """Audit one mechanism with as much noise as `draws` integers take.
+    """Audit one mechanism with `draws` integers of noise.
 
-    The pairs of neighbours share the draws and the error (Bonferroni), so that the largest of their
-    bounds is wrong with a probability of at most `error`.
+    The pairs of neighbours share the draws and the error (Bonferroni), so that the largest of their bounds is wrong
+    with a probability of at most `error`.
     """
     share = checked_error(error) / len(subject.pairs)
     each = _draws_of_each(subject, draws)
@@ -127,7 +129,7 @@ def audit(subject: Subject[Data], *, draws: int = DRAWS, error: float = ERROR) -
 
 
 def _draws_of_each(subject: Subject[Data], draws: int) -> int:
-    """How often each of a pair's datasets is released to choose the event, and again to judge it."""
+    """Return the number of releases of each dataset of a pair for choosing the event; as many more test it."""
     cost = 4 * subject.cost * len(subject.pairs)
     if draws < _FEWEST * cost:
         raise ParameterError(f"draws must be at least {_FEWEST * cost:,} for {subject.name}; got {draws:,}")
@@ -141,7 +143,7 @@ def audit_all(
     error: float = ERROR,
     starting: Callable[[Subject[Any]], None] = lambda subject: None,
 ) -> tuple[Finding, ...]:
-    """Audit several; `starting` is told of each before its turn."""
+    """Audit several mechanisms. `starting` is called with each before its turn."""
     every, findings = tuple(chosen), []
     for subject in every:
         _draws_of_each(subject, draws)  # refuses too few before any work is done
@@ -152,7 +154,7 @@ def audit_all(
 
 
 def _judged(subject: Subject[Data], pair: Pair[Data], each: int, error: float) -> tuple[float, str]:
-    """The bound from one pair, and the event that it comes from."""
+    """Return the bound from one pair, and the event that it comes from."""
     ours, theirs = (subject.sample(data, 2 * each) for data in pair)
     delta = float(subject.delta)
     if ours.shape[1] != theirs.shape[1]:  # only one of them is answered, or with more numbers

@@ -1,9 +1,9 @@
-"""Private selection of features: every mechanism under every relation, with rows that strain it most.
+"""Audited mechanisms for private feature selection under every relation, with rows that are hardest for them.
 
-Each draws what it releases, by the mechanism's own query. An output is all noisy scores, or which features were
-selected in which order, as one number. Scores and relations are matched so that each kind of change is there: all
-scores rise (total count, add-remove-one), some rise by 2 as others fall by 2 (difference count, replace-one), some rise
-by 2 and others stay (purity index, label-only).
+The mechanism's own query draws. An output is all noisy scores, or the order of the selected features as one number.
+Scores and relations are matched so that each kind of change occurs: all scores rise (total count, add-remove-one), some
+rise by 2 while others fall by 2 (difference count, replace-one), some rise by 2 and others stay (purity index,
+label-only).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from confide.privacy.mechanisms.top_features import HOWS, top_features
 from confide.privacy.neighbours import Neighbours
 
 Having: TypeAlias = tuple[int, tuple[int, ...]]
-"""A row by its label and its features."""
+"""Row by its label and its features."""
 
 Ask: TypeAlias = Callable[..., Query]
 Strained: TypeAlias = Mapping[Neighbours, tuple[str, Pair[FeatureRows], Mapping[str, Any]]]
@@ -33,7 +33,7 @@ _ADD, _REPLACE, _LABEL = Neighbours.ADD_REMOVE_ONE, Neighbours.REPLACE_ONE, Neig
 
 
 def selection_targets(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
-    """Every way to select features, at an epsilon."""
+    """Yield every selection mechanism, at an epsilon."""
     yield from _targets(epsilon, "features/scores", perturbed_scores, _SCORES)
     yield from _targets(epsilon, "features/sparse-vector", sparse_vector, _THRESHOLD)
     for how in HOWS:
@@ -41,7 +41,7 @@ def selection_targets(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
 
 
 def having(rows: Sequence[Having], width: int) -> FeatureRows:
-    """Rows with these labels and features."""
+    """Build rows with these labels and features."""
     matrix = np.zeros((len(rows), width), dtype=np.int64)
     for place, (_, features) in enumerate(rows):
         matrix[place, list(features)] = 1
@@ -51,12 +51,12 @@ def having(rows: Sequence[Having], width: int) -> FeatureRows:
 def differing_rows(
     width: int, common: Sequence[Having], ours: Sequence[Having], theirs: Sequence[Having]
 ) -> Pair[FeatureRows]:
-    """Two datasets that have most rows in common."""
+    """Build two datasets that have most rows in common."""
     return having([*common, *ours], width), having([*common, *theirs], width)
 
 
 def turned(width: int, common: Sequence[Having]) -> Pair[FeatureRows]:
-    """A row that has every feature is negative, and then positive."""
+    """Build two datasets in which a row with every feature changes from negative to positive."""
     every = tuple(range(width))
     return differing_rows(width, common, [(0, every)], [(1, every)])
 

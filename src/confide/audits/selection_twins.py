@@ -1,4 +1,4 @@
-"""Broken twins of private selection: published mistakes, and those that sensitivities invite."""
+"""Broken twins of private selection: published mistakes, and mistakes about sensitivities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REPLACE, _ADD_REMOVE = Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE
 
 
 def selection_twins(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
-    """Every broken twin of private selection, claiming an epsilon."""
+    """Yield every broken twin of private selection, each claiming an epsilon."""
     yield _threshold_testing(epsilon)
     yield _noisycut("noisycut", epsilon, None, "noise on the scores, but no cut-off")
     yield _noisycut("sparse-vector-unscaled", epsilon, 4, "noise that does not grow with the cut-off")

@@ -42,7 +42,7 @@ def share_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
 
 
 def share_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """What goes wrong with shares: too few are secret, all are the same, or one is used twice."""
+    """Return what goes wrong with shares: too few are secret, all are the same, or one is used twice."""
     sites = partial(_seen, epsilon, FLAT)
     yield _twin(
         "shares/all-needed",
@@ -60,7 +60,7 @@ def share_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
 def answers(
     counts: ScoreCounts, times: int, epsilon: Fraction, honest: int, strategy: Strategy, noise: Noise = SYSTEM_NOISE
 ) -> Sums:
-    """What one site sends, many times over."""
+    """Draw the message of one site many times."""
     query = shared_counts(cells_on(counts, GRIDS[strategy]), epsilon, honest=honest, strategy=strategy)
     return np.array(query.draw_many(times, noise), dtype=np.int64)
 
@@ -75,7 +75,7 @@ def _seen(
     colluders: int,
     honest: int,
 ) -> FloatArray:
-    """The sum over all sites, less what the colluding ones sent; sums of 64 bits are taken modulo 2^64."""
+    """Return the sum over all sites, less what the colluding ones sent; sums of 64 bits are taken modulo 2^64."""
     sites = (counts, *(_OTHER,) * (participants - 1))
     sent = [answers(site, times, epsilon, honest, strategy) for site in sites]
     known = sent[participants - colluders :]
@@ -95,7 +95,7 @@ def _one_seed(epsilon: Fraction) -> Sampler[ScoreCounts]:
 
 
 def _used_again(epsilon: Fraction) -> Sampler[ScoreCounts]:
-    """A second question, without one site: the difference of the two sums is that site's answer, with one share."""
+    """Ask a second question without one site. The difference of the two sums is that site's answer, with one share."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
         sent = [answers(site, times, epsilon, 3, FLAT) for site in (counts, _OTHER, _OTHER)]

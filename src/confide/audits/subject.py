@@ -1,4 +1,4 @@
-"""What is audited: how to draw releases of a dataset, what they promise, and neighbours to tell apart."""
+"""Subject of an audit: a function that draws releases, the claimed guarantee, and neighbouring datasets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
 
 Data = TypeVar("Data")
-"""A dataset, of the kind that a mechanism takes."""
+"""Dataset, of the kind that a mechanism takes."""
 
 Query: TypeAlias = IntegerQuery | RealQuery | ThresholdQuery | TopQuery
 Queries: TypeAlias = Callable[[Data], tuple[Query, ...]]
-"""What a release asks of a dataset; all of it is shown."""
+"""Function that returns the queries of a release of a dataset; all answers are shown."""
 
 Sampler: TypeAlias = Callable[[Data, int], FloatArray]
 """Releases a dataset many times: an output in each row, NaN where there was no answer."""
@@ -30,15 +30,15 @@ Pair: TypeAlias = tuple[Data, Data]
 Rows: TypeAlias = list[tuple[int, float]]
 
 REAL_COST = 10
-"""A real number, or an edge of a private grid, takes as long to draw as this many integers, about."""
+"""Real number, or an edge of a private grid, takes as long to draw as this many integers, about."""
 
 DELTA = Fraction(1, 10**6)
-"""The delta of what is not pure."""
+"""Delta of what is not pure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """A release in two steps: a grid is found, then integers are asked for on it; both are shown.
+    """Release in two steps: a grid is found, then integers are asked for on it; both are shown.
 
     An output is the number of cells, the inner edges from the lowest, and for each class its noisy integers: `edges`
     and `integers` (of each class) say how many are looked at, and there are zeros behind where a grid has fewer.
@@ -64,12 +64,12 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject(Generic[Data]):
-    """A mechanism, or a broken twin of one, with its claim and pairs of neighbours that strain it most.
+    """Mechanism, or a broken twin of one, with its claim and pairs of neighbours that strain it most.
 
     `cost` is the time of one release in units of one integer's. `proven` holds the functions under
-    `confide.privacy.mechanisms` that it draws from, `release` the metric and mechanism of the
-    release that shows the same, and `options` those that it is asked for with. `queries` or `steps` say what
-    is drawn, `spent` how much of epsilon the pairs can lose. `wrong` says what is broken in a twin.
+    `confide.privacy.mechanisms` that it draws from, `release` the metric and mechanism of the release that shows the
+    same, and `options` those that it is asked for with. `queries` or `steps` say what is drawn, `spent` how much of
+    epsilon the pairs can lose. `wrong` says what is broken in a twin.
     """
 
     name: str
@@ -99,7 +99,7 @@ def asking(
     release: tuple[str, str] | None = None,
     **given: Any,
 ) -> Subject[Data]:
-    """A subject that draws the queries of a release."""
+    """Return a subject that draws the queries of a release."""
     return Subject(
         name=name,
         neighbours=neighbours,
@@ -129,7 +129,7 @@ def drawing(queries: Queries[Data]) -> Sampler[Data]:
 
 
 def cost_of(queries: Queries[Data], data: Data) -> int:
-    """The time of one release."""
+    """Return the time of one release."""
     return sum(map(_cost, queries(data)))
 
 
@@ -163,7 +163,7 @@ def _columns(query: Query, times: int) -> FloatArray:
 
 
 def selected_numbers(answers: Sequence[Sequence[int]], width: int) -> FloatArray:
-    """Which features were selected, in which order, as one number: its digits to the base `width + 1`."""
+    """Return which features were selected, in which order, as one number: its digits to the base `width + 1`."""
     numbers = [sum((number + 1) * (width + 1) ** place for place, number in enumerate(answer)) for answer in answers]
     return np.array(numbers, dtype=np.float64)[:, np.newaxis]
 
@@ -188,5 +188,5 @@ def _drawn_together(queries: Sequence[IntegerQuery], noise: Noise) -> list[list[
 
 
 def _padded(values: FloatArray, width: int) -> FloatArray:
-    """The first so many values, with zeros behind where there are fewer."""
+    """Return the first so many values, with zeros behind where there are fewer."""
     return np.concatenate((values[:width], np.zeros(max(width - values.size, 0))))

@@ -38,7 +38,7 @@ GRID = Grid.uniform(2)
 THRESHOLD = 0.5
 
 ROWS = 20
-"""How many rows the larger datasets have: their number does not matter to noise that is scaled to it."""
+"""Number of rows of the larger datasets. Noise that is scaled to it does not depend on it."""
 
 _CALIBRATIONS: dict[str, Callable[..., Any]] = {
     "student-t": student_t,
@@ -48,7 +48,7 @@ _CALIBRATIONS: dict[str, Callable[..., Any]] = {
 
 
 def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
-    """Every mechanism under every relation, at an epsilon."""
+    """Return every mechanism under every relation, at an epsilon."""
     return (
         *_integers(epsilon, "auc/rank-sum", ("auc", "rank-sum"), rank_sum, _RANK_SUM),
         *_smooth(epsilon, "auc", _SMOOTH_AUC),
@@ -72,7 +72,7 @@ def top_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
 
 
 def bottom_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
-    """The same with the row at the bottom."""
+    """Return the same with the row at the bottom."""
     return counted([(label, 0.0), *_others(rest, rows)])
 
 
@@ -143,7 +143,7 @@ def _integers(
     pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]],
     proven: Callable[..., Any] | None = None,
 ) -> Iterator[Subject[ScoreCounts]]:
-    """A mechanism that shows the integers of one query."""
+    """Return a mechanism that shows the integers of one query."""
     for neighbours, strained in pairs.items():
 
         def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
@@ -174,7 +174,7 @@ def _gaussian(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
 def _smooth(
     epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]]
 ) -> Iterator[Subject[ScoreCounts]]:
-    """A value by smooth sensitivity beside the class sizes."""
+    """Return a value by smooth sensitivity beside the class sizes."""
     for mechanism, calibration in _CALIBRATIONS.items():
         delta = DELTA if mechanism == "published-laplace" else Fraction(0)
         ask: Callable[..., Any] = smooth_auc if metric == "auc" else smooth_average_precision
@@ -194,7 +194,7 @@ def _smooth(
 
 
 def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """A ROC curve drawn from a private AUC alone."""
+    """Return a ROC curve drawn from a private AUC alone."""
     name, release = "curves/symmetric-binormal", ("curves", "symmetric-binormal")
     for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
         terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
@@ -203,7 +203,7 @@ def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
 
 
 def _area_queries(terms: Terms) -> Queries[ScoreCounts]:
-    """What a release of AUC asks where nobody chose a mechanism."""
+    """Return the query of a release of AUC with the default mechanism."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
         chosen = default_mechanism(terms, public_rows(counts) if terms.rows_are_public else None)
@@ -215,7 +215,7 @@ def _area_queries(terms: Terms) -> Queries[ScoreCounts]:
 
 
 def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries[ScoreCounts]:
-    """What a release by smooth sensitivity asks: the value, and the class sizes."""
+    """Return the queries of a release by smooth sensitivity: the value, and the class sizes."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
         rows = int(counts.total_positives + counts.total_negatives) if terms.rows_are_public else None

@@ -31,7 +31,7 @@ from confide.privacy.queries import IntegerQuery, RealQuery
 
 
 def twins(epsilon: Fraction) -> tuple[Subject[Any], ...]:
-    """Every broken twin, claiming an epsilon."""
+    """Return every broken twin, claiming an epsilon."""
     return (
         *_half_noise(epsilon),
         _float_laplace(epsilon),
@@ -56,9 +56,10 @@ _SECOND = (counted([*_FEW, (0, 0.1)]), counted([*_FEW, (1, 0.1)]))
 
 
 def _half_noise(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Every mechanism that draws integers with Laplace noise, with half of the scale; where it shows fewest of them.
+    """Halve the scale of Laplace noise in every mechanism that draws integers, where it shows fewest of them.
 
-    What was published with more noise than it needs has that taken off as well: halved as it is, it would be private.
+    Published mechanisms with more noise than needed lose the excess as well; otherwise half of it would still be
+    private.
     """
     cheapest: dict[str, Subject[Any]] = {}
     for target in sorted(targets(epsilon), key=lambda target: target.cost):
@@ -156,7 +157,7 @@ def _local_student_t(epsilon: Fraction) -> Subject[ScoreCounts]:
 
 
 def _refuses_one_class(epsilon: Fraction) -> Subject[ScoreCounts]:
-    """The rank sum, but an error where a class is absent: the error itself tells."""
+    """Return the rank sum, but an error where a class is absent: the error itself tells."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
         counts.both_classes()

@@ -49,7 +49,7 @@ class HoldOut:
         object.__setattr__(self, "share", share)
 
     def held_out(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which rows are held out: those whose key is at least `(1 - share) 2^64`."""
+        """Return which rows are held out: those whose key is at least `(1 - share) 2^64`."""
         edge = min(int((1 - self.share) * _ALL), _ALL - 1)
         held: NDArray[np.bool_] = keys >= np.uint64(edge)
         return held
@@ -61,10 +61,10 @@ class HoldOut:
         return Part(f"{self.share} held out by {self.by}", side)
 
     def part_for(self, terms: Terms, side: str) -> Part | None:
-        """The side that a request is about; None where the sides' costs add up, as a person may lie on both."""
+        """Return the side that a request is about; None where the sides' costs add up, as a person may lie on both."""
         if terms.neighbours == Neighbours.REPLACE_ONE:
             raise ParameterError(
                 "rows are held out under add-remove-one or label-only neighbours: a row that is replaced could change "
-                "sides. Choose one of them, or train with nothing held out (--hold-out 0)"
+                "sides. Choose one of them, or train with nothing held out (`hold_out=0`)"
             )
         return self.part(side) if terms.rows_per_person == 1 or self.persons else None

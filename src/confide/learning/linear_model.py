@@ -1,4 +1,4 @@
-"""A trained linear model: weights of features and an intercept, all of which may be published."""
+"""Trained linear model: weights of features and an intercept, all of which may be published."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class LinearModel:
                 object.__setattr__(self, name, tuple(_number(value) for value in given))
         places = (self.width, *self.features)
         if not all(isinstance(place, int) and not isinstance(place, bool) and place >= 0 for place in places):
-            raise ParameterError("features of a model must be whole numbers; train it anew")
+            raise ParameterError("features of a model must be whole numbers; train it again")
         if len(self.features) != len(self.weights) or any(place >= self.width for place in self.features):
-            raise ParameterError("a model must have one weight for each of its features; train it anew")
+            raise ParameterError("a model must have one weight for each of its features; train it again")
 
     def __hash__(self) -> int:
         return hash((self.kind, self.features, self.weights, self.intercept))
@@ -66,20 +66,20 @@ class LinearModel:
         return row_products(matrix, self.all_weights) + self.intercept
 
     def probabilities(self, matrix: Any) -> FloatArray:
-        """The probability of the positive class for each row."""
+        """Return the probability of the positive class for each row."""
         found: FloatArray = expit(self.decision(matrix))
         return found
 
     @property
     def all_weights(self) -> FloatArray:
-        """A weight for every feature: 0 for those that the model leaves out."""
+        """Return a weight for every feature: 0 for those that the model leaves out."""
         weights = np.zeros(self.width)
         weights[list(self.features)] = self.weights
         return weights
 
     @property
     def importances(self) -> tuple[float, ...]:
-        """How much each feature matters: its weight's size, times how often rows have it where that is known."""
+        """Return the importance of each feature: the size of its weight, times its frequency where that is known."""
         often = (1.0,) * len(self.weights) if self.frequencies is None else self.frequencies
         return tuple(abs(weight) * share for weight, share in zip(self.weights, often, strict=True))
 
@@ -119,11 +119,11 @@ def _rebuilt(plain: Mapping[str, Any], guarantee: Guarantee) -> LinearModel:
 def _number(value: object) -> float:
     """Return a finite number; anything else, such as a list, could make scores depend on other rows."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError("weights and intercept of a model must be numbers; train it anew")
+        raise ParameterError("weights and intercept of a model must be numbers; train it again")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ParameterError("weights and intercept of a model must be finite numbers; train it anew")
+        raise ParameterError("weights and intercept of a model must be finite numbers; train it again")
     return number

@@ -108,7 +108,7 @@ def prepare_logistic(
 
 
 def usual_regularization(method: str, epsilon: Fraction, neighbours: Neighbours, width: int) -> Fraction:
-    """The strength that did well on text and on census data: a twelfth of the number of weights, over epsilon.
+    """Return the strength that did well on text and on census data: a twelfth of the number of weights, over epsilon.
 
     A quarter for output perturbation; twice that for replace-one neighbours, whose noise is twice as large. From
     `1/epsilon` on, objective perturbation pays nothing for its change of variables.

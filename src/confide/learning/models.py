@@ -1,4 +1,4 @@
-"""The classifiers that can be trained privately, by name."""
+"""Classifiers that can be trained privately, by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def prepare_model(rows: FeatureRows, name: str, options: Mapping[str, Any], **te
     if name == "naive-bayes":
         return prepare_naive_bayes(rows, recipe=_recipe(given), **terms)
     if rows.width == 0:
-        raise ParameterError(f"{name} needs at least one feature, and none was selected; select anew, with more")
+        raise ParameterError(f"{name} needs at least one feature, and none was selected; select again, with more")
     from confide.learning.logistic import prepare_logistic
 
     worth = checked_limit(given.pop("row_weight", LOGISTIC_ROW_WEIGHT), "row weight")

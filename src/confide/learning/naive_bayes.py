@@ -1,14 +1,12 @@
-"""Naive Bayes from noisy counts, with the features that its own noisy counts show to matter.
+"""Naive Bayes from noisy counts, which also choose the features.
 
-One table of noisy counts serves twice, to choose features and to weigh them, so nothing is spent on choosing. A small
-share of epsilon then pays for a noisy histogram, by class, of the scores that the rows get, on which the line from
-scores to probabilities is fitted: it sets right what the independence of features, which naive Bayes assumes, and the
-limits of rows put wrong.
+One table of noisy counts serves twice: it chooses features and it gives their weights. So choosing costs nothing. A
+small share of epsilon pays for a noisy histogram of the rows' scores by class. A line from scores to probabilities is
+fitted to it. The line corrects errors from the independence assumption of naive Bayes and from the limits on rows.
 
 References
 ----------
 .. [1] J. Vaidya, B. Shafiq, A. Basu and Y. Hong, "Differentially private naive Bayes classification", WI-IAT 2013.
-
 """
 
 from __future__ import annotations
@@ -45,12 +43,12 @@ _CERTAIN = 4.0  # deviations of noise above which a feature is sure to be there
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How noisy counts become a model; all of it public.
+    """Public parameters that turn noisy counts into a model.
 
-    `keep`: a feature is kept if its two counts differ from what the class sizes let expect by more than so many
-    standard deviations of noise and chance; 0 keeps all. `smoothing`: rows added to every feature, divided between the
-    classes as the rows are, which draws weights towards 0; None adds as many as the noise calls for. `calibration`: the
-    share of epsilon for the histogram of scores; 0 takes the textbook's intercept.
+    `keep`: a feature is kept if its two counts differ from the expected ones by more than this number of standard
+    deviations of noise and chance; 0 keeps all. `smoothing`: rows added to every feature, divided between the classes
+    as the rows are, which shrinks weights towards 0; None derives the number from the noise. `calibration`: share of
+    epsilon for the histogram of scores; 0 uses the textbook intercept.
     """
 
     limit: RowLimit = _USUAL_LIMIT
@@ -93,9 +91,9 @@ def prepare_naive_bayes(
     public: Sequence[str] = (),
     noise: Noise = SYSTEM_NOISE,
 ) -> Prepared[LinearModel]:
-    """Check a request to train naive Bayes and say its price; the guarantee is pure, without delta.
+    """Check a request to train naive Bayes and compute its price. The guarantee is pure, without delta.
 
-    Which features there are is public; `public` names what else is taken to be known.
+    The list of features is public; `public` names further facts that are assumed to be known.
     """
     how = recipe or Recipe()
     terms = Terms.checked(epsilon=epsilon, neighbours=neighbours, unit=unit, rows_per_person=rows_per_person)
@@ -138,7 +136,7 @@ def prepare_naive_bayes(
 
 
 def weigh(noisy: NoisyFeatures, how: Recipe) -> Weighed:
-    """Naive Bayes for binary features, from noisy counts.
+    """Compute naive Bayes for binary features from noisy counts.
 
     `score = log(n1/n0) + sum_F log((1-p1)/(1-p0)) + sum over the row's features of log(p1 (1-p0) / (p0 (1-p1)))`.
     """
@@ -169,7 +167,7 @@ def weigh(noisy: NoisyFeatures, how: Recipe) -> Weighed:
 
 
 def _frequencies(noisy: NoisyFeatures) -> FloatArray:
-    """How much of a row each feature is on average; 0 for those that may be nothing but noise."""
+    """Return the mean share of a row that each feature has; 0 for features that may be noise alone."""
     every = noisy.features.sum(axis=0)
     least = 0.0 if noisy.opposed else 2.0 * _CERTAIN * noisy.scale
     certain: FloatArray = np.where(every > least, every, 0.0) / max(sum(noisy.sizes), 1.0)
@@ -177,7 +175,7 @@ def _frequencies(noisy: NoisyFeatures) -> FloatArray:
 
 
 def _kept(noisy: NoisyFeatures, share: float, keep: float) -> NDArray[np.bool_]:
-    """Features whose counts differ between the classes by more than noise and chance explain."""
+    """Return the features whose counts differ between the classes by more than noise and chance explain."""
     if keep == 0.0:
         return np.ones(noisy.features.shape[1], dtype=np.bool_)
     ours, theirs = noisy.features

@@ -1,8 +1,7 @@
-"""From scores to probabilities, by a line that is fitted to a noisy histogram of the scores in each class.
+"""Line from scores to log-odds, fitted to a noisy histogram of the scores in each class.
 
-Where scores lie is private, and the noisy counts tell it only roughly: rows of many features have scores further out.
-So the cells are narrow near the middle that the counts let expect and ever wider away from it, which serves scores of
-any scale.
+The location of scores is private, and the noisy counts show it only roughly: rows with many features have more extreme
+scores. So cells are narrow near the expected middle and wider away from it. This serves scores of any scale.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ _LEAST_SLOPE = 0.02  # per deviation of the score: even where noise hides all, t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """Weights of features and an intercept, before the line; and what noisy counts let expect of the scores.
+    """Weights of features and an intercept, before the line, with the expected distribution of the scores.
 
-    `middle` and `spread` say where scores lie, `sizes` how many rows each class has, `frequencies` how much of a row
-    each feature is on average; all of it was released.
+    `middle` and `spread` locate the scores, `sizes` are the numbers of rows of the classes, and `frequencies` are the
+    mean shares of a row that each feature has. All were released.
     """
 
     features: tuple[int, ...]
@@ -55,7 +54,7 @@ class Weighed:
         return row_products(rows.matrix(), every) + self.intercept
 
     def grid(self, cells: int) -> Grid:
-        """Cells that follow from what was released: narrow in the middle, ever wider away from it."""
+        """Return cells that follow from released numbers: narrow in the middle, wider away from it."""
         strongest = max((abs(weight) for weight in self.weights), default=0.0)
         least = 1e-6 * (1.0 + abs(self.middle))  # weights may be nothing but rounding, and cells must have a width
         unit = _NARROW * max(self.spread or strongest or 1.0, least)
@@ -65,9 +64,9 @@ class Weighed:
 def score_line(
     rows: FeatureRows, weighed: Weighed, terms: Terms, epsilon: Fraction, noise: Noise
 ) -> tuple[float, float]:
-    """Slope and intercept that turn scores into log-odds, from noisy counts of the scores by class, for an epsilon.
+    """Return slope and intercept that turn scores into log-odds, from noisy counts of the scores by class.
 
-    A row lies in one cell of one class, which its own features and the weights decide.
+    A row lies in one cell of one class, which follows from its own features and the weights.
     """
     grid = weighed.grid(cells_for(sum(weighed.sizes), epsilon))
     cells = cells_on(_counts(rows, weighed), grid)
@@ -81,15 +80,15 @@ def score_line(
 
 
 def cells_for(rows: float, epsilon: Fraction) -> int:
-    """As many cells as noise leaves something to see in."""
+    """Return the number of cells that the noise allows."""
     return int(np.clip(rows * float(epsilon) / _ROWS_A_CELL, FEWEST_CELLS, MOST_CELLS))
 
 
 def fitted_line(scores: FloatArray, table: FloatArray, sizes: tuple[float, float]) -> tuple[float, float]:
-    """Logistic regression of the class on the score, with a few rows added that tell nothing: two for each cell.
+    """Fit a logistic regression of the class on the score, with two uninformative rows added for each cell.
 
-    They lie where rows lie, and are divided as the classes are. The slope stays above 0: a score that is no better than
-    noise gets next to no weight.
+    The added rows are distributed over the cells as the rows are, and over the classes as the rows are. The slope stays
+    above 0: a score that is no better than noise gets almost no weight.
     """
     rows = table.sum(axis=0) + _TINY
     added = _PRIOR_ROWS * scores.size * rows / rows.sum()
@@ -112,6 +111,9 @@ def _counts(rows: FeatureRows, weighed: Weighed) -> ScoreCounts:
 
 
 def _trusted(rows: FloatArray, scale: float) -> FloatArray:
-    """How much of a cell's rows is not likely to be noise: cells far out, with few rows, would turn the line."""
+    """Return the share of each cell's rows that is unlikely to be noise.
+
+    Sparse cells far out would distort the line.
+    """
     share: FloatArray = np.clip(1.0 - scale / np.maximum(rows, 1e-9), 0.0, 1.0)
     return share

@@ -1,6 +1,7 @@
-"""The file that carries a private workflow from one step to the next: how rows are read, what was chosen and trained.
+"""File that carries a private workflow from one step to the next.
 
-Everything in it was released under a guarantee or was public before: it may be published.
+It says how rows are read, which features were selected and which model was trained. Everything in it was released under
+a guarantee or was public before. So it may be published.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ _LONGEST_BY = 300  # characters of column names that a part of the ledger spells
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """How rows become features, which rows are for training, and what was released so far.
+    """State of a workflow: how rows become features, which rows are for training, and what was released so far.
 
-    `label` and `positive` name the column of labels and the positive one. `held_out` is the share of rows that are
-    kept for evaluation, told by the values in the columns `held_out_by` or, without these, in those of the features;
-    `budget` is the epsilon of the whole workflow. All steps protect the same: each row, or each person, who has at most
-    `rows_per_person` rows. Without `selection` all features are used; without `model` nothing was trained yet.
+    `label` and `positive` name the column of labels and the positive label. `held_out` is the share of rows that are
+    kept for evaluation. A hash of the columns `held_out_by` decides which rows these are; without them, a hash of the
+    columns of the features. `budget` is the epsilon of the whole workflow. All steps protect the same unit: each row,
+    or each person, who has at most `rows_per_person` rows. Without `selection` all features are used; without `model`
+    nothing was trained yet.
     """
 
     encoding: Encoding
@@ -60,23 +62,23 @@ class Workflow:
         if self.label in self.held_out_by:
             raise ParameterError("rows cannot be held out by their label; name a column that tells persons apart")
         if self.held_out_by and self.held_out is None:
-            raise ParameterError("columns to hold out by need a share of rows to hold out (--hold-out 0.3)")
+            raise ParameterError("columns to hold out by need a share of rows to hold out (`hold_out=0.3`)")
         _ = self.hold_out  # refuses a wrong share
         self._check_answers()
 
     def _check_answers(self) -> None:
-        """Refuse a selection or a model of other features than these, as in a file that was changed."""
+        """Refuse a selection or a model that does not match the features, as in a file that was changed."""
         width = self.encoding.width
         if self.selection is not None:
             if self.selection.width != width:
-                raise ParameterError("the selection is not one of the features that the file describes; select anew")
+                raise ParameterError("the selection is not one of the features that the file describes; select again")
             width = len(self.selection.features)
         if self.model is not None and (self.model.width != width or not np.isfinite(self.model.all_weights).all()):
-            raise ParameterError("the model is not one of the features that the file describes; train anew")
+            raise ParameterError("the model is not one of the features that the file describes; train again")
 
     @property
     def hold_out(self) -> HoldOut | None:
-        """The rule that holds rows out, if any are."""
+        """Return the rule that holds rows out, if any are held out."""
         if self.held_out is None:
             return None
         by = ", ".join(map(json.dumps, self.held_out_columns))  # quoted, so that no two lists read alike
@@ -86,24 +88,27 @@ class Workflow:
 
     @property
     def held_out_columns(self) -> tuple[str, ...]:
-        """The columns by whose values rows are held out: those named, or all that features are made of."""
+        """Return the columns whose values decide which rows are held out."""
         return self.held_out_by or self.encoding.columns
 
     @property
     def parallel(self) -> bool:
-        """Whether what the two sides cost does not add up: a row, or all of a person's, lies on one of them."""
+        """Tell whether the costs of the two sides need not be added.
+
+        That is so if each row, or all rows of a person, lie on one side.
+        """
         return self.held_out is not None and (self.rows_per_person == 1 or bool(self.held_out_by))
 
     def budget_split(self, *, selects: bool) -> BudgetSplit:
-        """What each step may cost of the budget."""
+        """Divide the budget among the steps."""
         return BudgetSplit(budget=self.budget, selects=selects, parallel=self.parallel)
 
     def part(self, terms: Terms, side: str) -> Part | None:
-        """The side of the rows that a request is about, as the ledger knows it."""
+        """Return the side of the rows that a request reads, as the ledger records it."""
         return None if self.hold_out is None else self.hold_out.part_for(terms, side)
 
     def rows(self, file: Any, side: str) -> FeatureRows:
-        """The rows of a file on one side, or all where none are held out, with the selected features."""
+        """Read the rows of one side, or all rows where none are held out, with the selected features."""
         every = read_rows(file, self.encoding, label=self.label, positive=self.positive)
         if self.hold_out is not None:
             held = self.hold_out.held_out(
@@ -115,45 +120,45 @@ class Workflow:
         return self.selected(every)
 
     def no_rows(self) -> FeatureRows:
-        """No row at all, with the selected features: what is asked of it is asked of nobody."""
+        """Return an empty dataset with the selected features, for validating parameters."""
         return self.selected(self.encoding.encoded({name: [] for name in self.encoding.columns}))
 
     def selected(self, rows: FeatureRows) -> FeatureRows:
-        """The rows with the selected features alone."""
+        """Keep the selected features of rows."""
         if self.selection is None:
             return rows
         return rows.only(np.array(self.selection.features, dtype=np.int64))
 
     def scores(self, rows: FeatureRows) -> FloatArray:
-        """The model's probabilities for rows with the selected features."""
+        """Return the model's probabilities for rows with the selected features."""
         return self.trained().probabilities(rows.matrix())
 
     def counts(self, rows: FeatureRows) -> ScoreCounts:
-        """The model's probabilities for such rows, counted by class; one class, or no row at all, is no error."""
+        """Count the model's probabilities by class. One class, or no rows at all, is no error."""
         if len(rows) == 0:
             return ScoreCounts(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
         return ScoreCounts.from_arrays(rows.labels, self.scores(rows), one_class=True)
 
     def trained(self) -> LinearModel:
-        """The model; refuses a workflow without one."""
+        """Return the model. Refuse a workflow without one."""
         if self.model is None:
             raise ParameterError("the file holds selected features but no model; run `confide train` with it first")
         return self.model
 
     def weights(self) -> dict[str, float]:
-        """The model's weights by the names of the features, those that matter most first."""
+        """Return the model's weights by the names of the features, the most important first."""
         model, names = self.trained(), self.names()
         importances = model.importances
         order = sorted(range(len(model.features)), key=importances.__getitem__, reverse=True)
         return {names[model.features[place]]: model.weights[place] for place in order}
 
     def names(self) -> tuple[str, ...]:
-        """The names of the features that are used, in their order."""
+        """Return the names of the features that are used, in their order."""
         return self.encoding.names(range(self.encoding.width) if self.selection is None else self.selection.features)
 
     @property
     def steps(self) -> dict[str, Guarantee]:
-        """What each step so far promised, by its name."""
+        """Return the guarantee of each step so far, by its name."""
         found = {"select": self.selection, "train": self.model}
         return {name: answer.guarantee for name, answer in found.items() if answer is not None}
 
@@ -193,12 +198,12 @@ class Workflow:
         )
 
     def digest(self) -> str:
-        """Return a hash of everything that decides how rows are read and scored; all of it is public."""
+        """Return a hash of everything that decides how rows are read and scored. All of it is public."""
         plain = {name: value for name, value in self.to_dict().items() if name != "budget"}
         return sha256(json.dumps(plain, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
     def written(self) -> str:
-        """The file's text."""
+        """Return the text of the file."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
@@ -218,7 +223,7 @@ class Workflow:
 
 
 def _stored(answer: Selection | LinearModel | None) -> dict[str, Any] | None:
-    """An answer with its guarantee's exact fractions."""
+    """Return an answer as plain data, with the exact fractions of its guarantee."""
     if answer is None:
         return None
     exact = {"epsilon": str(answer.guarantee.epsilon), "delta": str(answer.guarantee.delta)}

@@ -1,13 +1,12 @@
-"""Clusters of numbers on a line, with the least sum of squares that there is.
+"""Optimal clusters of numbers on a line: k-means with the least sum of squares.
 
-On a line the clusters of an optimal k-means are intervals, so the least sum of squares of the first j values in c
-clusters is the least, over i, of that of the first i in c - 1 clusters plus that of values i to j in one. The best i
-only rises with j, so all j are answered by halving: `clusters * n log n` steps in all [1]_.
+On a line, the clusters of an optimal k-means are intervals. So the least cost of the first j values in c clusters is
+the minimum, over i, of the least cost of the first i values in c - 1 clusters plus the cost of values i to j in one
+cluster. The best i rises with j, so divide and conquer finds all j in `clusters * n log n` steps [1]_.
 
 References
 ----------
 .. [1] X. Wu, "Optimal quantization by matrix searching", Journal of Algorithms 12, 1991.
-
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ from confide.features import Integers
 
 
 def clustered(values: FloatArray, clusters: int) -> Integers:
-    """The cluster of each value, numbered from the smallest values upwards; fewer clusters if fewer values differ.
+    """Return the cluster of each value, numbered from the smallest values upwards.
+
+    There are fewer clusters if fewer values differ.
 
     >>> clustered(np.array([7.0, 1.0, 8.0, 0.0]), 2)
     array([1, 0, 1, 0])
@@ -35,14 +36,14 @@ def clustered(values: FloatArray, clusters: int) -> Integers:
 
 
 def cluster_means(values: FloatArray, cluster: Integers) -> FloatArray:
-    """The mean of each cluster."""
+    """Return the mean of each cluster."""
     means: FloatArray = np.bincount(cluster, weights=values) / np.bincount(cluster)
     return means
 
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Sums over the first j distinct values: of weights, of values and of squares, counted from the median."""
+    """Cumulative sums over the distinct values: of weights, values and squares, relative to the median."""
 
     weights: FloatArray
     values: FloatArray
@@ -54,7 +55,7 @@ class _Sums:
         return cls(*(np.append(0.0, np.cumsum(times * around**power)) for power in (0, 1, 2)))
 
     def cost(self, start: Integers, stop: Integers) -> FloatArray:
-        """The sum of squares around their mean of the values from `start` to `stop`."""
+        """Return the sum of squares around the mean of the values from `start` to `stop`."""
         total = self.values[stop] - self.values[start]
         spread = self.squares[stop] - self.squares[start]
         around: FloatArray = spread - total**2 / (self.weights[stop] - self.weights[start])
@@ -62,7 +63,7 @@ class _Sums:
 
 
 def _starts(sums: _Sums, clusters: int) -> Integers:
-    """Where each cluster starts among the distinct values."""
+    """Return the start of each cluster among the distinct values."""
     size = sums.weights.size - 1
     ends = np.arange(1, size + 1)
     least = np.append(np.inf, sums.cost(np.zeros(size, dtype=np.int64), ends))
@@ -78,9 +79,9 @@ def _starts(sums: _Sums, clusters: int) -> Integers:
 
 
 def _one_more(sums: _Sums, least: FloatArray, clusters: int) -> tuple[FloatArray, Integers]:
-    """The least cost of the first j values with one cluster more than `clusters`, and where the last one starts.
+    """Return the least cost of the first j values with one more cluster, and the start of the last cluster.
 
-    All middles of one depth of the halving are found together.
+    All middles of one depth of the divide and conquer are computed together.
     """
     size = least.size - 1
     found, start = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=np.int64)
@@ -99,7 +100,7 @@ def _one_more(sums: _Sums, least: FloatArray, clusters: int) -> tuple[FloatArray
 def _best(
     sums: _Sums, least: FloatArray, stop: Integers, first: Integers, last: Integers
 ) -> tuple[FloatArray, Integers]:
-    """For each stop the cheapest start of the last cluster, from `first` to `last`, and its cost."""
+    """Return, for each stop, the cost and the start of the cheapest last cluster, from `first` to `last`."""
     lengths = last - first + 1
     offsets = np.cumsum(lengths) - lengths
     starts = np.arange(lengths.sum()) - np.repeat(offsets - first, lengths)

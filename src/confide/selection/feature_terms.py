@@ -1,4 +1,4 @@
-"""What requests about features and models have in common: which facts are public, and which parts they may be about."""
+"""Guarantees and parts of requests about features and models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from confide.releases.terms import Terms
 
 
 def feature_guarantee(terms: Terms, public: Sequence[str] = ()) -> Guarantee:
-    """What is promised to rows of features; which features there are is public, and under label-only who has which."""
+    """Return the guarantee for rows of features.
+
+    The list of features is public. Under label-only neighbours, the features of every row are public too.
+    """
     guarantee = terms.guarantee(public=("which features there are", *public))
     if terms.neighbours != Neighbours.LABEL_ONLY:
         return guarantee
@@ -22,9 +25,9 @@ def feature_guarantee(terms: Terms, public: Sequence[str] = ()) -> Guarantee:
 
 
 def check_part(part: Part | None, terms: Terms) -> None:
-    """Refuse a part where what is promised about its rows would not hold about all.
+    """Refuse a part of the rows under replace-one neighbours, where the guarantee would not hold for all rows.
 
-    Whether all rows of a person lie in one part, only who made the partition can know.
+    The caller must know that all rows of a person lie in one part.
     """
     if part is not None and terms.neighbours == Neighbours.REPLACE_ONE:
         raise ParameterError(

@@ -1,10 +1,10 @@
-"""The ways to select features privately, each asked for in the same words.
+"""Methods for private feature selection, behind one function.
 
-"score-perturbation" gives every feature's score noise, and takes the highest or those that reach a threshold.
-"sparse-vector" asks one feature after the other whether it reaches a threshold, and pays for at most k that do.
-"peeling" and "permute-and-flip" choose k features one after the other, higher scores being likelier, and release no
-score. "clusters" gives every score noise, groups features of like noisy scores, and takes whole groups; grouping reads
-nothing but noisy scores, so it costs nothing more.
+"score-perturbation" adds noise to every score and takes the highest scores, or those that reach a threshold.
+"sparse-vector" tests features one after the other against a threshold and pays for at most k that reach it. "peeling"
+and "permute-and-flip" choose k features one after the other, where higher scores are likelier, and release no score.
+"clusters" adds noise to every score, groups features with similar noisy scores and takes whole groups. Grouping reads
+only noisy scores, so it costs nothing more.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from confide.selection.rules import Rule
 from confide.selection.selection import Selection
 
 Taken: TypeAlias = tuple[tuple[int, ...], tuple[float, ...] | None]
-"""The features that were taken, ascending, and their noisy scores where these are released."""
+"""Selected features in ascending order, and their noisy scores if the method releases them."""
 
 
 def prepare_selection(
@@ -51,13 +51,13 @@ def prepare_selection(
     part: Part | None = None,
     noise: Noise = SYSTEM_NOISE,
 ) -> Prepared[Selection]:
-    """Check a request to select features and say its price; every guarantee is pure, without delta.
+    """Check a request to select features and compute its price. Every guarantee is pure, without delta.
 
-    "score-perturbation" takes `k`, the number of features, or `threshold`; "sparse-vector" takes `threshold` and `k`,
-    the most features to find; "peeling" and "permute-and-flip" take `k`; "clusters" takes `threshold` and the number of
-    `clusters`, 8 if not given. Of a row with more than `most_features` so many count, drawn by a public hash; without
-    it, 10 do where a limit lessens the noise, and else all. Which features there are is public, and so are all these
-    numbers: chosen by looking at the same data they would give something away.
+    "score-perturbation" takes `k`, the number of features, or `threshold`. "sparse-vector" takes `threshold` and `k`,
+    the most features to select. "peeling" and "permute-and-flip" take `k`. "clusters" takes `threshold` and the number
+    of `clusters`, by default 8. From a row with more than `most_features` features, a public hash draws as many. By
+    default 10 count where a limit reduces the noise, and all elsewhere. The list of features and all these numbers must
+    be public: do not choose them by looking at the same data.
     """
     rule = Rule.checked(
         method=method, score=score, k=k, threshold=threshold, clusters=clusters, most_features=most_features
@@ -100,7 +100,10 @@ def _check_rows(rows: object, rule: Rule) -> None:
 
 
 def _taking(rows: FeatureRows, rule: Rule, terms: Terms) -> Callable[[Noise], Taken]:
-    """How the features are drawn; whatever a mechanism refuses, it refuses here, before anything is charged."""
+    """Return the function that draws the features.
+
+    A mechanism refuses wrong parameters here, before anything is charged.
+    """
     asked = (rows, rule.score, terms.epsilon, terms.neighbours)
     if rule.k is not None and rule.method == "sparse-vector":
         found = sparse_vector(*asked, most_features=rule.most_features, threshold=rule.least, cutoff=rule.k)
@@ -113,7 +116,7 @@ def _taking(rows: FeatureRows, rule: Rule, terms: Terms) -> Callable[[Noise], Ta
 
 
 def _taken(rule: Rule, noisy: Sequence[int]) -> Taken:
-    """The features that noisy scores, in whole units, choose."""
+    """Return the features that noisy scores, in whole units, select."""
     units = units_of(rule.score)
     features = sorted(_chosen(rule, noisy, units))
     return tuple(features), tuple(noisy[feature] / units for feature in features)

@@ -1,4 +1,4 @@
-"""Which features are to be taken: a method, a score and a few numbers, all of them public and checked once."""
+"""Rule of a selection: a method, a score and a few public numbers, checked once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 DEFAULT_CLUSTERS = 8
 
 DEFAULT_MOST_FEATURES = 10
-"""How many features of a row count, where a limit lessens the noise and none is given."""
+"""Default number of features of a row that count, where a limit reduces the noise."""
 
 LARGEST_THRESHOLD = 10**12
 
@@ -39,10 +39,10 @@ _MEANING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """Which features are to be taken, by public numbers alone.
+    """Rule that selects features by public numbers.
 
-    `threshold` is in rows for scores that are counts, and in rows times nats for information gain. `most_features` says
-    how many features of a row count, None that all do.
+    `threshold` is in rows for scores that are counts, and in rows times nats for information gain. `most_features` is
+    the number of features of a row that count; None means all.
     """
 
     method: Method
@@ -56,7 +56,7 @@ class Rule:
     def checked(
         cls, *, method: object, score: object, k: object, threshold: object, clusters: object, most_features: object
     ) -> Rule:
-        """Check every number, that the method takes it, and that none is missing."""
+        """Check every number. Refuse numbers that the method does not take, and missing ones."""
         known, scored = _checked_method(method), checked_score(score)
         if known == "clusters" and clusters is None:
             clusters = DEFAULT_CLUSTERS
@@ -74,7 +74,7 @@ class Rule:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The numbers that the selection depends on, as plain data."""
+        """Return the numbers that the selection depends on, as plain data."""
         numbers = {
             "k": self.k,
             "threshold": self.threshold,
@@ -85,7 +85,7 @@ class Rule:
 
     @property
     def least(self) -> int:
-        """The least whole units of the score that reach the threshold."""
+        """Return the threshold in whole units of the score, rounded up."""
         return math.ceil(Fraction(repr(self.threshold)) * units_of(self.score))
 
 
@@ -99,9 +99,9 @@ def default_k(method: str, threshold: object, width: int) -> int | None:
 
 
 def limit_helps(method: str, score: str) -> bool:
-    """Whether limiting the features of a row lessens the noise.
+    """Tell whether a limit on the features of a row reduces the noise.
 
-    It does where all scores get noise for the sum of their changes, and only features that a row has can change.
+    It does if the noise is scaled to the sum of all scores' changes, and only features that a row has can change.
     """
     return method in ("score-perturbation", "clusters") and score in ("total-count", "difference-count")
 
@@ -115,7 +115,7 @@ def _checked_method(method: object) -> Method:
 
 
 def _check_given(method: str, given: Mapping[str, object]) -> None:
-    """Refuse a number that the method does not take, and the lack of one that it needs."""
+    """Refuse a number that the method does not take, and a missing one that it needs."""
     takes = _TAKES[method]
     for name, value in given.items():
         if value is not None and name not in takes:

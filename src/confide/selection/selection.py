@@ -1,4 +1,4 @@
-"""A selection: the features that were chosen under a guarantee."""
+"""Value of a selection: features that were chosen under a guarantee."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SCHEMA = "confide.selection/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The numbers, ascending, of those of `width` features that were chosen: all of it may be published.
+    """Features that were chosen from `width` features, as ascending numbers. It may be published.
 
-    `scores` has the noisy score of each chosen feature where the method releases it: rows for counts, rows times nats
-    for information gain. `options` holds the public parameters of the method. A selection may be empty.
+    `scores` holds the noisy score of each chosen feature, if the method releases it: in rows for counts, in rows times
+    nats for information gain. `options` holds the public parameters of the method. A selection may be empty.
     """
 
     features: tuple[int, ...]
@@ -56,7 +56,7 @@ class Selection:
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """Whether each feature was chosen."""
+        """Return a mask of the chosen features."""
         chosen = np.zeros(self.width, dtype=np.bool_)
         chosen[list(self.features)] = True
         return chosen
@@ -76,7 +76,7 @@ class Selection:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> Selection:
-        """Rebuild a selection; its guarantee is given, as plain data does not hold exact fractions."""
+        """Rebuild a selection. Its guarantee is a parameter, because plain data do not hold exact fractions."""
         if plain.get("schema") != SCHEMA:
             raise ParameterError(f"this is no selection: its schema must be {SCHEMA!r}; give what to_dict returned")
         scores = plain["scores"]

@@ -30,7 +30,7 @@ QUOTE_SCHEMA = "confide.quote/1"
 
 Answer = TypeVar("Answer", Selection, LinearModel)
 Source: TypeAlias = Any
-"""The path of a file (CSV, TSV, JSON lines, Parquet), or an Ibis table."""
+"""Path of a file (CSV, TSV, JSON lines, Parquet), or an Ibis table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

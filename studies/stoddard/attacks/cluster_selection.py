@@ -19,7 +19,7 @@ from studies.stoddard.attacks.laplace import Support, checked_claim, checked_thr
 Places: TypeAlias = NDArray[np.int64]
 
 CLUSTER_SCORES = ("total-count", "difference-count")
-"""The scores that a center's two counts are enough for, which are those of the paper's figures."""
+"""Scores that a center's two counts are enough for, which are those of the paper's figures."""
 
 
 def cluster_support(
@@ -63,7 +63,7 @@ def cluster_support(
 
 
 def cluster_scales(epsilon: object, *, rounds: int, most_features: int) -> tuple[float, float]:
-    """The scales of the noise on sizes, said to have sensitivity 1, and on sums, said to have r."""
+    """Return the scales of the noise on sizes, said to have sensitivity 1, and on sums, said to have r."""
     _check_number(rounds=rounds, most_features=most_features)
     share = checked_claim(epsilon, 1.0) / (2.0 * rounds)
     return 1.0 / share, most_features / share
@@ -78,13 +78,13 @@ def drawn_centers(rows: int, centers: int, rng: np.random.Generator) -> FloatArr
 
 
 def nearest(points: FloatArray, centers: FloatArray) -> Places:
-    """The number of the center that is nearest to each point; the first of several."""
+    """Return the number of the center that is nearest to each point; the first of several."""
     squares = [((points - center) ** 2).sum(axis=1) for center in centers]
     return np.asarray(np.argmin(squares, axis=0), dtype=np.int64)
 
 
 def sizes_and_sums(points: FloatArray, centers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """How many points each center is nearest to, and their sums: what a round adds noise to."""
+    """Return how many points each center is nearest to, and their sums: what a round adds noise to."""
     where, number = nearest(points, centers), len(centers)
     sizes = np.bincount(where, minlength=number).astype(np.float64)
     sums = [np.bincount(where, weights=column, minlength=number) for column in points.T]
@@ -98,7 +98,7 @@ def _scored(centers: FloatArray, score: str) -> FloatArray:
 def _moved(
     means: FloatArray, points: FloatArray, rows: int, scales: tuple[float, float], rng: np.random.Generator
 ) -> FloatArray:
-    """The noisy centers after one round."""
+    """Return the noisy centers after one round."""
     sizes, sums = sizes_and_sums(points, means)
     noisy_sizes = sizes + rng.laplace(scale=scales[0], size=sizes.shape)
     noisy_sums = sums + rng.laplace(scale=scales[1], size=sums.shape)

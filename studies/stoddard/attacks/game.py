@@ -1,4 +1,4 @@
-"""The membership game: was this row among the data, or that one, judging by which features were selected?
+"""Membership game: was this row among the data, or that one, judging by which features were selected?
 
 An insider knows all rows but one, and has two candidates for that one, of which either may be "no row". A fair coin
 chooses; the features are selected; he says which it was. Epsilon, if it held, would bound how often anybody is right.
@@ -28,7 +28,7 @@ from studies.stoddard.attacks.noisy_cut import noisycut_log_probability, noisycu
 from studies.stoddard.attacks.threshold_testing import ptt_probability, ptt_support
 
 TARGETS = ("threshold-testing", "noisycut", "score-perturbation")
-"""What selects features; the last is sound and releases more, all noisy scores."""
+"""Methods that select features; the last is private and releases more, all noisy scores."""
 
 GAME_SCORES = ("total-count", "difference-count")
 
@@ -39,7 +39,7 @@ _Play: TypeAlias = Callable[[int], _Likelihoods]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A row that may be the missing one: the numbers of its features, and its label."""
+    """Row that may be the missing one: the numbers of its features, and its label."""
 
     features: tuple[int, ...]
     positive: bool = False
@@ -47,11 +47,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guesses:
-    """How often the insider was right, and sure, beside what the claimed epsilon would allow.
+    """Success of the insider, beside the bound of the claimed epsilon.
 
-    `claimed` counts twice where one row stands for another, since that is one row removed and one added. `certain` is
-    how often what was selected was impossible with the other candidate; no epsilon allows that once. `bound` is the
-    largest success that the claim allows.
+    `claimed` counts twice where one row replaces another, since that is one row removed and one added. `certain` counts
+    the selections that were impossible with the other candidate; no epsilon allows a single one. `bound` is the largest
+    success that the claim allows.
     """
 
     target: str
@@ -64,12 +64,12 @@ class Guesses:
 
     @property
     def success(self) -> float:
-        """The share of right guesses."""
+        """Return the share of right guesses."""
         return self.hits / self.trials
 
     @property
     def refutes(self) -> bool:
-        """Whether the claim is refuted: by the interval of the success, or by one guess that was certain."""
+        """Tell whether the claim is refuted: by the interval of the success, or by one guess that was certain."""
         return self.certain > 0 or self.interval.lower > self.bound
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def membership_game(
 def worlds(
     known: FeatureRows, candidates: tuple[Candidate | None, Candidate | None]
 ) -> tuple[FeatureRows, FeatureRows]:
-    """The two datasets between which the coin decides."""
+    """Return the two datasets between which the coin decides."""
     if len(candidates) != 2 or candidates[0] == candidates[1]:
         raise ParameterError("there must be two candidates that differ; None stands for no row")
     first, second = (known if each is None else _with(known, each) for each in candidates)
@@ -148,13 +148,13 @@ def worlds(
 
 
 def game_scores(rows: FeatureRows, score: str) -> Integers:
-    """The scores that are tested against a threshold; one row changes each by 1 at most."""
+    """Return the scores that are tested against a threshold; one row changes each by 1 at most."""
     positives, negatives = rows.counts()
     return np.asarray(positives + negatives if score == "total-count" else np.abs(positives - negatives))
 
 
 def _with(known: FeatureRows, candidate: Candidate) -> FeatureRows:
-    """The known rows and one more."""
+    """Return the known rows and one more."""
     features = np.unique(np.asarray(candidate.features, dtype=np.int64))
     return FeatureRows(
         np.append(known.starts, known.starts[-1] + features.size),

@@ -13,13 +13,13 @@ from confide.errors import ParameterError
 from confide.privacy.guarantee import checked_epsilon
 
 Support: TypeAlias = NDArray[np.bool_]
-"""Which features were selected."""
+"""Mask of the selected features."""
 
 _LOG_TWO = math.log(2.0)
 
 
 def log_shares(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The logs of the chances that standard Laplace noise is at most x, and that it is more.
+    """Return the logs of the chances that standard Laplace noise is at most x, and that it is more.
 
     >>> [round(float(np.exp(share)), 3) for share in log_shares(np.array(1.0))]
     [0.816, 0.184]
@@ -30,12 +30,12 @@ def log_shares(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def log_density(x: FloatArray) -> FloatArray:
-    """The log of the density of standard Laplace noise at x."""
+    """Return the log of the density of standard Laplace noise at x."""
     return np.asarray(-np.abs(x) - _LOG_TWO)
 
 
 def between(low: float, high: float) -> float:
-    """The chance that standard Laplace noise lies above `low` and is at most `high`, without cancellation.
+    """Return the chance that standard Laplace noise lies above `low` and is at most `high`, without cancellation.
 
     >>> round(between(-1.0, 1.0), 6)  # 1 - 1/e
     0.632121

@@ -26,7 +26,7 @@ from studies.stoddard.attacks.laplace import (
 )
 
 THRESHOLD_SHARE = 0.25
-"""The part of epsilon that the threshold's noise is claimed to take."""
+"""Part of epsilon that the threshold's noise is claimed to take."""
 
 _FALL = 45.0  # beyond a fall of the log-integrand by so much, nothing is left of an integral
 _PANELS, _NODES = 24, 12  # on either side of the peak, but for those at scores; in each
@@ -54,7 +54,7 @@ def noisycut_support(
 
 
 def noisycut_scales(epsilon: object, *, sensitivity: float = 1.0) -> tuple[float, float]:
-    """The scales of the noise on the threshold and on each score."""
+    """Return the scales of the noise on the threshold and on each score."""
     claimed = checked_claim(epsilon, sensitivity)
     return sensitivity / (THRESHOLD_SHARE * claimed), sensitivity / ((1.0 - THRESHOLD_SHARE) * claimed)
 
@@ -68,7 +68,7 @@ def noisycut_log_probability(
     sensitivity: float = 1.0,
     cutoff: int | None = None,
 ) -> float:
-    """The log of the chance of an answer, by integration over the threshold's noise.
+    """Return the log of the chance of an answer, by integration over the threshold's noise.
 
     Given the threshold, features are found independently. The integrand is log-concave, being a product of Laplace
     densities and distribution functions, and analytic between the scores: Gauss-Legendre panels around its one peak
@@ -88,7 +88,7 @@ def noisycut_log_probability(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Integrand:
-    """The chance of an answer as a function of the threshold's noise, in units of the scores' noise.
+    """Chance of an answer as a function of the threshold's noise, in units of the scores' noise.
 
     `levels` are the distinct scores less the threshold, `above` and `below` how many features at each were found and
     were not; `rate` is the threshold's noise over that of the scores, turned over.
@@ -125,7 +125,7 @@ class _Integrand:
         return top + float(np.log((halves[:, None] * weight * np.exp(logs - top)).sum()))
 
     def _where_it_counts(self) -> tuple[float, float, float]:
-        """The peak, nearly, between points at which the integrand is below it by a factor of e^45 or so."""
+        """Return the peak, nearly, between points at which the integrand is below it by a factor of e^45 or so."""
         low, high = self._bracket()
         while high - low > max(1e-3, 1e-12 * (abs(low) + abs(high))):
             tried = np.linspace(low, high, 18)
@@ -146,7 +146,7 @@ class _Integrand:
         return low, high
 
     def _fallen(self, peak: float, side: float, lowest: float) -> float:
-        """Where the integrand has fallen to its lowest on one side, to within an eighth of the way."""
+        """Return where the integrand has fallen to its lowest on one side, to within an eighth of the way."""
         tried = 2.0 ** np.arange(-10.0, 30.0, 1.0 / 8.0)
         fallen = self.log_value(peak + side * tried) <= lowest
         return peak + side * float(tried[np.argmax(fallen)])

@@ -1,8 +1,8 @@
-"""Neighbours and answers that refute what was claimed, with the privacy that is really lost.
+"""Neighbours and answers that refute privacy claims, with the epsilon that is really lost.
 
 Differential privacy at epsilon says that no answer is more than `e^epsilon` times as likely on a dataset as on its
-neighbour. Here are two neighbours and an answer for each target, and the answer's exact probabilities. Unless said
-otherwise neighbours are as in the paper: one has a row that the other has not.
+neighbour. For each target, this module has two neighbours, an answer, and the exact probabilities of the answer. Unless
+stated otherwise neighbours are as in the paper: one has a row that the other has not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from studies.stoddard.attacks.threshold_testing import ptt_probability, ptt_scal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """The log of an answer's probability on a dataset and on its neighbour, beside the epsilon that was claimed."""
+    """Log of an answer's probability on a dataset and on its neighbour, beside the epsilon that was claimed."""
 
     claimed: float
     log_probability: float
@@ -38,18 +38,18 @@ class Loss:
 
     @property
     def epsilon(self) -> float:
-        """The least epsilon that this answer allows: infinite if only one of the two can give it."""
+        """Return the least epsilon that this answer allows: infinite if only one of the two can give it."""
         return self.log_probability - self.log_neighbour
 
     @property
     def refutes(self) -> bool:
-        """Whether more is lost than was claimed, rounding allowed for."""
+        """Tell whether more is lost than was claimed, rounding allowed for."""
         return self.epsilon > self.claimed * (1.0 + 1e-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leak:
-    """What one run tells of a row for certain: the chance that it tells anything, and how many features on average."""
+    """Certain leak of one run about a row: the probability of a leak, and the mean number of leaked features."""
 
     chance: float
     features: float
@@ -57,7 +57,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Success:
-    """The chances of the best guess between two datasets that a fair coin chose from: to be right, to be certain."""
+    """Chances of the best guess between two datasets that a fair coin chose from: to be right, to be certain."""
 
     right: float
     certain: float
@@ -65,7 +65,7 @@ class Success:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundLoss:
-    """What one round of private k-means loses in its noisy sizes and sums, each claimed to lose as much."""
+    """Loss of one round of private k-means in its noisy sizes and sums, both with the same claim."""
 
     claimed: float
     sizes: float
@@ -73,7 +73,7 @@ class RoundLoss:
 
     @property
     def times(self) -> float:
-        """The whole round's loss over what was claimed for it."""
+        """Return the whole round's loss over what was claimed for it."""
         return (self.sizes + self.sums) / (2.0 * self.claimed)
 
 
@@ -96,11 +96,11 @@ def ptt_loss(epsilon: object, *, count: int = 5, threshold: float | None = None,
 
 
 def identified_by_ptt(gap: float, epsilon: object, *, monotone: bool = True) -> float:
-    """The chance that an answer shows which of some features, equally frequent among the other rows, a row has.
+    """Return the chance that an answer shows which of some features, equally frequent among the other rows, a row has.
 
     `gap` is their count among the other rows less the threshold. The row's own features have a count of one more: if
-    the noisy threshold falls between, the answer is the row. The row has some of these features and not all, so that
-    it is seen to be so.
+    the noisy threshold falls between, the answer is the row. The row has some of these features and not all, so that it
+    is seen to be so.
 
     >>> [round(identified_by_ptt(gap, 1), 3) for gap in (0, 1, 5)]
     [0.316, 0.116, 0.002]
@@ -110,11 +110,11 @@ def identified_by_ptt(gap: float, epsilon: object, *, monotone: bool = True) -> 
 
 
 def told_by_ptt(known: ArrayLike, row: ArrayLike, threshold: float, epsilon: object, *, monotone: bool = True) -> Leak:
-    """What one answer tells, for certain, about which features a row has, to somebody who knows all other rows.
+    """Compute what one answer tells with certainty about a row's features, to somebody who knows all other rows.
 
     `known` are the total counts of the other rows and `row` says which features the row has. Wherever the noisy
-    threshold falls, features with the count just below it are selected if and only if the row has them. It is seen
-    that it fell there if the row has some and not all of them.
+    threshold falls, features with the count just below it are selected if and only if the row has them. An observer
+    sees this if the row has some and not all of them.
 
     >>> told = told_by_ptt([5, 5, 5, 80], [1, 1, 0, 1], 5, 1)
     >>> round(told.chance, 6), round(told.features, 6)
@@ -137,7 +137,7 @@ def told_by_ptt(known: ArrayLike, row: ArrayLike, threshold: float, epsilon: obj
 def ptt_success(
     scores: ArrayLike, neighbour: ArrayLike, threshold: float, epsilon: object, *, monotone: bool = True
 ) -> Success:
-    """How often the best insider tells two datasets apart by one answer of threshold testing, exactly.
+    """Compute the exact success of the best insider who tells two datasets apart by one answer of threshold testing.
 
     Each dataset has at most one answer more than distinct scores. The best guess is the dataset under which the answer
     is likelier, so it is right with the chance `1/2 + 1/4 sum |difference of chances|`.
@@ -156,7 +156,7 @@ def ptt_success(
 
 
 def _answers(scores: FloatArray, threshold: float, scale: float) -> dict[bytes, float]:
-    """Every answer that threshold testing can give, and its chance."""
+    """Return every answer that threshold testing can give, and its chance."""
     cuts = [-math.inf, *np.unique(scores).tolist(), math.inf]
     return {
         np.packbits(scores >= cut).tobytes(): between((before - threshold) / scale, (cut - threshold) / scale)
@@ -189,7 +189,7 @@ def noisycut_loss(
 
 
 def noisycut_bound(positives: int, epsilon: object, *, monotone: bool = True) -> float:
-    """The most that noisycut loses when so many features are found (Lyu, Su & Li 2017): `(1 + 6 c)/4 epsilon`.
+    """Return the most that noisycut loses when so many features are found (Lyu, Su & Li 2017): `(1 + 6 c)/4 epsilon`.
 
     For counts that all change in one direction it is `(1 + 3 c)/4 epsilon`.
 
@@ -203,7 +203,7 @@ def noisycut_bound(positives: int, epsilon: object, *, monotone: bool = True) ->
 def noisycut_breaks_at(
     epsilon: object, *, negatives: int | None = None, monotone: bool = True, most: int = 1000
 ) -> int:
-    """The smallest number of features found at which noisycut loses more than its epsilon, by `noisycut_loss`.
+    """Return the smallest number of features found at which noisycut loses more than its epsilon, by `noisycut_loss`.
 
     >>> noisycut_breaks_at(1), noisycut_breaks_at(1, negatives=10), noisycut_breaks_at(1, monotone=False)
     (3, 2, 1)
@@ -217,10 +217,10 @@ def noisycut_breaks_at(
 def round_loss(
     counts: ArrayLike, neighbour: ArrayLike, centers: ArrayLike, *, epsilon: object, rounds: int, most_features: int
 ) -> RoundLoss:
-    """What the first round of cluster selection loses between two neighbours: each difference over its noise's scale.
+    """Return the loss of the first round of cluster selection between two neighbours: differences over noise scales.
 
-    That is the largest log-ratio of probabilities of what the round draws, and is reached: by all sizes and sums
-    beyond those of one dataset, away from the other's.
+    That is the largest log-ratio of the probabilities of an output. It is reached by sizes and sums beyond those of one
+    dataset, away from the other's.
     """
     start = checked_centers(centers, len(np.asarray(centers)))
     scales = cluster_scales(epsilon, rounds=rounds, most_features=most_features)
@@ -246,10 +246,11 @@ def cluster_loss(epsilon: object, *, rounds: int = 1, most_features: int = 10, c
 def cluster_splits(
     epsilon: object, *, trials: int, rng: np.random.Generator, count: int = 5, rounds: int = 1
 ) -> tuple[int, int]:
-    """How often clusters tell two features apart, of which one row has the first: with that row, and without it.
+    """Count the runs in which clusters separate two features, with and without a row that has the first of them.
 
-    Without it their counts are the same and so, whatever the noise, is their cluster: the second number is 0. Once
-    the first is not, cluster selection is private at no epsilon. It is the counterexample of threshold testing again.
+    Without the row their counts are the same and so, whatever the noise, is their cluster: the second number is 0. If
+    the first is above 0, cluster selection is private at no epsilon. It is the counterexample of threshold testing
+    again.
     """
 
     def splits(first: int) -> int:

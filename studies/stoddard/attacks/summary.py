@@ -24,7 +24,7 @@ METHODS = ("threshold testing", "noisycut", "cluster selection, one round", "clu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefutedClaim:
-    """A method, the epsilon that it claims for an answer, the epsilon that it loses, and the evidence in words."""
+    """Method, the epsilon that it claims for an answer, the epsilon that it loses, and the evidence in words."""
 
     method: str
     claimed: float

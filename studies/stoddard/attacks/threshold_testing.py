@@ -21,7 +21,7 @@ from studies.stoddard.attacks.laplace import (
 
 
 def ptt_scale(epsilon: object, *, sensitivity: float = 1.0, monotone: bool = False) -> float:
-    """The scale of the threshold's noise at which the paper claims epsilon.
+    """Return the scale of the threshold's noise at which the paper claims epsilon.
 
     Theorem 2 claims `2 sensitivity epsilon` for the scale `1/epsilon`, so `2 sensitivity/epsilon` here. Corollary 3.4
     claims half of that where an added row lowers no score (`monotone`: total counts): `sensitivity/epsilon`.
@@ -58,7 +58,7 @@ def ptt_probability(
     sensitivity: float = 1.0,
     monotone: bool = False,
 ) -> float:
-    """The chance of an answer, in closed form: the threshold lies above all scores left out, at or below all taken.
+    """Return the probability of an answer: the threshold lies above all scores left out, at or below all taken.
 
     >>> ptt_probability([True, False], [5, 5], 5, 1), round(ptt_probability([True, False], [6, 5], 5, 1), 4)
     (0.0, 0.1967)

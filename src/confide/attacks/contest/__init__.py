@@ -1,1 +1,1 @@
-"""What a contest that answers submissions gives away of its hidden labels."""
+"""Attacks on the hidden labels of a contest that scores submissions."""

@@ -27,7 +27,7 @@ BOOSTABLE = ("accuracy", "auc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boosted:
-    """A submission made of random ones, and what the leaderboard said of it as it grew.
+    """Submission made of random ones, and what the leaderboard said of it as it grew.
 
     `leaderboard[i]` was answered when `members[i]` random submissions had been put together; `honest[i]` is its score
     on rows that the oracle never answers for (empty if none were given). `queries` counts all submissions.
@@ -107,7 +107,7 @@ def _voted(vote: FloatArray, metric: str, rng: np.random.Generator) -> FloatArra
 
 
 def expected_accuracy(rows: int, members: int) -> float:
-    """What the leaderboard shows on average for the majority of so many fair coins, each turned to one half or more.
+    """Return the expected score on the leaderboard of the majority vote of fair coins, each turned to one half or more.
 
     A coin's agreement with a label, S rows of n in all beyond one half, is right with a probability of `p = 1/2 +
     E|2S|/(2n)`, and coins are independent of each other: the majority of k is right with a probability of `P(Bin(k, p)
@@ -140,7 +140,7 @@ def orthogonal_signs(rows: int, submissions: int, rng: np.random.Generator) -> N
 
 
 def pulls(signs: NDArray[np.int8], answers: FloatArray, centre: float | None) -> FloatArray:
-    """How far each row's sign goes with the answers; answers that are not numbers are left out.
+    """Return how far each row's sign goes with the answers; answers that are not numbers are left out.
 
     Two-level submissions shift a score by very nearly a sum of one term for each row, so that its noise is divided by
     the root of the number of answers (Dinur and Nissim 2003). `centre` is the score of coins, None for the mean.

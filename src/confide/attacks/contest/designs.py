@@ -34,16 +34,16 @@ class Ranking:
 
     @property
     def levels(self) -> int:
-        """How many distinct scores there are room for."""
+        """Return how many distinct scores there are room for."""
         return 1 + int(max(self.block.max(initial=0), self.known.max(initial=0), self.lump))
 
     @property
     def scores(self) -> FloatArray:
-        """The score of each level."""
+        """Return the score of each level."""
         return np.asarray((np.arange(self.levels) + 1.0) / (self.levels + 1.0))
 
     def submission(self, rows: int, block: IntArray, known: IntArray) -> FloatArray:
-        """The scores to submit for these rows of the block and these known rows."""
+        """Return the scores to submit for these rows of the block and these known rows."""
         scores = self.scores
         submitted = np.full(rows, scores[self.lump])
         submitted[block] = scores[self.block]
@@ -60,7 +60,7 @@ class Candidates:
 
     @classmethod
     def every(cls, size: int, positives: IntArray) -> Candidates:
-        """All labelings with all of these numbers of positives."""
+        """Return all labelings with all of these numbers of positives."""
         labels = all_labelings(size)
         return cls(labels=np.repeat(labels, positives.size, axis=0), positives=np.tile(positives, labels.shape[0]))
 
@@ -73,13 +73,13 @@ class Candidates:
 
     @property
     def names(self) -> IntArray:
-        """A number for each labeling of the block."""
+        """Return a number for each labeling of the block."""
         return np.asarray(self.labels.astype(np.int64) @ (1 << np.arange(self.labels.shape[1], dtype=np.int64)))
 
 
 @lru_cache(maxsize=32)
 def all_labelings(size: int) -> NDArray[np.int8]:
-    """Every labeling of so many rows, one line for each.
+    """Return every labeling of so many rows, one line for each.
 
     >>> all_labelings(2).tolist()
     [[0, 0], [1, 0], [0, 1], [1, 1]]
@@ -91,9 +91,10 @@ def all_labelings(size: int) -> NDArray[np.int8]:
 
 
 def predict(metric: str, ranking: Ranking, candidates: Candidates, known: NDArray[np.int8], lumped: int) -> FloatArray:
-    """The number that each candidate makes of a ranking; NaN where the lump cannot have as many positives as it must.
+    """Return the number that each candidate gives for a ranking.
 
-    `known` are the labels of the known rows, `lumped` the number of rows in the lump.
+    It is NaN where the lump cannot have the required number of positives. `known` are the labels of the known rows,
+    `lumped` the number of rows in the lump.
     """
     levels = ranking.levels
     positives = candidates.labels @ np.eye(levels)[ranking.block]
@@ -109,9 +110,9 @@ def predict(metric: str, ranking: Ranking, candidates: Candidates, known: NDArra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """How far a submission would fail to tell candidates apart.
+    """Measure of how badly a submission tells candidates apart.
 
-    `share` of them would have a candidate with other labels in their window; `bits` would stay open on average.
+    `share` of the candidates have a candidate with other labels in their window; `bits` stay open on average.
     """
 
     share: float
@@ -124,7 +125,7 @@ class Confusion:
 
 
 def confusion(values: FloatArray, candidates: Candidates, width: float) -> Confusion:
-    """How far windows of this width hold more than one labeling of the block."""
+    """Return how far windows of this width hold more than one labeling of the block."""
     there = ~np.isnan(values)
     order = np.argsort(values[there], kind="stable")
     value, name = values[there][order], candidates.names[there][order]
@@ -142,12 +143,13 @@ def confusion(values: FloatArray, candidates: Candidates, width: float) -> Confu
 
 
 def auc_ranking(size: int, known: NDArray[np.int8], spacing: int) -> Ranking:
-    """A block above everything else, known rows between its rows so that labels weigh 0, 1, 2, 4, 8, ... spacings.
+    """Rank a block above everything else, with known rows between its rows, so that labels weigh 0, 1, 2, 4, ...
+    spacings.
 
-    A label's weight in the number of rightly ordered pairs is the number of rows below it, block and known rows alike,
-    less a number that depends on how many positives the block has. Labelings with as many positives have sums that
-    differ by a spacing. Other numbers of positives lie apart by the known rows between block and lump, all that are
-    left over, and half the lump. With too few known rows the largest weights are cut.
+    A label's weight in the number of correctly ordered pairs is the number of rows below it, block and known rows
+    alike, less a number that depends on the number of positives in the block. Labelings with equally many positives
+    have sums that differ by a spacing. Other numbers of positives are separated by the known rows between block and
+    lump, all that are left over, and half the lump. With too few known rows the largest weights are cut.
     """
     gaps = spacing * np.concatenate(([1], 2 ** np.arange(max(size - 2, 0))))[: max(size - 1, 0)] - 1
     ends = np.minimum(np.cumsum(gaps), known.size)
@@ -160,7 +162,7 @@ def auc_ranking(size: int, known: NDArray[np.int8], spacing: int) -> Ranking:
 
 
 def shuffled(ranking: Ranking, rng: np.random.Generator) -> Ranking:
-    """The block's rows in another order, and by chance the lump and the known rows next to it on the other end."""
+    """Reorder the block's rows. By chance, move the lump and the known rows next to it to the other end."""
     block = rng.permutation(ranking.block)
     if rng.random() < 0.5:
         return Ranking(block=block, known=ranking.known, lump=ranking.lump)
@@ -169,10 +171,10 @@ def shuffled(ranking: Ranking, rng: np.random.Generator) -> Ranking:
 
 
 def precision_ranking(size: int, known: NDArray[np.int8], rng: np.random.Generator) -> Ranking:
-    """A block on top, known positives below each of its rows, more of them further down; known negatives by chance.
+    """Rank a block on top, with known positives below each of its rows, more of them further down.
 
-    A negative row takes something from the precision of every positive below it, and so weighs the more the higher it
-    is and the more positives follow.
+    Known negatives are placed at random. A negative row lowers the precision of every positive below it. So it weighs
+    more, the higher it is and the more positives follow.
     """
     level = np.zeros(known.size, dtype=np.int64)
     helpful = rng.permutation(np.flatnonzero(known == 1))
@@ -214,7 +216,10 @@ def stakes(metric: str, rows: int, width: float, most: int) -> Stakes:
 
 
 def read_stakes(lost: FloatArray, total: float) -> NDArray[np.int8]:
-    """The labels whose stakes add up to a total most nearly; each stake is more than the sum of those before it."""
+    """Return the labels whose stakes add up to a total most nearly.
+
+    Each stake is more than the sum of those before it.
+    """
     labels = np.zeros(lost.size, dtype=np.int8)
     below = np.cumsum(lost) - lost
     for i in range(lost.size - 1, -1, -1):
@@ -240,7 +245,7 @@ class Weighing:
     owners: IntArray
 
     def read(self, sums: IntArray) -> NDArray[np.int8]:
-        """The labels of the coins, from the number of false ones in each weighing."""
+        """Return the labels of the coins, from the number of false ones in each weighing."""
         labels = np.zeros(self.owners.size, dtype=np.int8)
         left = np.asarray(sums, dtype=np.int64).copy()
         subsets = sorted(set(self.owners.tolist()), key=lambda a: -a.bit_count())
@@ -256,7 +261,7 @@ class Weighing:
 
 @lru_cache(maxsize=16)
 def weighing(order: int) -> Weighing:
-    """The detecting matrix of an order.
+    """Return the detecting matrix of an order.
 
     >>> weighing(2).matrix.tolist()
     [[1, 0, 0, 1], [0, 1, 1, 1], [1, 1, 0, 0]]
@@ -290,7 +295,7 @@ def weighing_orders(coins: int, weighings: int) -> tuple[int, ...]:
 
 
 def _subsets(of: int) -> list[int]:
-    """The non-empty subsets of a set written as bits, in descending order."""
+    """Return the non-empty subsets of a set written as bits, in descending order."""
     found, subset = [], of
     while subset:
         found.append(subset)

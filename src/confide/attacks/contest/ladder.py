@@ -1,4 +1,4 @@
-"""The Ladder: a leaderboard that tells only the best score so far, and a new one only if it is clearly better.
+"""Ladder: a leaderboard that tells only the best score so far, and a new one only if it is clearly better.
 
 It bounds how far a leaderboard can be climbed by chance (Blum and Hardt 2015). It promises nothing about single labels:
 `climb` reads them from whether the answer moves.
@@ -60,7 +60,10 @@ class LadderOracle(Oracle):
         return self.best
 
     def window(self, answer: Answer) -> Window:
-        """What the latest answer says: the score up to rounding if it moved, else that it is not clearly better."""
+        """Return the window of the latest answer.
+
+        It is the score up to rounding if the answer moved; otherwise the score is not clearly better.
+        """
         shown = Fraction(answer)
         if self._moved:
             return Window(lower=shown - self.rounding / 2, upper=shown + self.rounding / 2)
@@ -70,7 +73,8 @@ class LadderOracle(Oracle):
 
 
 def ladder(labels: ArrayLike, metric: str, *, step: object, limit: int | None = None) -> LadderOracle:
-    """The Ladder with a fixed step: a score better by more than that is shown, rounded to a multiple of the step.
+    """Return the Ladder with a fixed step. It shows a score that is better by more than the step, rounded to a
+    multiple.
 
     Blum and Hardt, Algorithm 1. For n rows and k submissions they take a step near `(log(k n) / n)^(1/3)`.
 
@@ -92,7 +96,7 @@ def ladder(labels: ArrayLike, metric: str, *, step: object, limit: int | None = 
 
 
 def parameter_free_ladder(labels: ArrayLike, metric: str = "accuracy", *, limit: int | None = None) -> LadderOracle:
-    """The Ladder whose step is the standard error of the difference to the best submission: `s / sqrt(n)`.
+    """Return the Ladder whose step is the standard error of the difference to the best submission: `s / sqrt(n)`.
 
     Blum and Hardt, Algorithm 2, with s the standard deviation (divisor n - 1, as in the authors' own program) of the
     differences between the two submissions' losses at each row; shown to a multiple of 1/n. For means over rows only.
@@ -118,7 +122,7 @@ def parameter_free_ladder(labels: ArrayLike, metric: str = "accuracy", *, limit:
 
 
 def row_losses(labels: NDArray[np.bool_], scores: FloatArray, metric: str) -> FloatArray:
-    """What each row adds to a mean loss; for accuracy, whether it is on the wrong side of one half."""
+    """Return what each row adds to a mean loss; for accuracy, whether it is on the wrong side of one half."""
     if metric == "accuracy":
         return np.where((scores >= 0.5) != labels, 1.0, 0.0)
     if metric == "brier":
@@ -172,7 +176,7 @@ def climb(oracle: LadderOracle, *, queries: int, rng: np.random.Generator | int 
 
 
 def _likely_wrong(wrong: FloatArray, group: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A group of the rows that are most likely wrong, ties by chance; fewer if fewer can be."""
+    """Return a group of the rows that are most likely wrong, ties by chance; fewer if fewer can be."""
     can = np.flatnonzero(wrong > 0.0)
     return can[np.lexsort((rng.random(can.size), -wrong[can]))[:group]]
 

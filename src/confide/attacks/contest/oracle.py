@@ -1,4 +1,4 @@
-"""A contest's scoring oracle: whoever submits scores is told how good they are, against labels that stay hidden."""
+"""Scoring oracle of a contest: it scores submissions against hidden labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BOTH_CLASSES = ("auc", "average_precision")
 
 
 class OutOfQueries(UsageError):  # noqa: N818  # said as the oracle would say it
-    """The oracle has given as many answers as it may."""
+    """Raised when the oracle has given all its answers."""
 
 
 class Oracle:
@@ -59,11 +59,11 @@ class Oracle:
 
     @property
     def left(self) -> int | None:
-        """How many more answers there are, None without a limit."""
+        """Return the number of answers left, None without a limit."""
         return None if self.limit is None else self.limit - self.asked
 
     def ask(self, scores: ArrayLike) -> Answer:
-        """What is shown for a submission."""
+        """Return the answer to a submission."""
         submitted = checked_scores(scores)
         if submitted.size != self.rows:
             raise ParameterError(f"a submission has one score for each of {self.rows} rows; got {submitted.size}")
@@ -76,12 +76,12 @@ class Oracle:
         return answer
 
     def window(self, answer: Answer) -> Window | None:
-        """What an answer, the latest one, says of the exact number; None where noise was added."""
+        """Return the window that an answer, by default the latest one, leaves; None where noise was added."""
         return None if self.published.private else self.published.window(answer)
 
     @classmethod
     def of_labels(cls, labels: ArrayLike, published: Publication | str, *, limit: int | None = None) -> Oracle:
-        """The oracle of a contest with these hidden labels.
+        """Return the oracle of a contest with these hidden labels.
 
         AUC and accuracy are fractions, computed without rounding; the other numbers are floats. With an epsilon every
         answer is a release of its own with fresh noise and that whole epsilon (replace-one: a changed label is a
@@ -102,7 +102,7 @@ class Oracle:
 
 
 def _scoring(labels: NDArray[np.bool_], published: Publication) -> Callable[[FloatArray], Answer]:
-    """The function from scores to what is shown of them."""
+    """Return the function from scores to the answer."""
     if published.private:
         return _released(labels, published)
     digits = published.digits

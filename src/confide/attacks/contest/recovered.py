@@ -1,4 +1,4 @@
-"""What an attacker made of a contest's answers, how much of it is right, and how much there was to be had."""
+"""Labels that an attacker recovers from a contest's answers, and their agreement with the true ones."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """What an attacker makes of a contest's answers.
+    """Labels that an attacker recovers from a contest's answers.
 
-    `labels` are 0, 1 or -1 where nothing is said. `certain` says where no other label agrees with what was shown; the
-    others are guesses. `positives` is the number of positive rows if it is certain.
+    `labels` are 0, 1, or -1 where the attacker gives none. `certain` marks labels that are the only ones to agree with
+    the answers; the others are guesses. `positives` is the number of positive rows, if it is certain.
     """
 
     labels: NDArray[np.int8]
@@ -40,7 +40,7 @@ class Recovered:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def agreement(self, labels: ArrayLike, *, level: float = 0.95) -> Agreement:
-        """How many labels are right, given the true ones."""
+        """Count the labels that are right."""
         true = binary_labels(labels, one_class=True)
         if true.size != self.labels.size:
             raise ParameterError(f"give the true label of each of {self.labels.size} rows; got {true.size}")
@@ -62,7 +62,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How many of the labels that were said are right, and their share with Wilson's interval."""
+    """Number of recovered labels that are right, and their share with Wilson's interval."""
 
     right: int
     said: int
@@ -77,7 +77,7 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """The share of right ones among those said, NaN if none was."""
+        """Return the share of right ones among those said, NaN if none was."""
         return self.right / self.said if self.said else math.nan
 
 

@@ -52,7 +52,7 @@ _EXTREME = 1e-12  # a score that is nearly 0, where 0 itself would cost too much
 
 @dataclass(slots=True)
 class _Attack:
-    """The state of an attack: what is known, and how many submissions may still be made."""
+    """State of an attack: what is known, and how many submissions may still be made."""
 
     oracle: Oracle
     left: float
@@ -178,7 +178,10 @@ def _pass(attack: _Attack) -> None:
 
 
 def _best_block(attack: _Attack, around: int) -> tuple[int, Ranking, Confusion]:
-    """The size of the next block, near the last one's, and a ranking for it: the most labels for each submission."""
+    """Return the size and the ranking of the next block with the most labels for each submission.
+
+    Sizes near the last one are tried.
+    """
     room = int(np.log2(_MOST_CANDIDATES / attack.positives.size))
     largest = max(1, min(around + 1, attack.pending.size, LARGEST_BLOCK[attack.metric], room))
     blocks: list[tuple[int, Ranking, Confusion]] = []
@@ -208,7 +211,7 @@ def _proposals(attack: _Attack, size: int) -> Iterator[Ranking]:
 def _best_ranking(
     attack: _Attack, size: int, candidates: Candidates, proposals: Iterable[Ranking]
 ) -> tuple[Ranking, Confusion]:
-    """The ranking that tells most candidates apart, and how far it does not."""
+    """Return the ranking that tells most candidates apart, and how far it does not."""
     tried: list[tuple[Ranking, Confusion]] = []
     for ranking in proposals:
         values = _predicted(attack, ranking, candidates, size)
@@ -307,7 +310,7 @@ def _weigh(attack: _Attack, order: int) -> bool:
 
 
 def _right(attack: _Attack, scores: FloatArray) -> tuple[bool, int]:
-    """The number of rows on the right side of one half, and whether it is the only one that fits."""
+    """Return the number of rows on the right side of one half, and whether it is the only one that fits."""
     window = attack.look(scores)
     rows = attack.oracle.rows
     lower, upper = (1 - window.upper, 1 - window.lower) if attack.metric == "brier" else (window.lower, window.upper)

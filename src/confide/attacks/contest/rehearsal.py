@@ -1,4 +1,4 @@
-"""A contest rehearsed before it is held: labels drawn at random, and what contestants can make of the oracle."""
+"""Contest rehearsed before it is held: labels drawn at random, and what contestants can make of the oracle."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MOST_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What a contestant gets who learns nothing from data: labels read from answers, and a place on the leaderboard.
+    """Result of a rehearsed contest: labels read from answers, and the score of random submissions put together.
 
-    `boosted` is the true score that random submissions, put together, reach on the contest's rows, `honest` what they
-    get on rows that the oracle does not answer for; None for numbers that cannot be boosted so. `bound` is how sure
-    of one label all answers together can make anybody; None where nothing is promised.
+    `boosted` is the true score that random submissions, put together, reach on the contest's rows; `honest` is their
+    score on rows that the oracle does not answer for. Both are None for metrics that cannot be boosted. `bound` is the
+    largest probability of one label that all answers together allow; None where there is no guarantee.
     """
 
     published: Publication
@@ -46,7 +46,7 @@ class Rehearsal:
 
     @property
     def majority(self) -> int:
-        """The labels that always guessing the larger class gets right."""
+        """Return the labels that always guessing the larger class gets right."""
         return max(self.positives, self.rows - self.positives)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What a published AUC says about the labels of ranked rows."""
+"""Attacks on the labels of ranked rows from a published AUC."""

@@ -26,10 +26,10 @@ _JUDGED = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recovery:
-    """What an attack found: the labels of all rows where one labeling was left, and what it took.
+    """Result of an attack: the labels of all rows if one labeling is left, and the number of queries.
 
-    `possible` is how many labelings fitted the first answer, `left` how many fit all answers; `labels` is the first of
-    these, in the oracle's order of rows.
+    `possible` labelings fitted the first answer, `left` fit all answers; `labels` is the first of these, in the
+    oracle's order of rows.
     """
 
     labels: NDArray[np.uint8]
@@ -42,7 +42,7 @@ class Recovery:
 
     @property
     def complete(self) -> bool:
-        """Whether all labels are certain."""
+        """Tell whether all labels are certain."""
         return self.left == 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Recovery:
 
 
 def most_queries(labelings: Labelings) -> int:
-    """The most submissions that the tree attack needs, the first one included: `2 depth + 1`.
+    """Return the most submissions that the tree attack needs, the first one included: `2 depth + 1`.
 
     >>> most_queries(Labelings.untied(11, "17/24", positives=8))  # Whitehill's Figure 3
     9
@@ -129,7 +129,7 @@ def ranking_attack(
 def _first_answer(
     oracle: Oracle, scores: ArrayLike | None, positives: int | None
 ) -> tuple[LabelMatrix, NDArray[np.int64]]:
-    """The labelings that fit the first answer, for ascending scores, and the rows in that order."""
+    """Return the labelings that fit the first answer, for ascending scores, and the rows in that order."""
     if oracle.published.metric != "auc":
         raise ParameterError("this attack reads AUCs; give an oracle of auc, or use recover_labels for other numbers")
     submission = np.arange(oracle.rows) / oracle.rows if scores is None else np.asarray(scores, dtype=np.float64)
@@ -149,7 +149,7 @@ def _window(oracle: Oracle, answer: float | Fraction) -> Window:
 
 
 def _wins(listed: LabelMatrix, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The AUC of each labeling under a ranking without ties, 0 to rows - 1."""
+    """Return the AUC of each labeling under a ranking without ties, 0 to rows - 1."""
     labels = listed.astype(np.float64)
     positives = labels.sum(axis=1)
     wins = labels @ ranks - positives * (positives - 1.0) / 2.0
@@ -163,7 +163,7 @@ def _fits(listed: LabelMatrix, ranks: NDArray[np.int64], window: Window) -> NDAr
 
 
 def _bits(answers: FloatArray) -> float:
-    """The entropy of the answers, which are floats of the same fractions where they are equal."""
+    """Return the entropy of the answers, which are floats of the same fractions where they are equal."""
     shares = np.unique(np.round(answers, 12), return_counts=True)[1] / answers.size
     return float(-np.sum(shares * np.log2(shares)))
 

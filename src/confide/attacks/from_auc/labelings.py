@@ -1,4 +1,4 @@
-"""The labelings that a published AUC leaves possible (Whitehill 2019): how many, which, by class sizes.
+"""Labelings that a published AUC leaves possible (Whitehill 2019): how many, which, by class sizes.
 
 A labeling's cost is its number of misplaced pairs, a negative above a positive; a tie is half a pair. With n positives
 and m negatives, `AUC = 1 - cost / (n m)`. Without ties, the labelings of a cost are the partitions of that
@@ -70,17 +70,17 @@ class Labelings:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return sum(self.groups)
 
     @property
     def tied(self) -> bool:
-        """Whether any rows share a score."""
+        """Tell whether any rows share a score."""
         return max(self.groups) > 1
 
     @property
     def unit(self) -> int:
-        """What a misplaced pair costs, so that costs are integers: with ties, 2."""
+        """Return what a misplaced pair costs, so that costs are integers: with ties, 2."""
         return 2 if self.tied else 1
 
     def spans(self) -> dict[int, tuple[int, int]]:
@@ -96,7 +96,7 @@ class Labelings:
         return found
 
     def triples(self) -> list[tuple[int, int, Fraction]]:
-        """The possible numbers of negatives, of positives and of misplaced pairs."""
+        """Return the possible numbers of negatives, of positives and of misplaced pairs."""
         return [
             (self.rows - positives, positives, Fraction(cost, self.unit))
             for positives, (low, high) in self.spans().items()
@@ -104,7 +104,7 @@ class Labelings:
         ]
 
     def reflected(self) -> Labelings:
-        """The same labelings with the order of scores turned round, so that misplaced pairs become well placed."""
+        """Return the labelings of the reversed order of scores, so that misplaced pairs become well placed."""
         window = Window(lower=1 - self.window.upper, upper=1 - self.window.lower)
         return Labelings(groups=self.groups[::-1], window=window, positives=self.positives)
 
@@ -114,21 +114,21 @@ class Labelings:
         return (self.reflected() if turned else self), turned
 
     def count(self) -> int:
-        """How many labelings there are, exactly: `w(n, c)` of Whitehill 2019."""
+        """Return the number of labelings, exactly: `w(n, c)` of Whitehill 2019."""
         return sum(self.count_by_positives().values())
 
     def count_by_positives(self) -> dict[int, int]:
-        """How many labelings there are with each possible number of positives; those with none are left out."""
+        """Return the number of labelings with each possible number of positives; those with none are left out."""
         side, _ = self.cheap_side_up()
         found = _tied_counts(side) if self.tied else _untied_counts(side)
         return {positives: count for positives, count in sorted(found.items()) if count}
 
     def stream(self) -> Iterator[LabelMatrix]:
-        """All labelings, some thousands at a time: a row of 0 and 1 each, for ascending scores."""
+        """Return all labelings, some thousands at a time: a row of 0 and 1 each, for ascending scores."""
         return _tied_stream(self) if self.tied else _untied_stream(self)
 
     def listed(self) -> LabelMatrix:
-        """All labelings at once, refusing more than fit the memory."""
+        """Return all labelings at once, refusing more than fit the memory."""
         _check_listable(self.count(), self.rows)
         parts = list(self.stream())
         return np.concatenate(parts) if parts else np.empty((0, self.rows), dtype=np.uint8)
@@ -234,7 +234,7 @@ def _tied_stream(labelings: Labelings) -> Iterator[LabelMatrix]:
 
 
 def _group_numbers(labelings: Labelings) -> Iterator[tuple[int, ...]]:
-    """All numbers of positives in the groups, without following any beginning that cannot end well."""
+    """Return all numbers of positives in the groups, without following any beginning that cannot end well."""
     endings = _good_endings(labelings)
     groups = labelings.groups
 

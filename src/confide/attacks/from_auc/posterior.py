@@ -1,4 +1,4 @@
-"""What a published AUC says about each label: the share of the possible labelings in which a row is positive."""
+"""Posterior probability of each label given a published AUC: the share of possible labelings with a positive row."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ class Posterior:
 
     @property
     def exact(self) -> bool:
-        """Whether every possible labeling was taken into account."""
+        """Tell whether every possible labeling was taken into account."""
         return self.drawn is None
 
     @property
     def sureness(self) -> FloatArray:
-        """The probability of the likelier label of each row."""
+        """Return the probability of the likelier label of each row."""
         likelier: FloatArray = np.maximum(self.probability, 1.0 - self.probability)
         return likelier
 
     def known(self, level: float = 0.9) -> int:
-        """How many labels are not certain, but known with more than this probability."""
+        """Return how many labels are not certain, but known with more than this probability."""
         return int(np.sum((self.sureness > level) & ~self.certain))
 
 
 def label_posterior(
     labelings: Labelings, *, generator: np.random.Generator | None = None, work: int = MOST_WORK, sample: int = _SAMPLE
 ) -> Posterior:
-    """Every label's posterior: exact if that takes no more than `work` states, else from labelings drawn uniformly.
+    """Return the posterior of every label: exact within `work` states, else from labelings drawn uniformly.
 
     >>> label_posterior(Labelings.untied(4, "3/4")).probability  # Whitehill's first example: one labeling
     array([0., 1., 0., 1.])
@@ -94,7 +94,7 @@ def _drawn(labelings: Labelings, sample: int, generator: np.random.Generator) ->
 
 
 def _possible(labelings: Labelings, row: int, *, label: int) -> bool:
-    """Whether some labeling of untied rows gives a row a label: with j positives below it, costs fill a range."""
+    """Tell whether some labeling of untied rows gives a row a label: with j positives below it, costs fill a range."""
     above = labelings.rows - row - 1
     for positives, (low, high) in labelings.spans().items():
         j = np.arange(max(positives - label - above, 0), min(row, positives - label) + 1)
@@ -107,7 +107,7 @@ def _possible(labelings: Labelings, row: int, *, label: int) -> bool:
 
 
 def states(labelings: Labelings) -> int:
-    """How many states the exact posterior goes through."""
+    """Return how many states the exact posterior goes through."""
     side, _ = labelings.cheap_side_up()
     spans = side.spans()
     most = max((high for _, high in spans.values()), default=0)
@@ -141,7 +141,7 @@ def _exact(labelings: Labelings) -> Posterior:
 
 
 class _Walk:
-    """The weights of endings behind each group, from the last group to the first and back again."""
+    """Weights of endings behind each group, from the last group to the first and back again."""
 
     def __init__(self, labelings: Labelings) -> None:
         self.labelings = labelings
@@ -163,12 +163,12 @@ class _Walk:
         return np.array([comb(size, own) / 2.0**size for own in range(size + 1)])
 
     def below(self, i: int) -> tuple[int, int]:
-        """How few and how many positives there can be below group i."""
+        """Return the least and the largest possible number of positives below group i."""
         left = self.labelings.rows - int(self.passed[i])
         return max(min(self.spans) - left, 0), min(int(self.passed[i]), max(self.spans))
 
     def behind(self, i: int) -> FloatArray:
-        """The table behind group i; asked for in ascending order."""
+        """Return the table behind group i; asked for in ascending order."""
         wanted = i + 1
         if wanted in self.kept:
             return self.kept[wanted]

@@ -58,10 +58,10 @@ def sample_labelings(
 
 
 def can_be(labelings: Labelings, group: int, label: int, generator: np.random.Generator) -> bool:
-    """Whether a labeling was found, among many drawn for that, in which a row of a group has a label.
+    """Tell whether a labeling was found, among many drawn for that, in which a row of a group has a label.
 
-    Costs may be turned round with the scores: give the labelings as `cheap_side_up` has them. False says that
-    none was found, not that there is none.
+    Costs may be turned round with the scores: give the labelings as `cheap_side_up` has them. False says that none was
+    found, not that there is none.
     """
     sizes, starts, log_ways = _ways(labelings.groups)
     other = starts[group] + (0 if label else sizes[group])  # the group's number that leaves no room for the label
@@ -152,7 +152,7 @@ def _choices(groups: tuple[int, ...]) -> list[tuple[int, FloatArray]]:
 
 
 def _parts(labelings: Labelings) -> list[_Part]:
-    """Every number of positives with its tilt; proposals weigh as much as labelings do near the highest cost."""
+    """Return every number of positives with its tilt; proposals weigh as much as labelings do near the highest cost."""
     from confide.kernels.labelings import tilted_chances
 
     sizes, starts, log_ways = _ways(labelings.groups)
@@ -169,7 +169,7 @@ def _parts(labelings: Labelings) -> list[_Part]:
 
 
 def _log_sum(positives: int, negatives: int, tilt: float) -> float:
-    """The logarithm of the Gaussian binomial at q = exp(-tilt), tilt at least 0."""
+    """Return the logarithm of the Gaussian binomial at q = exp(-tilt), tilt at least 0."""
     i = np.arange(1, positives + 1)
     if tilt < 1e-12:
         return float(np.sum(np.log(negatives + i) - np.log(i)))
@@ -177,7 +177,7 @@ def _log_sum(positives: int, negatives: int, tilt: float) -> float:
 
 
 def _mean_cost(positives: int, negatives: int, tilt: float) -> float:
-    """The mean cost of untied labelings under a tilt: minus the derivative of `_log_sum`."""
+    """Return the mean cost of untied labelings under a tilt: minus the derivative of `_log_sum`."""
     i = np.arange(1, positives + 1, dtype=np.float64)
 
     def falling(parts: FloatArray) -> float:
@@ -187,7 +187,7 @@ def _mean_cost(positives: int, negatives: int, tilt: float) -> float:
 
 
 def _tilt(positives: int, negatives: int, cost: float) -> float:
-    """The tilt that gives untied labelings a mean cost; near enough for tied ones, where any would be right."""
+    """Return the tilt that gives untied labelings a mean cost; near enough for tied ones, where any would be right."""
     flattest = 1e-6
     if cost >= _mean_cost(positives, negatives, flattest):
         return 0.0

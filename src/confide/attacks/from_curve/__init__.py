@@ -1,1 +1,1 @@
-"""What the points of a published ROC curve say about the rows that it was drawn from."""
+"""Attacks on the rows behind the points of a published ROC curve."""

@@ -1,4 +1,4 @@
-"""The row that was added between two published ROC curves: its class, its place and its score."""
+"""Row that was added between two published ROC curves: its class, its place and its score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from confide.errors import DataError, ParameterError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocPlace:
-    """The added row has this class and `above` rows have higher scores; `tied` others have its score.
+    """Added row has this class and `above` rows have higher scores; `tied` others have its score.
 
     With thresholds its score lies in [lowest, below).
     """
@@ -49,18 +49,18 @@ class AddedOnRoc:
 
     @property
     def positive(self) -> bool | None:
-        """The label, if it follows."""
+        """Return the label, if it follows."""
         labels = {place.positive for place in self.places}
         return labels.pop() if len(labels) == 1 else None
 
     @property
     def certain(self) -> bool:
-        """Whether the label follows."""
+        """Tell whether the label follows."""
         return self.positive is not None
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The numbers of rows that may lie above it."""
+        """Return the numbers of rows that may lie above it."""
         return tuple(sorted({place.above for place in self.places}))
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _pairs(steps: RocSteps) -> list[tuple[int, int]]:
 def _where(
     earlier: list[tuple[int, int]], later: list[tuple[int, int]], row: tuple[int, int]
 ) -> Iterator[tuple[int, bool]]:
-    """The steps that the row may have joined (True), or been inserted as (False).
+    """Return the steps that the row may have joined (True), or been inserted as (False).
 
     The steps before the place must be the same from the front, and those behind it from the back.
     """
@@ -148,6 +148,6 @@ def _where(
 
 
 def _agreeing(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> int:
-    """How many steps are the same from the beginning on."""
+    """Count the equal steps from the beginning."""
     differ = (k for k, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
     return next(differ, min(len(first), len(second)))

@@ -1,4 +1,4 @@
-"""Where rows that somebody knows stand on a published ROC curve, and what follows for the others.
+"""Places of known rows on a published ROC curve, and conclusions about the other rows.
 
 Matthews & Harel (2013), "An examination of data confidentiality and disclosure issues related to publication of
 empirical ROC curves".
@@ -24,15 +24,15 @@ MOST_CELLS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RocAlignment:
-    """Where known rows stand on a published curve, and what follows for the others.
+    """Places of known rows on a published curve, and conclusions about the other rows.
 
-    Known scores count from the highest down, as steps do. `alignments` is the exact number of ways in which the known
-    scores fit the steps; every one is taken as equally likely. `step_of[i, j]` is the probability that known score i
-    lies in step j. `positives_between[g]` and `negatives_between[g]` are the expected unknown rows that lie strictly
-    between known scores g - 1 and g (above all for g = 0, below all for the last); `..._beside[i]` those in the step
-    whose highest known score is i: tied with it, or among the scores of its step where a step has several. `unknown`
-    has the exact number of positives and of negatives that are not known, `located` the number of known scores whose
-    step is certain.
+    Known scores are numbered from the highest down, as steps are. `alignments` is the exact number of ways in which the
+    known scores fit the steps; all are taken as equally likely. `step_of[i, j]` is the probability that known score i
+    lies in step j. `positives_between[g]` and `negatives_between[g]` are the expected unknown rows strictly between
+    known scores g - 1 and g (above all for g = 0, below all for the last). `..._beside[i]` are those in the step whose
+    highest known score is i: tied with it, or among the scores of its step where a step has several. `unknown` holds
+    the exact numbers of positives and negatives that are not known, `located` the number of known scores whose step is
+    certain.
     """
 
     scores: FloatArray
@@ -48,12 +48,12 @@ class RocAlignment:
 
     @property
     def belief_between(self) -> FloatArray:
-        """The probability that an unknown row between two known scores is positive; NaN where none can be."""
+        """Return the probability that an unknown row between two known scores is positive; NaN where none can be."""
         return _share(self.positives_between, self.negatives_between)
 
     @property
     def belief_beside(self) -> FloatArray:
-        """The same for an unknown row in a known score's step."""
+        """Return the same for an unknown row in a known score's step."""
         return _share(self.positives_beside, self.negatives_beside)
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,10 +126,10 @@ def _ratio(numbers: NDArray[Any], total: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fitting:
-    """Which runs of known scores fit which step.
+    """Table of the runs of known scores that fit each step.
 
-    Known scores l, ..., i - 1 (from the highest down) fit step j if `first[j, i] <= l`; none always do. `ours` and
-    `theirs` cumulate the known rows. Counts are Python's integers in arrays of objects.
+    Known scores l, ..., i - 1 (from the highest down) fit step j if `first[j, i] <= l`; an empty run always fits.
+    `ours` and `theirs` cumulate the known rows. Counts are Python's integers in arrays of objects.
     """
 
     first: IntArray
@@ -156,7 +156,7 @@ class _Fitting:
 
     @property
     def _last(self) -> IntArray:
-        """The end of the longest run from each known score on that fits each step."""
+        """Return the end of the longest run from each known score on that fits each step."""
         upto = np.arange(self.first.shape[1])
         return np.stack([np.searchsorted(each, upto, "right") - 1 for each in self.first])
 

@@ -21,12 +21,12 @@ MOST_WORK = 10**8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelsFromRoc:
-    """What a published curve says to somebody who knows all scores and no label.
+    """Labels that a published curve tells somebody who knows all scores and no label.
 
-    `lower` and `upper` bound, for each row as its score was given, the share of positives among the rows that the
-    curve does not tell apart from it; they are equal where the points give counts. `probability` is that of being
-    positive, every labeling that fits being as likely (the middle of the bounds where finding it would take too long).
-    `sizes` are the class sizes that fit.
+    For each row, in the order of the scores, `lower` and `upper` bound the share of positives among the rows that the
+    curve does not tell apart from it. They are equal where the points give counts. `probability` is that of being
+    positive, with all fitting labelings equally likely (the middle of the bounds where the exact value would take too
+    long). `sizes` are the class sizes that fit.
     """
 
     sizes: tuple[tuple[int, int], ...]
@@ -41,7 +41,7 @@ class LabelsFromRoc:
 
     @property
     def rows(self) -> int:
-        """All rows."""
+        """Return all rows."""
         return self.lower.size
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,16 +94,16 @@ class _Read:
 
     @property
     def lower(self) -> FloatArray:
-        """The least share of positives in the step of each row, from the highest score down."""
+        """Return the least share of positives in the step of each row, from the highest score down."""
         return self.of_rows(np.maximum(self.least[1:] - self.most[:-1], 0))
 
     @property
     def upper(self) -> FloatArray:
-        """The most."""
+        """Return the most."""
         return self.of_rows(np.minimum(self.most[1:] - self.least[:-1], self.steps))
 
     def of_rows(self, positives: NDArray[Any]) -> FloatArray:
-        """The share of positives for each row from their number in each step."""
+        """Return the share of positives for each row from their number in each step."""
         some = self.steps > 0
         return np.asarray(np.repeat(positives[some] / self.steps[some], self.steps[some]))
 
@@ -114,7 +114,7 @@ class _Read:
         return int(np.sum(widths[1:] * widths[:-1]))
 
     def expected(self) -> tuple[FloatArray, float]:
-        """The mean number of positives in each step, and the logarithm of the number of labelings that fit."""
+        """Return the mean number of positives in each step, and the logarithm of the number of labelings that fit."""
         links = [self._link(k) for k in range(self.steps.size)]
         forward = [np.zeros(1)]
         for link in links:
@@ -136,7 +136,7 @@ class _Read:
         return np.asarray(last[None, :] - first[:, None])
 
     def _link(self, k: int) -> FloatArray:
-        """The logarithm of the ways to have so many positives in step k, by the same."""
+        """Return the logarithm of the ways to have so many positives in step k, by the same."""
         inside, size = self._inside(k), float(self.steps[k])
         with np.errstate(invalid="ignore"):
             ways = gammaln(size + 1.0) - gammaln(inside + 1.0) - gammaln(size - inside + 1.0)
@@ -144,7 +144,7 @@ class _Read:
 
 
 def _believed(read: list[_Read]) -> FloatArray:
-    """The probability that each row is positive, class sizes weighing as many labelings as fit them."""
+    """Return the probability that each row is positive, class sizes weighing as many labelings as fit them."""
     if sum(each.work for each in read) > MOST_WORK:
         return np.asarray(np.mean([(each.lower + each.upper) / 2.0 for each in read], axis=0))
     found = [each.expected() for each in read]
@@ -156,7 +156,7 @@ def _believed(read: list[_Read]) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Ranking:
-    """A curve and the rows' scores in descending order.
+    """Curve and the rows' scores in descending order.
 
     `ends` are the numbers of rows down to each distinct score, from 0 on; `above` the number of rows above each point
     if it follows from thresholds, or from there being a point for each distinct score.
@@ -195,7 +195,7 @@ class _Ranking:
         return np.asarray(sizes[fits.all(axis=-1)])
 
     def read(self, positives: int, negatives: int) -> _Read | None:
-        """What the points leave open; None if the class sizes do not fit."""
+        """Return the range of counts that the points leave open; None if the class sizes do not fit."""
         ours, theirs = self.points.true_positives(positives), self.points.false_positives(negatives)
         ranks = _counted(ours, theirs) if self.above is None else self.above
         if not np.isin(ranks, self.ends).all() or ranks[0] != 0 or ranks[-1] != self.ends[-1]:
@@ -213,7 +213,7 @@ class _Ranking:
 
 
 def _counted(ours: tuple[IntArray, IntArray], theirs: tuple[IntArray, IntArray]) -> IntArray:
-    """How many rows lie above each point, where its counts are known."""
+    """Return how many rows lie above each point, where its counts are known."""
     if (ours[0] < ours[1]).any() or (theirs[0] < theirs[1]).any():
         raise DataError(
             "points were left out and the others rounded too much to say how many rows each has above it; "

@@ -1,4 +1,4 @@
-"""The points of a published ROC curve as counts: the class sizes that fit them, and the rows between two points.
+"""Points of a published ROC curve as counts: the class sizes that fit them, and the rows between two points.
 
 The curve's points times the class sizes are whole numbers, and between two points lie the rows of one score, or of a
 few.
@@ -32,7 +32,7 @@ FEW = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocPoints:
-    """The points of a published ROC curve, from (0, 0) to (1, 1), and how they were rounded.
+    """Points of a published ROC curve, from (0, 0) to (1, 1), and how they were rounded.
 
     `digits` is the number of decimals that both rates were rounded to, None if they are exact floats. `thresholds`,
     where published, are those at or above which a row is called positive, so that the rows between two points have
@@ -62,7 +62,7 @@ class RocPoints:
 
     @classmethod
     def of_curve(cls, curve: RocCurve, *, digits: int | None = None, thresholds: bool = False) -> RocPoints:
-        """The points as they would be published: rounded or not, with thresholds or not."""
+        """Return the points as they would be published: rounded or not, with thresholds or not."""
         rates = (curve.false_positive_rate, curve.true_positive_rate)
         if digits is not None:
             rates = (np.round(rates[0], digits), np.round(rates[1], digits))
@@ -70,21 +70,24 @@ class RocPoints:
 
     @property
     def reach(self) -> float:
-        """How far an exact rate may be from its published value."""
+        """Return the largest distance of an exact rate from its published value."""
         slack = float(LAST_PLACES)  # rates that are ratios of counts are exact to more than this
         return slack if self.digits is None else 0.5 * 10.0**-self.digits + slack
 
     def true_positives(self, sizes: ArrayLike) -> tuple[IntArray, IntArray]:
-        """The least and most positives that each point may have, for each number of positives; least > most if none."""
+        """Return the least and the largest number of positives above each point, for each class size.
+
+        The least exceeds the largest where no number fits.
+        """
         return counts_within(self.true_positive_rate, self.reach, sizes)
 
     def false_positives(self, sizes: ArrayLike) -> tuple[IntArray, IntArray]:
-        """The same for negatives."""
+        """Return the same for negatives."""
         return counts_within(self.false_positive_rate, self.reach, sizes)
 
 
 def counts_within(rates: FloatArray, reach: float, sizes: ArrayLike) -> tuple[IntArray, IntArray]:
-    """The least and most rows that give rates within reach of the published ones, for each class size."""
+    """Return the least and most rows that give rates within reach of the published ones, for each class size."""
     size = np.asarray(sizes, dtype=np.float64)[..., None]
     least = np.ceil(np.clip(rates - reach, 0.0, 1.0) * size).astype(np.int64)
     most = np.floor(np.clip(rates + reach, 0.0, 1.0) * size).astype(np.int64)
@@ -126,7 +129,7 @@ class ClassSizes:
 
 
 def class_sizes(points: RocPoints, *, rows: int | None = None, most: int = MOST_SIZE) -> ClassSizes:
-    """All class sizes up to `most` that the points allow; with `rows`, the sizes must add up to it.
+    """Return all class sizes up to `most` that the points allow; with `rows`, the sizes must add up to it.
 
     An exact curve allows the multiples of the least common denominator of its rates, a rounded one more.
 
@@ -158,13 +161,13 @@ def _sizes(rates: FloatArray, reach: float, most: int) -> tuple[int, ...]:
 
 
 def spread(points: int) -> IntArray:
-    """A few of many points, the ends among them."""
+    """Return a few of many points, the ends among them."""
     return np.unique(np.linspace(0, points - 1, min(points, FEW)).astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocSteps:
-    """How many rows of each class lie between consecutive points, from the highest scores down.
+    """Numbers of rows of each class between consecutive points, from the highest scores down.
 
     `lowest` and `below`, where thresholds were published: the scores s of a step have `lowest <= s < below`.
     """
@@ -183,7 +186,9 @@ class RocSteps:
 
 
 def roc_steps(points: RocPoints, positives: int, negatives: int) -> RocSteps:
-    """The rows between consecutive points, for known class sizes; points that repeat the one before are left out.
+    """Return the rows between consecutive points, for known class sizes.
+
+    Points that repeat the one before are left out.
 
     >>> steps = roc_steps(RocPoints([0, 0, 0.5, 1], [0, 0.67, 0.67, 1], digits=2), 3, 2)
     >>> steps.positives, steps.negatives

@@ -1,1 +1,1 @@
-"""What published numbers say about one row, to somebody who knows others."""
+"""Attacks on one row by somebody who knows the others."""

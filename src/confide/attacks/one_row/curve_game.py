@@ -1,4 +1,4 @@
-"""The game of one label against a released curve: what the noisy counts say about one row, all others being known."""
+"""Game of one label against a released curve: what the noisy counts say about one row, all others being known."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def curve_game(
 
 
 def _distance(world: ScoreCounts, release: Release, score: float) -> float:
-    """How far the noisy counts of the score's cell, one of each class, are from a world's."""
+    """Return how far the noisy counts of the score's cell, one of each class, are from a world's."""
     grid = Grid(np.array(release.options["grid"]))
     cell = int(grid.cells([score])[0])
     inside = grid.cells(world.scores) == cell

@@ -1,4 +1,4 @@
-"""What a number published before and after says about the row that was added in between."""
+"""Attack on the row that was added between two publications of a number."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ class AddedRow:
 
     @property
     def certain(self) -> bool:
-        """Whether the label follows."""
+        """Tell whether the label follows."""
         return self.belief in (0.0, 1.0)
 
     @property
     def positive(self) -> bool | None:
-        """The likelier label; None if both are equally likely."""
+        """Return the likelier label; None if both are equally likely."""
         return None if self.belief == 0.5 else self.belief > 0.5
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The numbers of positives before that fit."""
+        """Return the numbers of positives before that fit."""
         return tuple(sorted({each.positives_before for each in self.places}))
 
     @property
     def number(self) -> int:
-        """How many combinations of class size, class and place fit."""
+        """Count the fitting combinations of class size, class and place."""
         return sum(len(each) for each in self.places)
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _places(before: Window, after: Window, positives: int, negatives: int, step:
 
 
 def _multiples(window: Window, whole: int, step: int) -> tuple[int, int] | None:
-    """The least and most of the multiples of `step` up to `whole` that are in the window as shares of it."""
+    """Return the least and most of the multiples of `step` up to `whole` that are in the window as shares of it."""
     least = step * max(math.ceil(window.lower * whole / step), 0)
     most = step * min(math.floor(window.upper * whole / step), whole // step)
     return (least, most) if least <= most else None
@@ -153,10 +153,11 @@ def _belief(places: list[AddedPlaces], rows: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedTerm:
-    """What the row that was added contributes to a mean, from `lower` to `upper`, and the label that follows.
+    """Contribution of the added row to a mean, from `lower` to `upper`, and the label that follows.
 
-    For accuracy the contribution is 1 if it was classified right, for log loss minus the logarithm of the probability
-    of its class, for the Brier score the square of what is missing from it. `guess` needs its score.
+    For accuracy the contribution is 1 if the row was classified correctly, for log loss minus the logarithm of the
+    probability of its class, for the Brier score the squared difference between this probability and 1. `guess` needs
+    the row's score.
     """
 
     metric: str
@@ -175,7 +176,7 @@ class AddedTerm:
 
 
 def added_term(metric: str, before: Window, after: Window, *, rows: int, score: float | None = None) -> AddedTerm:
-    """What the added row contributes to a mean, `(n + 1) after - n before`, and with its score its label.
+    """Return what the added row contributes to a mean, `(n + 1) after - n before`, and with its score its label.
 
     Needs the number of rows before and nothing else of them.
 

@@ -1,4 +1,4 @@
-"""How often the label of an added row is found, or guessed, from what was published before and after."""
+"""Success of finding or guessing the label of an added row from publications before and after."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _differenced(
 
 
 def _known_positives(old: ScoreCounts, rows: int, exactly: bool) -> int | range:
-    """The number of positives, or only that it is at most, or at least, half the rows."""
+    """Return the number of positives, or only that it is at most, or at least, half the rows."""
     positives = int(old.total_positives)
     if exactly:
         return positives
@@ -86,10 +86,10 @@ def _known_positives(old: ScoreCounts, rows: int, exactly: bool) -> int | range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferencingGame:
-    """How often the added row's label, a fair coin, was guessed from the change between two publications.
+    """Success of guessing the added row's label, a fair coin, from the change between two publications.
 
-    The game's bound is for two releases, at twice epsilon. Only the second depends on the label, so that the bound of
-    one, `label_bound`, holds as well; None where nothing is promised.
+    The game's bound is for two releases, at twice epsilon. Only the second depends on the label, so the bound of one,
+    `label_bound`, holds as well; None where there is no guarantee.
     """
 
     game: Game

@@ -1,4 +1,4 @@
-"""How many labels a published number tells for certain to somebody who knows everything else, all rows at once."""
+"""Labels that a published number tells with certainty to somebody who knows everything else, for all rows at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Masks: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExposedRows:
-    """How many rows' labels follow for certain from a published number, for somebody who knows everything else."""
+    """Number of rows whose labels follow with certainty from a published number, if everything else is known."""
 
     published: str
     rows: int
@@ -35,7 +35,7 @@ class ExposedRows:
 
     @property
     def share(self) -> float:
-        """The share of all rows."""
+        """Return the share of all rows."""
         return self.exposed / self.rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def exposed_rows(counts: ScoreCounts, published: Publication) -> ExposedRows:
 
 
 def _average(counts: ScoreCounts, flipped: tuple[FloatArray, FloatArray], exact: float, digits: int | None) -> float:
-    """The share of labels told if the number lay anywhere, equally likely, between two that it is rounded to.
+    """Return the share of labels told if the number lay anywhere, equally likely, between two that it is rounded to.
 
     Numbers that differ by x are then rounded apart with probability `x 10^digits`, at most 1.
     """
@@ -118,7 +118,10 @@ def _held(twice: NDArray[np.int64], whole: int, window: Window) -> NDArray[np.bo
 
 
 def _flipped_sums(change: Callable[[FloatArray], FloatArray], metric: str) -> Callable[..., Any]:
-    """A mean over rows with one label changed; `change` is what a positive's turning negative adds to the sum."""
+    """Return the mean over rows with one label changed.
+
+    `change` is added to the sum when a positive row becomes negative.
+    """
 
     def flipped(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:
         mean = float(exact_number(counts, metric))

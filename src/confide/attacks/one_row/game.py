@@ -1,4 +1,4 @@
-"""The games that a differentially private release bounds: guess one row's label from a published number."""
+"""Games that a differentially private release bounds: guess one row's label from a published number."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def label_game(
 
 
 def _costs(worlds: Sequence[ScoreCounts], metric: str, releases: tuple[Release, ...], reading: str) -> list[float]:
-    """How far the answers are from what each world would answer without noise."""
+    """Return how far the answers are from what each world would answer without noise."""
     if reading == "value":
         seen = np.array([release.value for release in releases])
         return [float(np.abs(seen - float(exact_number(world, metric))).sum()) for world in worlds]
@@ -80,13 +80,13 @@ def _costs(worlds: Sequence[ScoreCounts], metric: str, releases: tuple[Release, 
 
 
 def _confusion_cost(world: ScoreCounts, release: Release) -> float:
-    """How far the four noisy counts of a confusion matrix, all with the same noise, are from a world's."""
+    """Return how far the four noisy counts of a confusion matrix, all with the same noise, are from a world's."""
     matrix = confusion_matrix(world, release.options["threshold"])
     return float(sum(abs(noisy - float(getattr(matrix, name))) for name, noisy in release.parts.items()))
 
 
 def _rank_sum_cost(world: ScoreCounts, release: Release) -> float:
-    """The negative log-likelihood, but for a constant, of a release by the rank sum."""
+    """Return the negative log-likelihood, but for a constant, of a release by the rank sum."""
     if release.mechanism != "rank-sum":
         raise ParameterError("only the rank sum's release is read whole; give reading='value' for other mechanisms")
     rows, positives = release.parts["rows"], release.parts["positives"]
@@ -97,7 +97,7 @@ def _rank_sum_cost(world: ScoreCounts, release: Release) -> float:
 
 
 def right_guess(cost: float, other: float, rng: np.random.Generator) -> bool:
-    """Whether the true world is the nearer one; a coin decides between equals."""
+    """Tell whether the true world is the nearer one; a coin decides between equals."""
     return bool(rng.integers(2)) if cost == other else cost < other
 
 
@@ -148,7 +148,7 @@ def missing_row_game(
 def _seen(
     rows: ScoreCounts, published: Publication, exact: Fraction | float, neighbours: str
 ) -> tuple[Window, Guarantee | None]:
-    """What the adversary takes for the AUC, and what was promised about it."""
+    """Return what the adversary takes for the AUC, and what was promised about it."""
     if not published.private:
         return published.window(exact), None
     releases, guarantee = released(rows, "auc", epsilon=published.epsilon, neighbours=neighbours)
@@ -157,7 +157,7 @@ def _seen(
 
 
 def _sampler(counts: ScoreCounts, sample: int | None, coin: bool, rng: np.random.Generator) -> Callable[[], _Trial]:
-    """A function that draws the known rows, all rows and the missing row's class."""
+    """Return a function that draws the known rows, all rows and the missing row's class."""
     if sample is None:
         target = row_drawer(counts, rng)
 

@@ -1,7 +1,7 @@
-"""Who knows all rows but one, and a published number of all rows, guesses the missing row's label.
+"""Attack on the label of one missing row by somebody who knows all others and a number of all rows.
 
-Boyd, Lantz & Page (2015), section 3.1, try the missing row at every place in the ranking with either class. Here too
-the stronger adversary who knows the row's score.
+Boyd, Lantz & Page (2015), section 3.1, try the missing row at every place in the ranking with either class. This module
+also has the stronger adversary who knows the row's score.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from confide.metrics.ranking import twice_wins
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelGuess:
-    """What a number says about one row's label.
+    """Conclusion from a number about one row's label.
 
-    `positive` is the guess, None where both classes fit equally well; `belief` the share of positive ones among the
-    nearest candidates, which are as likely as each other if every candidate was. `certain`: only one class can give
-    the published number. `nearest` counts those candidates by class, positive first.
+    `positive` is the guess, None where both classes fit equally well. `belief` is the share of positive candidates
+    among the nearest ones, with all candidates equally likely. `certain`: only one class can give the published number.
+    `nearest` counts those candidates by class, positive first.
     """
 
     positive: bool | None
@@ -39,7 +39,7 @@ class LabelGuess:
 
     @classmethod
     def among(cls, positives: int, negatives: int, *, fits: bool) -> LabelGuess:
-        """The guess from the number of nearest candidates of each class; `fits` if the window holds them."""
+        """Return the guess from the number of nearest candidates of each class; `fits` if the window holds them."""
         guess = None if positives == negatives else positives > negatives
         return cls(
             positive=guess,
@@ -74,13 +74,13 @@ class Candidates:
 
     @cached_property
     def positive(self) -> tuple[NDArray[np.int64], int]:
-        """The candidates if the row is positive: it wins against negatives below it."""
+        """Return the candidates if the row is positive: it wins against negatives below it."""
         pairs = (self._sizes[0] + 1) * self._sizes[1]
         return self._wins + _passed(self.known.negatives), 2 * pairs
 
     @cached_property
     def negative(self) -> tuple[NDArray[np.int64], int]:
-        """The candidates if the row is negative: positives above it win."""
+        """Return the candidates if the row is negative: positives above it win."""
         pairs = self._sizes[0] * (self._sizes[1] + 1)
         return self._wins + _passed(self.known.positives[::-1]), 2 * pairs
 
@@ -127,7 +127,7 @@ def _passed(others: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _nearest(twice: NDArray[np.int64], whole: int, window: Window) -> tuple[Fraction, int]:
-    """How far the nearest of ascending candidates is from the window, and how many are as near."""
+    """Return how far the nearest of ascending candidates is from the window, and how many are as near."""
     low, high = window.lower * whole, window.upper * whole
     first = int(np.searchsorted(twice, min(max(math.ceil(low), 0), whole + 1), "left"))
     last = int(np.searchsorted(twice, min(max(math.floor(high), -1), whole), "right"))

@@ -13,7 +13,7 @@ from confide.errors import ParameterError
 
 
 def with_row(counts: ScoreCounts, score: float, positive: bool) -> ScoreCounts:
-    """The rows and one more."""
+    """Return the rows and one more."""
     if not math.isfinite(score):
         raise ParameterError("score must be a finite number; leave out rows without one")
     checked_rows(counts)
@@ -23,7 +23,7 @@ def with_row(counts: ScoreCounts, score: float, positive: bool) -> ScoreCounts:
 
 
 def without_row(counts: ScoreCounts, at: int, positive: bool) -> ScoreCounts:
-    """The rows without one of that class at that score."""
+    """Return the rows without one of that class at that score."""
     ours, theirs = counts.positives.copy(), counts.negatives.copy()
     (ours if positive else theirs)[at] -= 1
     left = ours + theirs > 0
@@ -31,14 +31,14 @@ def without_row(counts: ScoreCounts, at: int, positive: bool) -> ScoreCounts:
 
 
 def flipped_row(counts: ScoreCounts, at: int, positive: bool) -> ScoreCounts:
-    """The rows with the other label for one row of that class at that score."""
+    """Return the rows with the other label for one row of that class at that score."""
     step = np.zeros(len(counts), dtype=np.int64)
     step[at] = -1 if positive else 1
     return ScoreCounts(counts.scores, counts.positives + step, counts.negatives - step)
 
 
 def row_drawer(counts: ScoreCounts, rng: np.random.Generator) -> Callable[[], tuple[int, bool]]:
-    """A function that draws a row: where its score is, and whether it is positive."""
+    """Return a function that draws a row: where its score is, and whether it is positive."""
     through = np.cumsum(np.concatenate((counts.positives, counts.negatives)))
 
     def draw() -> tuple[int, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from confide.attacks.exposure import attack
+from confide.attacks.exposure import attack_counts
 from confide.attacks.outsider import Effort
 from confide.evaluation.evaluation import Evaluation
 from confide.report.attack.tables import attack_table
@@ -38,7 +38,7 @@ def attack_section(evaluation: Evaluation) -> list[str]:
     effort = Effort(work=_WORK, drawn=_DRAWN if rows <= _DRAWN_ROWS else 0)
     generator = np.random.default_rng(0)  # the same data must give the same page
     counts = evaluation.models[0].counts
-    report = attack(counts, _PUBLICATIONS, class_sizes=True, effort=effort, generator=generator)
+    report = attack_counts(counts, _PUBLICATIONS, class_sizes=True, effort=effort, generator=generator)
     return [
         _TITLE,
         bullets(sentences(report)),

@@ -1,0 +1,245 @@
+"""Show what publishing exact numbers would give away. Nothing is published or charged to a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from confide.attacks.contest.rehearsal import Rehearsal, rehearse_contest
+from confide.attacks.disclosure import Publication, Window
+from confide.attacks.exposure import USUAL, AttackReport, attack_counts, check_levels
+from confide.attacks.from_auc.labeling_count import LabelingCount, count_labelings
+from confide.attacks.from_auc.labelings import Labelings
+from confide.attacks.from_curve.curve_report import CurveReport, attack_points
+from confide.attacks.from_curve.points import RocPoints
+from confide.attacks.outsider import Effort
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError, UsageError
+
+
+def attack(
+    source: Any,
+    releases: Sequence[str | Publication] = USUAL,
+    *,
+    label: str | None = None,
+    score: str | None = None,
+    positive: str | None = None,
+    level: float = 0.9,
+    sure: float = 0.75,
+    class_sizes: bool = False,
+    trials: int = 200,
+    effort: Effort | None = None,
+    seed: int | None = None,
+    generator: np.random.Generator | None = None,
+    starting: Callable[[Publication], None] | None = None,
+) -> AttackReport:
+    """Find what publishing each of some numbers of a dataset would give away of its labels.
+
+    Parameters
+    ----------
+    source
+        A `ScoreCounts`, the path of a file (CSV, TSV, JSON lines, Parquet), or an Ibis table.
+    releases
+        Publications to examine, each by itself: "auc:exact", "auc:digits=4", "auc:epsilon=1",
+        "auc:epsilon=0.1,times=10".
+    label, score, positive
+        Columns of a table, and the positive label unless labels are 0/1, -1/1 or false/true.
+    level
+        Probability from which on a label counts as known.
+    sure
+        Upper bound on any adversary's posterior probability; the report names the epsilon that ensures it.
+    class_sizes
+        Whether the exact numbers of positives and negatives are published too.
+    trials
+        Number of games that an insider plays against a release with noise.
+    effort
+        Bounds on the outsider's work.
+    seed, generator
+        Source of rows, labelings and coins; noise is always new. Give one of them at most.
+    starting
+        Function that is called with each publication before it is examined.
+
+    >>> counts = ScoreCounts.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    >>> attack(counts, ["auc:exact"]).exposures[0].outsider.certain
+    6
+    """
+    publications = _publications(releases)
+    check_levels(level=level, sure=sure)
+    rng = _generator(seed, generator)
+    return attack_counts(
+        _counts(source, label, score, positive),
+        publications,
+        level=level,
+        sure=sure,
+        class_sizes=class_sizes,
+        trials=trials,
+        effort=effort,
+        generator=rng,
+        starting=starting,
+    )
+
+
+def attack_labelings(
+    rows: int,
+    auc: str,
+    *,
+    positives: int | None = None,
+    cut: bool = False,
+    ties: Sequence[int] | None = None,
+    queries: bool = False,
+) -> LabelingCount:
+    """Count the labelings of ranked rows that a published AUC leaves possible. Needs no data.
+
+    See `possible_labelings` for the parameters. With `queries`, also find how many submissions to a scoring oracle
+    tell the labelings apart.
+
+    >>> attack_labelings(106, "1387/1440").count > 0
+    True
+    """
+    return count_labelings(possible_labelings(rows, auc, positives=positives, cut=cut, ties=ties), auc, queries=queries)
+
+
+def possible_labelings(
+    rows: int, auc: str, *, positives: int | None = None, cut: bool = False, ties: Sequence[int] | None = None
+) -> Labelings:
+    """Return the labelings of ranked rows that a published AUC leaves possible (Whitehill 2019).
+
+    `auc` is as published: a fraction is exact, decimals are rounded to that many digits, or cut off there (`cut`).
+    `positives` is the number of positive rows, if it is known. `ties` are the numbers of rows that share each score,
+    from the lowest.
+    """
+    if cut and "/" in auc:
+        raise UsageError("`cut` is for decimals; a fraction is exact")
+    window = Window.written(auc, cut=cut)
+    untied = Labelings.untied(rows, window, positives=positives)
+    if ties is None:
+        return untied
+    if sum(ties) != rows:
+        raise ParameterError(f"ties must add up to `rows`, {rows}; got {sum(ties)}")
+    return Labelings(groups=tuple(ties), window=window, positives=positives)
+
+
+def attack_contest(
+    rows: int,
+    queries: int,
+    *,
+    oracle: str | Publication | None = None,
+    positives: int | None = None,
+    ladder: str | None = None,
+    seed: int | None = None,
+    generator: np.random.Generator | None = None,
+) -> Rehearsal:
+    """Rehearse a contest: attack its scoring oracle with `queries` submissions, without any learning. Needs no data.
+
+    `oracle` is what is answered, such as "auc:digits=5", which is the default ("accuracy" with a Ladder). `positives`
+    is half of the rows by default. `ladder` is the step of the Ladder of Blum & Hardt, if it defends the contest.
+    """
+    usual = "auc:digits=5" if ladder is None else "accuracy"
+    (published,) = _publications([oracle or usual])
+    rng = _generator(seed, generator)
+    return rehearse_contest(rows, published, queries=queries, positives=positives, step=ladder, generator=rng)
+
+
+def attack_curve(
+    curve: str | Path | RocPoints,
+    *,
+    digits: int | None = None,
+    rows: int | None = None,
+    positives: int | None = None,
+    negatives: int | None = None,
+    before: str | Path | RocPoints | None = None,
+    scores: Any = None,
+    known: Any = None,
+    label: str | None = None,
+    score: str | None = None,
+    positive: str | None = None,
+) -> CurveReport:
+    """Find what the points of a published ROC curve give away.
+
+    Parameters
+    ----------
+    curve
+        File with the columns `false_positive_rate` (or `fpr`), `true_positive_rate` (or `tpr`) and, where published,
+        `threshold`; from (0, 0) to (1, 1). Or its points.
+    digits
+        Number of decimals that the rates were rounded to; None if they are exact.
+    rows, positives, negatives
+        Class sizes, as far as the adversary knows them.
+    before
+        Earlier curve of the same rows without one of them. Finds the class, rank and score of that row.
+    scores
+        File with the score of every row, in the column `score`. Finds the labels that follow.
+    known
+        File with rows that the adversary knows, with the columns `label` and `score`. Finds their places on the curve.
+    label, score, positive
+        Columns of these files, and the positive label unless labels are 0/1, -1/1 or false/true.
+    """
+    if known is not None and label is None:
+        raise ParameterError("name the column of labels of the known rows (`label=COL`)")
+    if (known is not None or scores is not None) and score is None:
+        raise ParameterError("name the column of scores (`score=COL`)")
+    if known is None and (label, positive) != (None, None):
+        raise ParameterError("`label` and `positive` are about known rows; give `known`, or leave them out")
+    points = _points(curve, digits)
+    earlier = None if before is None else _points(before, digits)
+    return attack_points(
+        points,
+        rows=rows,
+        positives=positives,
+        negatives=negatives,
+        scores=None if scores is None else _scores(scores, str(score)),
+        before=earlier,
+        known=None if known is None else _known(known, str(label), str(score), positive),
+    )
+
+
+def _publications(releases: Sequence[str | Publication]) -> tuple[Publication, ...]:
+    parsed = (each if isinstance(each, Publication) else Publication.parse(each) for each in releases)
+    return tuple(dict.fromkeys(parsed))
+
+
+def _generator(seed: int | None, generator: np.random.Generator | None) -> np.random.Generator:
+    if seed is not None and generator is not None:
+        raise ParameterError("give `seed` or `generator`, not both")
+    return generator or np.random.default_rng(seed)
+
+
+def _counts(source: Any, label: str | None, score: str | None, positive: str | None) -> ScoreCounts:
+    if isinstance(source, ScoreCounts):
+        if (label, score, positive) != (None, None, None):
+            raise ParameterError("`label`, `score` and `positive` are for tables; leave them out with counts")
+        return source
+    if label is None or score is None:
+        raise ParameterError("name the columns of labels and of scores: give `label` and `score`")
+    if label == score:
+        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    from confide.sources.tables import count_table
+
+    return count_table(source, label=label, score=score, positive=positive).counts
+
+
+def _points(curve: str | Path | RocPoints, digits: int | None) -> RocPoints:
+    if isinstance(curve, RocPoints):
+        return curve
+    from confide.sources.curve_files import read_curve_points
+
+    return RocPoints(**read_curve_points(curve), digits=digits)
+
+
+def _scores(source: Any, score: str) -> Any:
+    if not isinstance(source, str | Path) and not hasattr(source, "to_pyarrow_batches"):
+        return source
+    from confide.sources.tables import table_column
+
+    return table_column(source, score)
+
+
+def _known(source: Any, label: str, score: str, positive: str | None) -> ScoreCounts:
+    if isinstance(source, ScoreCounts):
+        return source
+    from confide.sources.tables import count_table
+
+    return count_table(source, label=label, score=score, positive=positive, one_class=True).counts

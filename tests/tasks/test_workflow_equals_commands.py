@@ -1,0 +1,163 @@
+"""`confide.select`, `train` and `predict` do in Python what the commands do, with the same checks and charges."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import ibis
+import numpy as np
+import pytest
+
+import confide
+from confide import Ledger
+from confide.errors import BudgetError, ConfideError, ParameterError, UsageError
+from confide.ledger.question import PublicQuestion
+from confide.tasks.select import quote_select
+from confide.tasks.train import quote_train
+from tests.cli.commands import confide as command
+
+FEATURES: dict[str, Any] = {"label": "died", "columns": ["smoker", "age=50,60", "sex=f|m"]}
+FLAGS = ("-l", "died", "-c", "smoker", "-c", "age=50,60", "-c", "sex=f|m")
+
+pytestmark = pytest.mark.usefixtures("unpadded_ledgers")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(1)
+    path = tmp_path / "patients.csv"
+    with path.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["died", "smoker", "age", "sex"])
+        for _ in range(300):
+            smoker = int(rng.random() < 0.4)
+            died = int(rng.random() < 0.2 + 0.5 * smoker)
+            writer.writerow([died, smoker, int(rng.integers(30, 90)), "fm"[int(rng.integers(2))]])
+    return path
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as book:
+        book.open_account("clinic", epsilon=4, neighbours="add-remove-one")
+    return path
+
+
+def spent(ledger: Path) -> Fraction:
+    with Ledger(ledger) as book:
+        return book.account("clinic").spent.epsilon
+
+
+def test_python_and_the_command_line_ask_the_same_question(file: Path, ledger: Path, tmp_path: Path) -> None:
+    """The second asks what the first did, so it gets the stored answer: all public facts are alike."""
+    paying: dict[str, Any] = {"ledger": ledger, "account": "clinic"}
+    flags = ("--ledger", ledger, "--account", "clinic", "--json")
+    chosen = confide.select(file, **FEATURES, k=2, **paying)
+    answer = command("select", file, *FLAGS, "-k", 2, "--out", tmp_path / "features.json", *flags)
+    assert answer.code == 0, answer.err
+    document = json.loads(answer.out)
+    assert document["ledger"]["reused"] is True
+    ours = json.loads(json.dumps(chosen.to_dict()))
+    assert {**ours, "ledger": None} == {**document, "ledger": None}
+    assert (tmp_path / "features.json").read_text(encoding="utf-8") == chosen.workflow.written()
+    assert spent(ledger) == Fraction(1, 2)
+
+    trained = confide.train(file, features=chosen.workflow, model="logistic-regression", **paying)
+    again = command(
+        *("train", file, "--features", tmp_path / "features.json", "--model", "logistic-regression"),
+        *("--out", tmp_path / "model.json", *flags),
+    )
+    assert json.loads(again.out)["ledger"]["reused"] is True
+    assert (tmp_path / "model.json").read_text(encoding="utf-8") == trained.workflow.written()
+    assert spent(ledger) == 1
+
+    assert command("predict", tmp_path / "model.json", file, "--out", tmp_path / "scored.csv").code == 0
+    with (tmp_path / "scored.csv").open(encoding="utf-8", newline="") as handle:
+        written = [float(row["score"]) for row in csv.DictReader(handle)]
+    found = confide.predict(trained.workflow, file)
+    assert found.scores.tolist() == written
+    assert (len(found), found.written) == (300, None)
+
+
+def test_a_quote_charges_nothing(file: Path, ledger: Path) -> None:
+    paying: dict[str, Any] = {"ledger": ledger, "account": "clinic"}
+    price = quote_select(file, **FEATURES, epsilon=5, budget=10, **paying)
+    assert not price.fits
+    answer = command(
+        *("select", file, *FLAGS, "--epsilon", 5, "--budget", 10, "--ledger", ledger, "--account", "clinic"),
+        *("--dry-run", "--json"),
+    )
+    assert answer.code == 3
+    assert json.loads(answer.out) == json.loads(json.dumps(price.to_dict()))
+    assert quote_train(file, **FEATURES, **paying).fits
+    with pytest.raises(BudgetError, match="left, but 5 was requested"):
+        confide.train(file, **FEATURES, epsilon=5, budget=10, **paying)
+    assert spent(ledger) == 0
+
+
+WRONG: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"label": None}, "name the column of labels"),
+    ({"columns": None}, "say what the features are"),
+    ({"epsilon": 0}, "greater than 0"),
+    ({"budget": "much"}, "`budget` must be"),
+    ({"hold_out": 2}, "hold out|held out"),
+    ({"neighbours": "near"}, "neighbours must be"),
+    ({"question": PublicQuestion(data="rows")}, "the bytes of a file identify its data"),
+)
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG, ids=str)
+@pytest.mark.parametrize("task", [confide.select, confide.train], ids=lambda task: task.__name__)
+def test_wrong_input_is_refused_before_anything_is_charged(
+    task: Any, wrong: dict[str, Any], message: str, file: Path, ledger: Path
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        task(file, **{**FEATURES, **wrong}, ledger=ledger, account="clinic")
+    assert spent(ledger) == 0
+
+
+def test_what_belongs_to_one_task_is_checked_too(file: Path, ledger: Path, tmp_path: Path) -> None:
+    paying: dict[str, Any] = {"ledger": ledger, "account": "clinic"}
+    with pytest.raises(ParameterError, match="at most the number of features"):
+        confide.select("nowhere.csv", **FEATURES, k=1000, **paying)
+    with pytest.raises(ParameterError, match="takes no `keep`"):
+        confide.train("nowhere.csv", **FEATURES, model="logistic-regression", keep=1.0, **paying)
+    with pytest.raises(ConfideError):
+        confide.train("nowhere.csv", **FEATURES, **paying)
+    with pytest.raises(ParameterError, match="Did you mean 'clinic'"):
+        confide.train(file, **FEATURES, ledger=ledger, account="clinik")
+    chosen = confide.select(file, **FEATURES, k=2, **paying)
+    with pytest.raises(ParameterError, match="`label` is said by the file of `features`"):
+        confide.train(file, features=chosen.workflow, label="died", **paying)
+    with pytest.raises(ParameterError, match="leave `neighbours` out"):
+        confide.train(file, features=chosen.workflow, neighbours="label-only", **paying)
+    with pytest.raises(ParameterError, match="no model"):
+        confide.predict(chosen.workflow, file)
+    bare = confide.train(file, **FEATURES, epsilon="1/4", **paying)
+    with pytest.raises(ParameterError, match="the workflow has no selected features"):
+        confide.train(file, features=bare.workflow, **paying)
+    with pytest.raises(UsageError, match="must be one of"):
+        confide.predict(bare.workflow, file, out=tmp_path / "scores.txt")
+    bare.save(tmp_path / "model.json")
+    done = confide.predict(tmp_path / "model.json", file, out=tmp_path / "scores.csv", score="risk")
+    assert done.written == tmp_path / "scores.csv"
+    assert repr(bare).startswith("StepResult(")
+
+
+def test_a_table_is_identified_by_what_its_holder_declares(file: Path, ledger: Path) -> None:
+    paying: dict[str, Any] = {"ledger": ledger, "account": "clinic"}
+    table = ibis.duckdb.connect().read_csv(str(file))
+    with pytest.raises(ParameterError, match="a table has no identity of its own; give `question`"):
+        confide.select(table, **FEATURES, k=2, **paying)
+    question = PublicQuestion(data="patients, version 1")
+    first, again = (confide.select(table, **FEATURES, k=2, question=question, **paying) for _ in range(2))
+    assert (first.receipt.reused, again.receipt.reused) == (False, True)
+    assert first.workflow.selection == again.workflow.selection
+    other = confide.select(table, **FEATURES, k=1, question=question, **paying)
+    assert not other.receipt.reused
+    assert spent(ledger) == 1
