@@ -222,6 +222,8 @@ class TestBeforePaying:
             shown = " ".join(bench.done(*asked, "--dry-run").out.split())
             assert bench.files() == before
             assert (quote["schema"], quote["fits"]) == ("confide.quote/1", True)
+            kind = {"select": "selection", "train": "model"}[verb]
+            assert quote["split"] == [{"metrics": [kind], **quote["full_price"]}]
             assert f"{verb} (planned) training {quote['price']['epsilon']:g}" in shown
             bench.desk.hear_the_system_again()
             paid = bench.document(*asked)

@@ -20,13 +20,11 @@ from confide.learning.linear_model import LinearModel
 from confide.learning.workflow import Workflow
 from confide.ledger.payer import DeclaredSubject, FileSubject, Payer, Subject
 from confide.ledger.question import PublicQuestion
-from confide.ledger.receipts import Quote, Receipt
+from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.prepared import Prepared
 from confide.selection.selection import Selection
 from confide.sources.encoding import Encoding
-
-QUOTE_SCHEMA = "confide.quote/1"
 
 Answer = TypeVar("Answer", Selection, LinearModel)
 Source: TypeAlias = Any
@@ -40,6 +38,7 @@ class StepQuote:
     quote: Quote
     workflow: Workflow = field(repr=False)
     costs: Mapping[str, Fraction]
+    prepared: Prepared[Any] = field(repr=False)
 
     @property
     def fits(self) -> bool:
@@ -48,8 +47,8 @@ class StepQuote:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
-        workflow = workflow_costs(self.workflow, self.costs)
-        return {"schema": QUOTE_SCHEMA, **self.quote.to_dict(), "workflow": workflow}
+        parts = [((self.prepared.request["metric"],), self.prepared.guarantee)]
+        return {**quote_document(self.quote, parts), "workflow": workflow_costs(self.workflow, self.costs)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +94,8 @@ class ReadyStep(Generic[Answer]):
 
     def quote(self) -> StepQuote:
         """Return the price. Nothing is charged."""
-        return StepQuote(quote=self.payer.quote(self.prepared), workflow=self.workflow, costs=self.costs)
+        price = self.payer.quote(self.prepared)
+        return StepQuote(quote=price, workflow=self.workflow, costs=self.costs, prepared=self.prepared)
 
     def pay(self) -> StepResult:
         """Charge the account, then draw noise."""
