@@ -32,7 +32,7 @@ from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, publ
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import auc_of
 from confide.releases.average_precision import DEFAULT_GRID, average_precision_bounds, middle_average_precision
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.smooth_sensitivity import calibrate
 from confide.releases.terms import Terms
 
@@ -268,7 +268,7 @@ def draw_figure(
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from confide.report.shared.plots import COLOURS, GREY, house_style
+    from confide.report.shared.style import COLOURS, GREY, house_style
 
     markers = "osD^"
     places = [(SIZES.index(size), size) for size in sizes]  # a size looks the same in every figure

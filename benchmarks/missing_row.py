@@ -14,7 +14,7 @@ from confide.attacks.bounds import Game, success_bound
 from confide.attacks.disclosure import Publication
 from confide.attacks.one_row.game import label_game, missing_row_game
 from confide.counts import FloatArray, ScoreCounts
-from confide.report.shared import plots
+from confide.report.shared import style
 
 SIZES = (10, 20, 50, 100, 250, 500, 1_000, 1_500, 2_000, 2_500)
 DIGITS = (2, 3, 4, 5, 6, 7)
@@ -72,18 +72,18 @@ def draw(found: dict[int, tuple[Game, ...]], name: str) -> None:
     import matplotlib.pyplot as plt
 
     names = (*(f"{digits} digits" for digits in DIGITS), "exact", "epsilon 1, a coin decides")
-    special = {names[-2]: {"color": "#000000", "linestyle": "-"}, names[-1]: {"color": plots.GREY, "linestyle": "--"}}
-    with plots.house_style():
+    special = {names[-2]: {"color": "#000000", "linestyle": "-"}, names[-1]: {"color": style.GREY, "linestyle": "--"}}
+    with style.house_style():
         fig, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
         for position, label in enumerate(names):
             games = [games[position] for games in found.values()]
-            look = special.get(label, plots.style(position))
+            look = special.get(label, style.style(position))
             ax.plot(list(found), [game.success for game in games], label=label, marker=".", **look)
             if position > len(DIGITS):
                 lower, upper = ([getattr(game.interval, end) for game in games] for end in ("lower", "upper"))
                 ax.fill_between(list(found), lower, upper, alpha=0.2, color=look["color"], linewidth=0.0)
-        ax.axhline(0.5, color=plots.GREY, linewidth=1.0, linestyle=":")
-        ax.axhline(success_bound(1.0), color=plots.GREY, linewidth=1.0, linestyle=(0, (6, 3)))
+        ax.axhline(0.5, color=style.GREY, linewidth=1.0, linestyle=":")
+        ax.axhline(success_bound(1.0), color=style.GREY, linewidth=1.0, linestyle=(0, (6, 3)))
         ax.annotate("bound at epsilon 1", (max(found), success_bound(1.0)), ha="right", va="top", fontsize=9)
         ax.set_xlabel("Rows, half of them positive (Adult)")
         ax.set_ylabel("Missing row's class guessed right")

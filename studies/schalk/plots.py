@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.counts import FloatArray
-from confide.report.shared import plots
+from confide.report.shared import style
 from studies.schalk.errors import Errors
 from studies.schalk.plan import CELLS, HALF, PERSON
 from studies.schalk.published import AREA, BINS, DELTAS, EDGES, EPSILONS, LIMIT, TABLE_1, written
@@ -28,7 +28,7 @@ SHADES = ("#08519c", "#4292c6", "#b3d4ea", "#fdd0a2", "#f58220", "#9c3a00")
 NO_FIT: dict[str, Any] = {"facecolor": "#f2f2f2", "edgecolor": "#8a8a8a", "hatch": "////"}
 
 _GAP, _SIDE = 0.06, 0.88
-_OURS, _THEIRS = plots.COLOURS[0], plots.COLOURS[1]
+_OURS, _THEIRS = style.COLOURS[0], style.COLOURS[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ def draw_differences(ax: Axes, study: Study) -> None:
         )
     ax.axhline(0.0, color="#444444", linewidth=0.9)
     for end in (-LIMIT, LIMIT):
-        ax.axhline(end, color=plots.GREY, linewidth=0.9, linestyle="--")
+        ax.axhline(end, color=style.GREY, linewidth=0.9, linestyle="--")
     ax.set_xlabel("Empirical AUC")
     ax.set_ylabel("Empirical AUC less the ROC-GLM's")
     ax.set_title("Table 1")

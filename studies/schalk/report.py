@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from confide.federation.modes.noisy_scores import NOT_PRIVATE
-from confide.report.shared import plots
+from confide.federation.noisy_placements import NOT_PRIVATE
+from confide.report.shared import style
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.shared.text import print_table
 from studies.claims import CLEAR
@@ -126,7 +126,7 @@ _INTERVALS = (
 def _drawn(shown: Sequence[Panel], name: str) -> str:
     return figures(
         figure(
-            plots.as_svg(schalk_plots.draw_panel, panel, size=panel.size),
+            style.as_svg(schalk_plots.draw_panel, panel, size=panel.size),
             f"{name}-{place}",
             f"{panel.title}. From left to right: {_lowered(panel.across_label)}; from bottom to top: "
             f"{_lowered(panel.up_label)}.",
@@ -141,7 +141,7 @@ def _lowered(label: str) -> str:
 
 def _without_noise(study: Study) -> Iterator[str]:
     yield figures(
-        figure(plots.as_svg(draw, study, size=(6.2, 5.0)), name, caption)
+        figure(style.as_svg(draw, study, size=(6.2, 5.0)), name, caption)
         for draw, name, caption in (
             (
                 schalk_plots.draw_differences,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confide.report.shared import plots
+from confide.report.shared import style
 from studies.stoddard.methods import ENFORCED, METHODS, Standing, shown_name
 from studies.stoddard.results import Line, TrialResult
 from studies.stoddard.study import Study
@@ -17,7 +17,7 @@ from studies.stoddard.study import Study
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_OURS, _THEIRS, _BROKEN = plots.COLOURS[0], plots.COLOURS[4], "#8a8a8a"
+_OURS, _THEIRS, _BROKEN = style.COLOURS[0], style.COLOURS[4], "#8a8a8a"
 
 BARS: dict[str, dict[str, Any]] = {
     "without privacy": {"facecolor": "#ffffff", "edgecolor": "#333333"},
@@ -164,14 +164,14 @@ def draw_rates(ax: Axes, shown: tuple[Study, str]) -> None:
 
 
 LOOKS: dict[str, tuple[str, Any, str]] = {
-    "joint naive Bayes": (plots.COLOURS[0], "-", "o"),
-    "score perturbation": (plots.COLOURS[4], "--", "s"),
-    "all, sampling": (plots.COLOURS[1], "-.", "^"),
-    "other sound selection": (plots.COLOURS[2], (0, (5, 1, 1, 1)), "D"),
-    "sparse vector": (plots.COLOURS[5], (0, (3, 1)), "v"),
-    "peeling": (plots.COLOURS[2], "-.", "D"),
-    "permute-and-flip": (plots.COLOURS[3], (0, (5, 1, 1, 1)), "P"),
-    "clusters of noisy scores": (plots.COLOURS[6], "-", "X"),
+    "joint naive Bayes": (style.COLOURS[0], "-", "o"),
+    "score perturbation": (style.COLOURS[4], "--", "s"),
+    "all, sampling": (style.COLOURS[1], "-.", "^"),
+    "other sound selection": (style.COLOURS[2], (0, (5, 1, 1, 1)), "D"),
+    "sparse vector": (style.COLOURS[5], (0, (3, 1)), "v"),
+    "peeling": (style.COLOURS[2], "-.", "D"),
+    "permute-and-flip": (style.COLOURS[3], (0, (5, 1, 1, 1)), "P"),
+    "clusters of noisy scores": (style.COLOURS[6], "-", "X"),
     "PTT": ("#4d4d4d", ":", "o"),
     "noisycut": ("#858585", ":", "^"),
     "clusters": ("#a8a8a8", ":", "s"),

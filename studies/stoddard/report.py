@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from confide.privacy.guarantee import shown
-from confide.report.shared import plots
+from confide.report.shared import style
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.shared.tables import Table
 from confide.report.shared.text import print_table
@@ -170,7 +170,7 @@ def _bars(bars: Bars, name: str, caption: str) -> str:
         " Bars start at the accuracy of always guessing the larger class; black lines are standard errors over folds. "
         "Hatched bars and names with a star: not private."
     )
-    return figure(plots.as_svg(study_plots.draw_bars, bars, size=bars.size), name, caption + more)
+    return figure(style.as_svg(study_plots.draw_bars, bars, size=bars.size), name, caption + more)
 
 
 def _figure_3(study: Study) -> Iterator[str]:
@@ -181,7 +181,7 @@ def _figure_3(study: Study) -> Iterator[str]:
     }
     yield "<h2>Figure 3: which words are found</h2>"
     yield figures(
-        figure(plots.as_svg(study_plots.draw_overlaps, (study, sound), size=(6.2, 5.4)), f"overlap-{sound}", caption)
+        figure(style.as_svg(study_plots.draw_overlaps, (study, sound), size=(6.2, 5.4)), f"overlap-{sound}", caption)
         for sound, caption in captions.items()
     )
     yield (
@@ -194,7 +194,7 @@ def _figure_4(study: Study) -> Iterator[str]:
     yield "<h2>Figure 4: total epsilon</h2>"
     yield figures(
         figure(
-            plots.as_svg(study_plots.draw_budgets, (study, dataset), size=(6.2, 5.4)),
+            style.as_svg(study_plots.draw_budgets, (study, dataset), size=(6.2, 5.4)),
             f"budget-{dataset}",
             f"{held.corpus.name}: each family of selection methods at its best, chosen anew at every epsilon.",
         )
@@ -216,7 +216,7 @@ def _figure_5(study: Study) -> Iterator[str]:
     ):
         yield figures(
             figure(
-                plots.as_svg(draw, (study, dataset), size=(6.2, 5.2)),
+                style.as_svg(draw, (study, dataset), size=(6.2, 5.2)),
                 f"{name}-{dataset}",
                 f"{study.datasets[dataset].corpus.name}: {caption[0].lower()}{caption[1:]}",
             )

@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from confide import AttackReport, Publication, ScoreCounts, attack
+from confide import ScoreCounts, attack
 from confide.attacks.bounds import success_bound
-from confide.attacks.exposure import USUAL
+from confide.attacks.disclosure import Publication
+from confide.attacks.exposure import USUAL, AttackReport
 from confide.errors import ConfideError
 from tests.attacks.brute import auc_by_pairs
 
@@ -155,6 +156,7 @@ def test_an_insider_of_a_curve(digits: int | None) -> None:
     assert (found.told, found.tried) == (told, len(LABELS))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("spec", ["auc:epsilon=1", "roc:epsilon=1", "accuracy:epsilon=1", "auc:epsilon=0.5,times=2"])
 def test_no_release_is_guessed_beyond_its_bound(spec: str) -> None:
     """The chance of a false alarm is below 1e-9: the exact binomial tail at the bound."""
@@ -171,6 +173,7 @@ def test_no_release_is_guessed_beyond_its_bound(spec: str) -> None:
     assert exposure.outsider.certain == 0
 
 
+@pytest.mark.statistical
 def test_a_release_with_too_little_noise_is_guessed_beyond_the_bound() -> None:
     """The broken twin: an epsilon of 20 that is said to be 1."""
     from scipy.stats import binom

@@ -20,49 +20,45 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from confide.counts import ScoreCounts
-from confide.federation.coordinator.performance import Pooled
+from confide.federation.coordinator.performance import Performance
 from confide.federation.coordinator.validation import SiteResult, Validation, derive
-from confide.federation.modes.noisy_scores import NOT_PRIVATE
-from confide.federation.outcome import FAILED, REFUSED, SILENT, SiteReport
+from confide.federation.noisy_placements import NOT_PRIVATE
+from confide.federation.outcome import SiteReport
+from confide.federation.site_state import SiteState
 from confide.intervals import private_counts
 from confide.intervals.interval import Estimate, Interval
 from confide.releases import curve_numbers
-from confide.report.shared import plots
-from confide.report.shared.tables import TEXT_COLUMNS
-from confide.report.validation.forest import axis_ends, draw_forest, forest_of, ratio_ticks
+from confide.report.shared import style
+from confide.report.validation.calibration_plots import draw_calibration, draw_site_calibrations, panels_size
+from confide.report.validation.forest import forest_of
+from confide.report.validation.forest_axis import axis_ends, ratio_ticks
+from confide.report.validation.forest_plot import draw_forest
 from confide.report.validation.forest_text import forest_caption
 from confide.report.validation.methods import how_table
 from confide.report.validation.names import cut, distinct, wrapped
-from confide.report.validation.page import print_validation, validation_page
+from confide.report.validation.notes import hypothesis_words
+from confide.report.validation.page import validation_page
+from confide.report.validation.plot_data import PlotData
 from confide.report.validation.plots import (
     MOST_NAMED,
-    Shown,
-    draw_calibration,
     draw_decision,
     draw_roc,
-    draw_site_calibrations,
     drawings,
-    panels_size,
-    picture,
-    picture_size,
+    plot_size,
+    plot_validation,
     site_style,
 )
 from confide.report.validation.released import NOTHING, released_table
-from confide.report.validation.tables import (
-    hypothesis_words,
-    lead_of,
-    numbers_table,
-    sites_table,
-    title_of,
-)
+from confide.report.validation.tables import numbers_table, sites_table
+from confide.report.validation.text import lead_of, print_validation, title_of
 from tests.federation.outcomes import drawn_sites, outcome_of
 
 NAMES = ("east", "north", "south", "west")
 HOSTILE = "</p><script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[31m[bold]red[/bold] \u202eevil"
 ABSENT = (
-    SiteReport(name="alps", state=REFUSED, message=f"the study is not allowed here {HOSTILE}"),
-    SiteReport(name="coast", state=SILENT, message="it did not reply within 60 s"),
-    SiteReport(name="valley", state=FAILED, message="its rows cannot be read"),
+    SiteReport(name="alps", state=SiteState.REFUSED, message=f"the study is not allowed here {HOSTILE}"),
+    SiteReport(name="coast", state=SiteState.SILENT, message="it did not reply within 60 s"),
+    SiteReport(name="valley", state=SiteState.FAILED, message="its rows cannot be read"),
 )
 TERMS: dict[str, dict[str, Any]] = {
     "disclosure-control": {},
@@ -114,22 +110,22 @@ def written(estimate: Estimate | None) -> list[str]:
     return found
 
 
-def seen(validation: Validation) -> list[tuple[str, Pooled]]:
+def seen(validation: Validation) -> list[tuple[str, Performance]]:
     return [(site.name, site.result) for site in validation.sites if site.result is not None]
 
 
-def axes_of(draw: plots.Drawing, shown: Any, size: tuple[float, float]) -> Any:
+def axes_of(draw: style.Drawing, shown: Any, size: tuple[float, float]) -> Any:
     """The axes of a picture."""
-    with plots.house_style():
+    with style.house_style():
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure.subplots(), shown)
     return figure.axes
 
 
-def overhang(draw: plots.Drawing, shown: Any, size: tuple[float, float]) -> float:
+def overhang(draw: style.Drawing, shown: Any, size: tuple[float, float]) -> float:
     """By how many inches something leaves its picture."""
-    with plots.house_style():
+    with style.house_style():
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure.subplots(), shown)
@@ -316,7 +312,7 @@ def test_labels_of_ratios_do_not_run_together(others: tuple[float, float]) -> No
         replace(row, estimate=Estimate(value=value, interval=ends))
         for row, value in zip(forest.sites, (1.0, math.sqrt(math.prod(others)), *others), strict=True)
     )
-    with plots.house_style():
+    with style.house_style():
         figure = Figure(figsize=forest.size, layout="constrained")
         FigureCanvasAgg(figure)
         draw_forest(figure.subplots(), replace(forest, sites=rows, pooled=None, summary=None))
@@ -454,7 +450,7 @@ def test_every_column_has_a_head_and_words_stand_at_the_left(case: str) -> None:
         for position, head in enumerate(table.head[1:], 1):
             cells = [row[position] for row in table.body if row[position] != "–"]
             is_words = any(re.match(r"[a-z]", cell) for cell in cells)
-            assert (head in TEXT_COLUMNS) is is_words, head
+            assert table.aligned_left[position] is is_words, head
 
 
 def test_bins_that_say_nothing_are_not_drawn_and_said_not_to_be() -> None:
@@ -469,11 +465,11 @@ def test_bins_that_say_nothing_are_not_drawn_and_said_not_to_be() -> None:
     for ends, texts in (((0.0, 1.0), 1), ((0.0, 0.9), 0)):
         panel = replace(points, lower=np.full_like(lower, ends[0]), upper=np.full_like(upper, ends[1]))
         blank = replace(validation, sites=(replace(east, result=replace(east.result, calibration=panel)), *others))
-        first, *_ = axes_of(draw_site_calibrations, Shown.of(blank), panels_size(4))
+        first, *_ = axes_of(draw_site_calibrations, PlotData.of(blank), panels_size(4))
         assert len(first.texts) == texts
     dim = replace(east, result=replace(east.result, calibration=replace(points, lower=lower, upper=upper)))
     changed = replace(validation, sites=(dim, *others))
-    first, *_ = axes_of(draw_site_calibrations, Shown.of(changed), panels_size(4))
+    first, *_ = axes_of(draw_site_calibrations, PlotData.of(changed), panels_size(4))
     drawn = next(line for line in first.lines if line.get_marker() == "o")
     np.testing.assert_array_equal(drawn.get_xdata(), points.mean_score[1:])
     assert "Bins whose interval is wider than 0.95 are not drawn." in words(validation_page(changed))
@@ -505,9 +501,9 @@ def _renamed(validation: Validation) -> Validation:
 
 def test_whatever_is_missing_is_a_dash() -> None:
     validation = made("disclosure-control")
-    nothing = Pooled(level=0.95, auc=Estimate(value=math.nan))
+    nothing = Performance(level=0.95, auc=Estimate(value=math.nan))
     open_ends = Interval(lower=math.nan, upper=math.nan, level=0.95, method="none")
-    little = Pooled(
+    little = Performance(
         level=0.95,
         auc=Estimate(value=0.7, interval=open_ends),
         observed_expected=Estimate(value=1.2, interval=replace(open_ends, lower=0.0, upper=math.inf)),
@@ -586,7 +582,7 @@ def test_a_calibration_line_that_is_missing_has_its_reason() -> None:
 def test_intervals_that_leave_everything_open_are_said_to() -> None:
     validation = made("private")
     everything = Interval(lower=0.0, upper=1.0, level=0.95, method="noise")
-    wide = Pooled(level=0.95, auc=Estimate(value=0.6, interval=everything))
+    wide = Performance(level=0.95, auc=Estimate(value=0.6, interval=everything))
     sites = tuple(replace(site, result=wide) if site.name == "east" else site for site in validation.sites)
     assert "nearly everything open" not in numbers_table(validation).note
     assert "Alone, east cannot tell" in numbers_table(replace(validation, sites=sites)).note
@@ -617,8 +613,8 @@ def test_pairs_of_a_hundred_are_rounded_from_the_auc_that_is_shown(auc: float, p
 
 @pytest.mark.parametrize("case", TERMS)
 def test_curves_drawn_are_those_that_were_found(case: str) -> None:
-    validation, shown = made(case), Shown.of(made(case))
-    (ax,) = axes_of(draw_roc, shown, picture_size(validation, "roc"))
+    validation, shown = made(case), PlotData.of(made(case))
+    (ax,) = axes_of(draw_roc, shown, plot_size(validation, "roc"))
     lines = {str(line.get_label()): line for line in ax.lines}
     pooled = validation.pooled
     assert pooled.roc_glm is not None
@@ -636,7 +632,7 @@ def test_curves_drawn_are_those_that_were_found(case: str) -> None:
 
 
 def test_calibration_and_decision_curves_are_those_that_were_found() -> None:
-    validation, shown = made("secure-sum"), Shown.of(made("secure-sum"))
+    validation, shown = made("secure-sum"), PlotData.of(made("secure-sum"))
     assert validation.pooled.calibration is not None
     assert validation.pooled.decision is not None
     (ax,) = axes_of(draw_calibration, shown, (5.4, 5.4))
@@ -652,11 +648,11 @@ def test_calibration_and_decision_curves_are_those_that_were_found() -> None:
 def test_many_sites_with_long_names_fit_their_pictures() -> None:
     names = [f"University Hospital of Longtown, Ward {place:02d}".replace(",", "") for place in range(20)]
     validation = derive(outcome_of(drawn_sites(120, names), "disclosure-control"))
-    shown, forest = Shown.of(validation), forest_of(validation, "auc")
+    shown, forest = PlotData.of(validation), forest_of(validation, "auc")
     assert forest is not None
-    pictures: list[tuple[plots.Drawing, Any, tuple[float, float]]] = [
+    pictures: list[tuple[style.Drawing, Any, tuple[float, float]]] = [
         (draw_forest, forest, forest.size),
-        (draw_roc, shown, picture_size(validation, "roc")),
+        (draw_roc, shown, plot_size(validation, "roc")),
         (draw_site_calibrations, shown, panels_size(20)),
     ]
     for draw, what, size in pictures:
@@ -664,16 +660,16 @@ def test_many_sites_with_long_names_fit_their_pictures() -> None:
     (ax,) = axes_of(draw_forest, forest, forest.size)
     ticks = [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
     assert ticks[:20] == names
-    (ax,) = axes_of(draw_roc, shown, picture_size(validation, "roc"))
+    (ax,) = axes_of(draw_roc, shown, plot_size(validation, "roc"))
     assert sum("site" in str(line.get_label()) for line in ax.lines) == 1
 
 
 @pytest.mark.parametrize("case", TERMS)
 def test_everything_is_inside_its_picture(case: str) -> None:
     validation = _renamed(made(case))
-    shown = Shown.of(validation)
+    shown = PlotData.of(validation)
     for name, draw in drawings(validation).items():
-        assert overhang(draw, shown, picture_size(validation, name)) <= 0.02
+        assert overhang(draw, shown, plot_size(validation, name)) <= 0.02
     for measure in ("auc", "observed_expected"):
         forest = forest_of(validation, measure)
         if forest is not None:
@@ -686,7 +682,7 @@ def test_everything_is_inside_its_picture(case: str) -> None:
 def test_as_many_sites_as_are_named_fit_the_legend() -> None:
     names = [f"Hospital number {place}" for place in range(MOST_NAMED)]
     validation = derive(outcome_of(drawn_sites(100, names), "disclosure-control"))
-    assert overhang(draw_roc, Shown.of(validation), picture_size(validation, "roc")) <= 0.02
+    assert overhang(draw_roc, PlotData.of(validation), plot_size(validation, "roc")) <= 0.02
 
 
 def test_names_of_two_hundred_letters_stay_on_two_lines_and_different() -> None:
@@ -715,7 +711,7 @@ def test_all_curves_can_be_had_as_one_figure() -> None:
     import matplotlib.pyplot as plt
 
     for case, panels in (("secure-sum", 4), ("noisy-scores", 1)):
-        figure = picture(made(case))
+        figure = plot_validation(made(case))
         assert sum(ax.axison for ax in figure.axes) == panels
         plt.close(figure)
 

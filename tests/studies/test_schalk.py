@@ -23,7 +23,7 @@ from studies.schalk.study import Study
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.federation.modes.noisy_scores import analytic_gaussian_scale
+from confide.federation.noisy_placements import analytic_gaussian_scale
 from confide.grid import Grid
 from confide.kernels.roc_glm import exact_studies
 from confide.metrics.ranking import auc_score

@@ -51,7 +51,7 @@ class Exposure:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AttackReport:
     """Findings about several publications, and the epsilon that would prevent the exposure.
 
@@ -85,16 +85,19 @@ class AttackReport:
             "advice": {"sure": self.sure, "epsilon": self.epsilon, "bound_at_epsilon_1": success_bound(1.0)},
         }
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} on {self.rows:,} rows: {len(self.exposures)} publications>"
+
     def __str__(self) -> str:
-        from confide.report.attack.page import sentences
+        from confide.report.attack.text import sentences
 
         return "\n".join(sentences(self))
 
     def plot(self) -> Figure:
         """Draw what an outsider believes, and how often an insider is right."""
-        from confide.report.attack.page import picture
+        from confide.report.attack.plots import plot_attack
 
-        return picture(self)
+        return plot_attack(self)
 
     def _repr_html_(self) -> str:
         from confide.report.attack.page import fragment

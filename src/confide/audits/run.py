@@ -23,7 +23,7 @@ ERROR = 1e-4
 _FEWEST = 100  # draws of a dataset, below which nothing could be shown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Finding:
     """Result of the audit of one mechanism.
 
@@ -63,6 +63,9 @@ class Finding:
         if self.twin:
             return "caught" if self.refuted else "NOT CAUGHT"
         return "REFUTED" if self.refuted else "not refuted"
+
+    def __repr__(self) -> str:
+        return f"<Finding {self.mechanism}: {self.verdict}, epsilon {float(self.epsilon):g} > {self.lower_bound:.3g}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

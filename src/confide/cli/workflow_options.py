@@ -57,7 +57,7 @@ Epsilon = Annotated[
 Relation = Annotated[
     str | None, typer.Option(metavar="RELATION", help="add-remove-one (default), replace-one or label-only.")
 ]
-Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="Whom it protects: row or person. [default: row]")]
+Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="What it protects: row or person. [default: row]")]
 
 K = Annotated[
     int | None,

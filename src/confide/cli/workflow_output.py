@@ -53,7 +53,7 @@ def _in_flags(remark: str, context: typer.Context) -> str:
 
 def _print_price(price: StepQuote, *, as_json: bool) -> None:
     """Print the price of a step beside those of the whole workflow. Exit with 3 if it does not fit."""
-    from confide.report.model.workflow import print_price
+    from confide.report.model.text import print_price
 
     if as_json:
         output.print_json(price.to_dict())
@@ -65,7 +65,8 @@ def _print_price(price: StepQuote, *, as_json: bool) -> None:
 
 
 def _print_result(done: StepResult, *, as_json: bool) -> None:
-    from confide.report.model.workflow import print_step, selection_table, weights_table
+    from confide.report.model.tables import selection_table, weights_table
+    from confide.report.model.text import print_step
 
     if as_json:
         output.print_json(done.to_dict())

@@ -14,6 +14,7 @@ from confide.metrics.threshold import MEASURES, ConfusionMatrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 SCHEMA = "confide.evaluation/1"
 
@@ -140,7 +141,7 @@ class GroupEvaluation:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Evaluation:
     """Everything that was evaluated. `positives` and `negatives` are the rows' weights where `weighted`.
 
@@ -185,21 +186,36 @@ class Evaluation:
 
     def plot(self) -> Figure:
         """Draw ROC, PR, calibration and decision curves in one figure."""
-        from confide.report.shared.plots import overview
+        from confide.report.evaluation.plots import plot_evaluation
 
-        return overview(self)
+        return plot_evaluation(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each number.
+
+        Columns: model, group (missing for all rows), metric, threshold (for measures at one), value, lower, upper and
+        level.
+        """
+        from confide.report.evaluation.frames import evaluation_frame
+
+        return evaluation_frame(self)
 
     def to_html(self, *, title: str = "Evaluation") -> str:
         """Return the whole report as one HTML page that needs nothing else."""
-        from confide.report.evaluation.page import page
+        from confide.report.evaluation.page import evaluation_page
 
-        return page(self, title=title)
+        return evaluation_page(self, title=title)
 
     def to_text(self) -> str:
         """Return the tables as plain text."""
-        from confide.report.shared.text import plain_text
+        from confide.report.evaluation.text import plain_text
 
         return plain_text(self)
+
+    def __repr__(self) -> str:
+        models = ", ".join(f"{model.score} AUC {model.auc.value:.3f}" for model in self.models)
+        rows = "weighted rows" if self.rows is None else f"{self.rows:,} rows"
+        return f"<Evaluation on {rows}: {models}>"
 
     def __str__(self) -> str:
         return self.to_text()

@@ -18,7 +18,7 @@ from confide.metrics.logistic_fit import logistic_fit
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.terms import Terms
 
 FEWEST_CELLS, MOST_CELLS = 4, 16

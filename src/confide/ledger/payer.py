@@ -90,8 +90,8 @@ class FileSubject:
         identity = book.identify(raw_bytes(self.file))
         if self.known not in (None, identity):
             raise DataError("the file changed while it was read; try again when nobody writes to it")
-        for file in self.public_files:
-            self._require_public(book, file)
+        own = book.identify(unpacked_bytes(self.file)) if self.public_files else None
+        _require_public(book, self.public_files, own)
         return identity
 
     def pinned(self, identity: str) -> Self:
@@ -101,15 +101,6 @@ class FileSubject:
     def question(self, account: Account, identity: str) -> PublicQuestion:
         """Describe the question about this file."""
         return question_about(account, source=identity, label=self.label, positive=self.positive, details=self.details)
-
-    def _require_public(self, book: Ledger, file: Path) -> None:
-        """Refuse a public file that holds the private rows, or rows that the ledger knows, packed or not."""
-        plain = book.identify(unpacked_bytes(file))
-        known = any(book.knows(identity) for identity in (plain, book.identify(raw_bytes(file))))
-        if known or plain == book.identify(unpacked_bytes(self.file)):
-            raise UsageError(
-                f"{file} holds private rows, and what is taken from it would be published; give a file that is public"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +112,11 @@ class DeclaredSubject:
     """
 
     stated: PublicQuestion | None
+    public_files: tuple[Path, ...] = ()
 
     def identify(self, book: Ledger) -> str | None:
-        """Return the identity that the caller states."""
+        """Return the identity that the caller states. Refuse public files that hold rows that the ledger knows."""
+        _require_public(book, self.public_files, None)
         return None if self.stated is None else self.stated.rows
 
     def pinned(self, identity: str) -> Self:
@@ -133,6 +126,16 @@ class DeclaredSubject:
     def question(self, account: Account, identity: str) -> PublicQuestion | None:
         """Return the question as the caller states it."""
         return self.stated
+
+
+def _require_public(book: Ledger, files: Sequence[Path], own: str | None) -> None:
+    """Refuse public files that hold the private rows (`own`), or rows that the ledger knows, packed or not."""
+    for file in files:
+        plain = book.identify(unpacked_bytes(file))
+        if plain == own or book.knows(plain) or book.knows(book.identify(raw_bytes(file))):
+            raise UsageError(
+                f"{file} holds private rows, and what is taken from it would be published; give a file that is public"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,13 +154,13 @@ class Payer:
 
     def checked(self) -> Payer:
         """Refuse what can be refused before rows are read. Return the payer with the identity of the data."""
-        with self._open() as book:
+        with open_ledger(self.ledger) as book:
             _, question = self._find(book)
         return self if question is None else replace(self, subject=self.subject.pinned(question.rows))
 
     def quote(self, prepared: Prepared[A] | Sequence[Prepared[A]]) -> Quote:
         """Return the price of a request; nothing is charged."""
-        with self._open() as book:
+        with open_ledger(self.ledger) as book:
             account, question = self._find(book)
             return book.quote(
                 prepared, account=account, analyst=self.analyst, question=question, also_charge=self.also_charge
@@ -165,7 +168,7 @@ class Payer:
 
     def pay(self, prepared: Prepared[A] | Sequence[Prepared[A]]) -> Receipt[A]:
         """Charge a request, then draw its answer."""
-        with self._open() as book:
+        with open_ledger(self.ledger) as book:
             account, question = self._find(book)
             return book.release(
                 prepared, account=account, analyst=self.analyst, question=question, also_charge=self.also_charge
@@ -196,11 +199,12 @@ class Payer:
         account = book.find_account(self.account, data=identity)
         return account.name, None if identity is None else self.subject.question(account, identity)
 
-    @contextmanager
-    def _open(self) -> Iterator[Ledger]:
-        """Open the ledger. Close it afterwards unless the caller opened it."""
-        if isinstance(self.ledger, Ledger):
-            yield self.ledger
-        else:
-            with Ledger(self.ledger) as book:
-                yield book
+
+@contextmanager
+def open_ledger(ledger: LedgerPlace) -> Iterator[Ledger]:
+    """Open a ledger. Close it afterwards unless the caller opened it."""
+    if isinstance(ledger, Ledger):
+        yield ledger
+    else:
+        with Ledger(ledger) as book:
+            yield book

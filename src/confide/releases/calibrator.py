@@ -44,8 +44,8 @@ class Calibrator:
         given = np.asarray(scores, dtype=np.float64)
         if not np.isfinite(given).all():
             raise ParameterError("scores must be finite; remove or replace NaN and infinite scores first")
-        found: FloatArray = np.interp(given, self.scores, self.probabilities)
-        return found
+        result: FloatArray = np.interp(given, self.scores, self.probabilities)
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -78,7 +78,7 @@ def fit_calibrator(counts: ScoreCounts, grid: Grid, guarantee: Guarantee, method
 
 
 def _isotonic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """The share of positives in each cell that has rows, half a row of each class added, made to rise with the score.
+    """Compute the share of positives in each cell with rows, plus half a row of each class, rising with the score.
 
     So no risk becomes exactly 0 or 1, which no finite number of rows could show.
     """

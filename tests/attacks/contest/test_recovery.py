@@ -100,6 +100,7 @@ def test_a_budget_is_kept_and_the_rest_stays_unknown(metric: str, budget: int) -
             assert 17 < found.certain.sum() < 700
 
 
+@pytest.mark.statistical
 def test_epsilon_for_each_answer_protects_nothing_and_epsilon_in_total_does() -> None:
     """60 labels, of which all but 1 in 10^6 and about 51 % are right: a limit is missed with a chance below 1e-5."""
     hidden = labels_of(60, 0.5, 20)

@@ -25,6 +25,7 @@ def whitehills() -> LabelMatrix:
     return Labelings.untied(106, "1387/1440").listed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [0, 234_343, 300_000])
 def test_all_106_labels_within_71_queries(whitehills: LabelMatrix, index: int) -> None:
     labels = whitehills[index]

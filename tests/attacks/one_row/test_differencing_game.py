@@ -62,6 +62,7 @@ def test_bounds_are_those_of_two_releases_and_of_the_one_with_the_label() -> Non
     assert (exact.game.success, exact.label_bound, exact.to_dict()["bound"]) == (1.0, None, None)
 
 
+@pytest.mark.statistical
 def test_a_released_change_is_read_as_well_as_the_noise_of_both_releases_allows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

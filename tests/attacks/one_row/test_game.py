@@ -72,6 +72,7 @@ def best_success(ask: Query, epsilon: int, columns: int, noisier: float = 1.0) -
     return float(np.mean(found))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("text", "options", "query"),
     [("brier:epsilon=2", {}, (squared_error, 2, 1)), ("auc:epsilon=3", {"reading": "everything"}, (rank_sum, 3, 2))],
@@ -93,6 +94,7 @@ def test_the_adversary_is_the_likelihood_ratio_test(
     assert expected < game.bound
 
 
+@pytest.mark.statistical
 def test_the_game_sees_more_where_more_is_spent() -> None:
     """Weak noise is seen through, so that keeping the bound above is no accident; repeating adds up."""
     small = ScoreCounts.from_arrays([0, 0, 0, 1, 0, 1, 1, 1], np.arange(1, 9) / 9)
@@ -151,6 +153,7 @@ def check_shape(success: dict[tuple[int, int], float]) -> None:
     assert max(success[size, 2] for size in (50, 250, 1000)) < 0.7
 
 
+@pytest.mark.statistical
 def test_leaving_out_rows_of_the_file_itself(simulated: ScoreCounts) -> None:
     rng = np.random.default_rng(9)
     few = ScoreCounts.from_arrays([0] * 30 + [1] * 10, rng.normal(size=40))
@@ -163,6 +166,7 @@ def test_leaving_out_rows_of_the_file_itself(simulated: ScoreCounts) -> None:
     assert (private.success < exact.success, private.bound) == (True, None)
 
 
+@pytest.mark.statistical
 def test_a_sample_with_half_of_each_class_gives_the_label_away(simulated: ScoreCounts) -> None:
     """Far outside, every number makes the attack name the class that is short; a coin takes that away."""
     rng = np.random.default_rng(10)

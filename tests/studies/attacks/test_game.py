@@ -37,6 +37,7 @@ def played(
     return membership_game(KNOWN, candidates, target, rng=rng, **options)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("score", ["total-count", "difference-count"])
 def test_threshold_testing_is_beaten_as_often_as_computed(score: str) -> None:
     """Within five standard deviations, both of the guesses and of what is certain: a false alarm in a million."""
@@ -47,6 +48,7 @@ def test_threshold_testing_is_beaten_as_often_as_computed(score: str) -> None:
     assert abs(game.certain / game.trials - exact.certain) <= 5.0 * math.sqrt(0.25 / game.trials)
 
 
+@pytest.mark.statistical
 def test_threshold_testing_gives_far_more_away_than_it_claims() -> None:
     """Claimed: a guess is right with 52.5 % at most. The threshold falls among the counts with 63 %."""
     game = played("threshold-testing")
@@ -56,6 +58,7 @@ def test_threshold_testing_gives_far_more_away_than_it_claims() -> None:
     assert game.refutes
 
 
+@pytest.mark.statistical
 def test_score_perturbation_of_the_same_epsilon_keeps_its_bound() -> None:
     """It reads all noisy scores. Above the bound by five standard deviations: a false alarm in three million."""
     game = played("score-perturbation")
@@ -64,12 +67,14 @@ def test_score_perturbation_of_the_same_epsilon_keeps_its_bound() -> None:
     assert not game.refutes
 
 
+@pytest.mark.statistical
 def test_score_perturbation_is_read_as_well_as_can_be() -> None:
     """One word, and rows of one word: Laplace noise of 1/epsilon on one count lets a guess come near the bound."""
     game = played("score-perturbation", (None, Candidate(features=(9,))), epsilon=1, most_features=1)
     assert abs(game.success - (1.0 - math.exp(-0.5) / 2.0)) <= 0.05  # of continuous noise; five standard errors
 
 
+@pytest.mark.statistical
 def test_noisycut_gives_more_away_than_it_claims() -> None:
     """An article with half of all words, of which there are thirty of each count: the claim is for any number."""
     article = Candidate(features=tuple(range(0, 30 * LEVELS, 2)))

@@ -83,6 +83,7 @@ def test_the_integral_of_very_many_answers_against_a_fine_sum(many: int) -> None
     assert noisycut_log_probability(support, scores, 0, 1) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("cutoff", [None, 1, 2])
 def test_answers_are_as_frequent_as_the_integral_says(cutoff: int | None) -> None:
     """Up to 16 answers, each within five standard deviations: a false alarm in 100,000 at most."""

@@ -81,6 +81,7 @@ def test_each_half_of_the_published_proof_holds_and_their_product_does_not(epsil
     assert ratio([True, False], [0, 1]) == math.inf
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("gap", [-3, 0, 2.5])
 def test_the_row_is_read_off_as_often_as_said(gap: float) -> None:
     """Six features with one count; the answer is the row itself. False alarm: one in two million."""
@@ -175,6 +176,7 @@ def test_the_smallest_counterexamples_to_noisycut() -> None:
         noisycut_loss(0, 1)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("cutoff", [None, 2])
 def test_noisycut_is_refuted_by_drawing_too(cutoff: int | None) -> None:
     """Two found of five, a row replaced: both chances, and an epsilon above 1 with an error of one in a million."""

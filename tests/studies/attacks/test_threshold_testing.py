@@ -19,6 +19,7 @@ from confide.errors import ParameterError
 SCORES = [2, 5, 5, 7]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("sensitivity", "monotone"), [(1.0, True), (1.0, False), (2.5, True)])
 def test_answers_are_as_frequent_as_the_closed_form_says(sensitivity: float, monotone: bool) -> None:
     """Four answers are possible, each within five standard deviations: a false alarm in 400,000."""

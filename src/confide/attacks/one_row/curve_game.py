@@ -10,8 +10,9 @@ from confide.attacks.one_row.game import check_trials, right_guess
 from confide.attacks.one_row.rows import coin_worlds
 from confide.counts import ScoreCounts
 from confide.grid import Grid
+from confide.privacy.guarantee import checked_epsilon
 from confide.releases.curves import prepare_curves
-from confide.releases.curves_release import noisy_counts
+from confide.releases.curves_from_counts import noisy_counts
 from confide.releases.release import Release
 
 
@@ -32,9 +33,10 @@ def curve_game(
     rows among all cells.
     """
     check_trials(counts, trials)
+    epsilon = checked_epsilon(published.epsilon)
     hits, guarantee = 0, None
     for at, world, other in coin_worlds(counts, trials, rng):
-        prepared = prepare_curves(world, epsilon=published.epsilon, neighbours=neighbours)
+        prepared = prepare_curves(world, epsilon=epsilon, neighbours=neighbours)
         guarantee = prepared.guarantee
         releases = [prepared.draw()[0] for _ in range(published.times)]
         score = float(counts.scores[at])

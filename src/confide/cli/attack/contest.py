@@ -48,7 +48,7 @@ def attack_contest(
     if as_json:
         output.print_json(held.to_dict())
         return
-    from confide.report.attack.page import contest_lines
+    from confide.report.attack.contest_text import contest_lines
 
     for line in contest_lines(held):
         typer.echo(line)

@@ -79,6 +79,6 @@ def attack_file(
     if as_json:
         output.print_json(done.to_dict())
     else:
-        from confide.report.attack.page import print_attack
+        from confide.report.attack.text import print_attack
 
         print_attack(done, output.console())

@@ -1,4 +1,4 @@
-"""The part of an evaluation's page that says what publishing its numbers would give away."""
+"""Section of an evaluation's page: what publishing its numbers would reveal about labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 from confide.attacks.exposure import attack_counts
 from confide.attacks.outsider import Effort
 from confide.evaluation.evaluation import Evaluation
-from confide.report.attack.page import CLASS_SIZES, attack_table, sentences
+from confide.report.attack.tables import attack_table
+from confide.report.attack.text import CLASS_SIZES, sentences
 from confide.report.shared.page import bullets, html_table
 
 _PUBLICATIONS = ("auc:exact", "auc:digits=3", "roc:exact")
@@ -23,8 +24,8 @@ _MORE = (
 )
 
 
-def gives_away(evaluation: Evaluation) -> list[str]:
-    """The section, empty where rows are weighted or too few to be attacked; of many rows it says where to look.
+def attack_section(evaluation: Evaluation) -> list[str]:
+    """Return the section. It is empty where rows are weighted or too few; for many rows it names the command.
 
     The page shows the class sizes too, so they count as published.
     """
@@ -32,16 +33,16 @@ def gives_away(evaluation: Evaluation) -> list[str]:
     if evaluation.weighted or rows is None or min(evaluation.positives, evaluation.negatives) < 2:
         return []
     if rows > _MOST_ROWS:
-        many = f"{CLASS_SIZES} An exact ROC curve gives away the label of every row that has a score of its own."
-        return [_TITLE, f"<p>{many}</p>", _MORE]
+        text = f"{CLASS_SIZES} An exact ROC curve gives away the label of every row that has a score of its own."
+        return [_TITLE, f"<p>{text}</p>", _MORE]
     effort = Effort(work=_WORK, drawn=_DRAWN if rows <= _DRAWN_ROWS else 0)
     generator = np.random.default_rng(0)  # the same data must give the same page
     counts = evaluation.models[0].counts
-    found = attack_counts(counts, _PUBLICATIONS, class_sizes=True, effort=effort, generator=generator)
+    report = attack_counts(counts, _PUBLICATIONS, class_sizes=True, effort=effort, generator=generator)
     return [
         _TITLE,
-        bullets(sentences(found)),
-        html_table(attack_table(found), caption=False),
+        bullets(sentences(report)),
+        html_table(attack_table(report), caption=False),
         "<p>This was computed for the first score.</p>",
         _MORE,
     ]

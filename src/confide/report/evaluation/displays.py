@@ -1,10 +1,10 @@
-"""Displays as scikit-learn's users know them: `SomethingDisplay.from_predictions(labels, scores)`."""
+"""Plots with the interface of scikit-learn's displays: `RocCurveDisplay.from_predictions(labels, scores)`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,17 +13,20 @@ from confide.counts import ScoreCounts
 from confide.intervals.bands import Band, curve_bands
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
-from confide.report.shared import plots
+from confide.report.evaluation.responses import AUTO, RESPONSES, classifier_scores
+from confide.report.shared import curves
+from confide.report.shared.style import house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MODEL = "confide-model"
+_SIZE = (5.4, 5.4)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Display(ABC):
-    """One curve of one score. `ax_`, `figure_` and `line_` are set by `plot`."""
+    """Plot of one curve of one model. `plot` sets `ax_`, `figure_` and `line_`."""
 
     counts: ScoreCounts = field(repr=False)
     name: str = "score"
@@ -31,6 +34,7 @@ class _Display(ABC):
     ax_: Any = field(default=None, init=False, repr=False)
     figure_: Any = field(default=None, init=False, repr=False)
     line_: Any = field(default=None, init=False, repr=False)
+    responses: ClassVar[tuple[str, ...]] = RESPONSES
 
     @classmethod
     def from_counts(
@@ -42,7 +46,7 @@ class _Display(ABC):
         level: float | None = 0.95,
         **line: Any,
     ) -> Self:
-        """Draw from counts. `level` is that of the band; None draws no band."""
+        """Draw from counts. `level` is the level of the band; None draws no band."""
         return cls(counts=counts, name=name, level=level).plot(ax=ax, **line)
 
     @classmethod
@@ -62,20 +66,61 @@ class _Display(ABC):
         counts = ScoreCounts.from_arrays(y_true, y_score, sample_weight, positive=pos_label)
         return cls.from_counts(counts, name=name, ax=ax, level=level, **line)
 
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803  # scikit-learn's name
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        response_method: str = AUTO,
+        pos_label: object = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        level: float | None = 0.95,
+        **line: Any,
+    ) -> Self:
+        """Draw from a fitted classifier and its test data.
+
+        `response_method` is "predict_proba", "decision_function" or "auto", which takes the first that the estimator
+        has. Calibration and decision curves need probabilities and take "predict_proba" only. `pos_label` is by
+        default the second of the estimator's `classes_`, and `name` the name of its class.
+        """
+        scores, positive = classifier_scores(
+            estimator, X, response_method=response_method, pos_label=pos_label, allowed=cls.responses
+        )
+        return cls.from_predictions(
+            y,
+            scores,
+            sample_weight=sample_weight,
+            pos_label=positive,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            level=level,
+            **line,
+        )
+
     def plot(self, ax: Axes | None = None, **line: Any) -> Self:
-        """Draw on the given axes, or on a new figure; a second curve on the same axes gets the next colour."""
+        """Draw on the given axes or on a new figure. A second curve on the same axes gets the next colour."""
         import matplotlib.pyplot as plt
 
-        with plots.house_style():
-            if ax is None:
-                _, ax = plt.subplots(figsize=(5.4, 5.4), layout="constrained")
-            index = sum(1 for drawn in ax.lines if drawn.get_gid() == _MODEL)
-            for drawn in list(ax.lines):
-                if drawn.get_gid() != _MODEL and str(drawn.get_label()).startswith(plots.FURNITURE):
-                    drawn.remove()
-            self.line_ = self._draw(ax, index, line)
-            self.line_.set_gid(_MODEL)
-            self._furnish(ax, index)
+        if ax is None:
+            # pyplot may load its backend here; inside the style, the backend's settings would be taken back.
+            figure = plt.figure(figsize=_SIZE, layout="constrained")
+            with house_style():
+                return self._plotted(figure.subplots(), line)
+        with house_style():
+            return self._plotted(ax, line)
+
+    def _plotted(self, ax: Axes, line: dict[str, Any]) -> Self:
+        index = sum(1 for drawn in ax.lines if drawn.get_gid() == _MODEL)
+        for drawn in list(ax.lines):
+            if drawn.get_gid() != _MODEL and str(drawn.get_label()).startswith(curves.FURNITURE):
+                drawn.remove()
+        self.line_ = self._draw(ax, index, line)
+        self.line_.set_gid(_MODEL)
+        self._finish(ax, index)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -84,8 +129,8 @@ class _Display(ABC):
         """Draw the curve and return its line."""
 
     @abstractmethod
-    def _furnish(self, ax: Axes, index: int) -> None:
-        """Draw what stands beside the curves, and the legend."""
+    def _finish(self, ax: Axes, index: int) -> None:
+        """Draw the lines that belong to no model, and the legend."""
 
     def _band(self, which: int) -> Band | None:
         if self.level is None or self.counts.weighted:
@@ -94,42 +139,46 @@ class _Display(ABC):
 
 
 class RocCurveDisplay(_Display):
-    """The ROC curve with its pointwise bootstrap band."""
+    """ROC curve with its pointwise bootstrap band."""
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
         label = f"{self.name}: AUC {auc_score(self.counts):.3f}"
-        return plots.roc_line(ax, self.counts, index, label=label, band=self._band(0), **line)
+        return curves.roc_line(ax, self.counts, index, label=label, band=self._band(0), **line)
 
-    def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_roc(ax)
+    def _finish(self, ax: Axes, index: int) -> None:
+        curves.finish_roc(ax)
 
 
 class PrecisionRecallDisplay(_Display):
-    """The precision-recall curve with its band and the unachievable region."""
+    """Precision-recall curve with its band and the unachievable region."""
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
         label = f"{self.name}: AP {average_precision_score(self.counts):.3f}"
-        return plots.pr_line(ax, self.counts, index, label=label, band=self._band(1), **line)
+        return curves.pr_line(ax, self.counts, index, label=label, band=self._band(1), **line)
 
-    def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_pr(ax, self.counts.prevalence)
+    def _finish(self, ax: Axes, index: int) -> None:
+        curves.finish_pr(ax, self.counts.prevalence)
 
 
 class CalibrationDisplay(_Display):
-    """The calibration curve, smooth and binned, with the distribution of scores."""
+    """Calibration curve, smooth and in bins, with the distribution of scores."""
+
+    responses = ("predict_proba",)
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
-        return plots.calibration_line(ax, self.counts, index, label=self.name, level=self.level or 0.95, **line)
+        return curves.calibration_line(ax, self.counts, index, label=self.name, level=self.level or 0.95, **line)
 
-    def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_calibration(ax, [(index, self.counts)])
+    def _finish(self, ax: Axes, index: int) -> None:
+        curves.finish_calibration(ax, [(index, self.counts)])
 
 
 class DecisionCurveDisplay(_Display):
-    """The decision curve beside treating everybody and nobody."""
+    """Decision curve with treating everybody and nobody."""
+
+    responses = ("predict_proba",)
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
-        return plots.decision_line(ax, self.counts, index, label=self.name, **line)
+        return curves.decision_line(ax, self.counts, index, label=self.name, **line)
 
-    def _furnish(self, ax: Axes, index: int) -> None:
-        plots.finish_decision(ax, self.counts)
+    def _finish(self, ax: Axes, index: int) -> None:
+        curves.finish_decision(ax, self.counts)

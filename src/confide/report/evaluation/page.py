@@ -1,16 +1,35 @@
-"""The evaluation as one HTML page: no scripts, no network, ready to print."""
+"""An evaluation as one HTML page."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 
 from confide.evaluation.cautions import band_caution
 from confide.evaluation.evaluation import Evaluation
-from confide.report.evaluation.attack_section import gives_away
-from confide.report.shared import plots
-from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
-from confide.report.shared.tables import tables
-from confide.report.shared.text import summary
+from confide.report.evaluation import plots
+from confide.report.evaluation.attack_section import attack_section
+from confide.report.evaluation.tables import (
+    calibration_table,
+    comparisons_table,
+    estimators_table,
+    evaluation_tables,
+    groups_table,
+    ranking_table,
+    thresholds_table,
+)
+from confide.report.evaluation.text import summary
+from confide.report.shared.page import (
+    bullets,
+    definitions,
+    figure,
+    figures,
+    html_table,
+    lead,
+    warning,
+    whole_page,
+)
+from confide.report.shared.style import as_svg
 
 FOOTER = (
     "Exact numbers from the rows themselves: this page is not differentially private. "
@@ -69,21 +88,21 @@ _READING = (
 )
 
 
-def page(evaluation: Evaluation, *, title: str) -> str:
+def evaluation_page(evaluation: Evaluation, *, title: str) -> str:
     """Return the whole page."""
-    return whole_page(title, parts(evaluation), footer=FOOTER)
+    return whole_page(title, evaluation_parts(evaluation), footer=FOOTER)
 
 
-def parts(evaluation: Evaluation) -> list[str]:
-    """Return what stands on the page."""
+def evaluation_parts(evaluation: Evaluation) -> list[str]:
+    """Return the parts of the page, for this page and for others that include them."""
     return [
         lead(summary(evaluation)),
         *(warning(caution) for caution in _all_cautions(evaluation)),
         *_sections(evaluation),
-        *gives_away(evaluation),
-        "<h2>How to read this</h2><ul>",
-        *(f"<li><strong>{escape(name)}</strong>: {escape(text)}</li>" for name, text in _READING),
-        "</ul><h2>What was assumed</h2>",
+        *attack_section(evaluation),
+        "<h2>How to read this</h2>",
+        definitions(_READING),
+        "<h2>What was assumed</h2>",
         bullets(evaluation.assumptions),
     ]
 
@@ -94,29 +113,31 @@ def _all_cautions(evaluation: Evaluation) -> list[str]:
 
 
 def fragment(evaluation: Evaluation) -> str:
-    """Return the tables alone, as a notebook shows them."""
-    shown = [f"<p>{escape(summary(evaluation))}</p>", *(html_table(table) for table in tables(evaluation))]
-    shown += [f"<p><em>{escape(caution)}</em></p>" for caution in evaluation.warnings]
-    return "<div>" + "".join(shown) + "</div>"
+    """Return summary, tables and warnings, as a notebook shows them."""
+    tables = (html_table(table) for table in evaluation_tables(evaluation))
+    cautions = (f"<p><em>{escape(caution)}</em></p>" for caution in evaluation.warnings)
+    return "".join(("<div>", f"<p>{escape(summary(evaluation))}</p>", *tables, *cautions, "</div>"))
 
 
-def _sections(evaluation: Evaluation) -> list[str]:
-    found = {table.title: table for table in tables(evaluation)}
-    probabilities = any(model.counts.probabilities for model in evaluation.models)
-    shown = ["<h2>Ranking</h2>", html_table(found["Ranking"], caption=False)]
-    shown.append(_figures(evaluation, ["roc", "pr"]))
-    shown.append(html_table(found["AUCPR by estimator"]))
-    if "Comparison of AUC" in found:
-        shown += ["<h2>Comparison</h2>", html_table(found["Comparison of AUC"], caption=False)]
-    if probabilities:
-        shown += ["<h2>Calibration and use</h2>", html_table(found["Calibration"], caption=False)]
-        shown.append(_figures(evaluation, ["calibration", "decision"]))
-    shown += ["<h2>Thresholds</h2>", html_table(found["At a threshold"], caption=False)]
-    if "By group" in found:
-        shown += ["<h2>Groups</h2>", html_table(found["By group"], caption=False)]
-        if any(group.models for group in evaluation.groups):
-            shown.append(_figures(evaluation, ["forest"]))
-    return shown
+def _sections(evaluation: Evaluation) -> Iterator[str]:
+    yield "<h2>Ranking</h2>"
+    yield html_table(ranking_table(evaluation), caption=False)
+    yield _figures(evaluation, "roc", "pr")
+    yield html_table(estimators_table(evaluation))
+    if evaluation.comparisons:
+        yield "<h2>Comparison</h2>"
+        yield html_table(comparisons_table(evaluation), caption=False)
+    if any(model.counts.probabilities for model in evaluation.models):
+        yield "<h2>Calibration and use</h2>"
+        yield html_table(calibration_table(evaluation), caption=False)
+        yield _figures(evaluation, "calibration", "decision")
+    yield "<h2>Thresholds</h2>"
+    yield html_table(thresholds_table(evaluation), caption=False)
+    if evaluation.groups:
+        yield "<h2>Groups</h2>"
+        yield html_table(groups_table(evaluation), caption=False)
+    if any(group.models for group in evaluation.groups):
+        yield _figures(evaluation, "forest")
 
 
 _DRAWINGS = {
@@ -128,14 +149,16 @@ _DRAWINGS = {
 }
 
 
-def _figures(evaluation: Evaluation, names: list[str]) -> str:
+def _figures(evaluation: Evaluation, *names: str) -> str:
     return figures(_figure(evaluation, name) for name in names)
 
 
 def _figure(evaluation: Evaluation, name: str) -> str:
-    size = (5.4, 5.0)
+    return figure(as_svg(_DRAWINGS[name], evaluation, size=_size(evaluation, name)), name, _CAPTIONS[name])
+
+
+def _size(evaluation: Evaluation, name: str) -> tuple[float, float]:
+    """Return the size of a figure in inches."""
     if name == "forest":
-        size = (7.0, 1.2 + 0.35 * (1 + len(evaluation.groups)) * max(1.0, len(evaluation.models) * 0.6))
-    elif name in ("calibration", "decision"):
-        size = (5.4, 5.8)
-    return figure(plots.as_svg(_DRAWINGS[name], evaluation, size=size), name, _CAPTIONS[name])
+        return 7.0, 1.2 + 0.35 * (1 + len(evaluation.groups)) * max(1.0, len(evaluation.models) * 0.6)
+    return 5.4, 5.8 if name in ("calibration", "decision") else 5.0

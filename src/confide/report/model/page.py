@@ -1,22 +1,17 @@
-"""A privately trained model as one HTML page that may be published: what it weighs, what it promises, what it cost."""
+"""A privately trained model as one HTML page that may be published."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from confide.learning.workflow import Workflow
 from confide.privacy.accounting import total
-from confide.report.model.workflow import MOST_SHOWN, budget_table, weights_table
-from confide.report.shared import plots
+from confide.report.model.plots import draw_weights
+from confide.report.model.tables import MOST_SHOWN, budget_table, weights_table
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from confide.report.shared.style import as_svg
 
 _FOOTER = "Everything on this page was released under the guarantee stated on it. Made with confide."
 
@@ -41,44 +36,30 @@ def _parts(workflow: Workflow, costs: Mapping[str, Fraction]) -> list[str]:
         "<h2>Budget</h2>",
         html_table(budget_table(workflow, costs), caption=False),
         "<h2>The model</h2>",
-        *(_picture(workflow) if model.features else []),
+        *(_figure(workflow) if model.features else []),
         html_table(weights_table(workflow), caption=False),
         "<h2>What was assumed</h2>",
         bullets(_assumptions(workflow)),
     ]
 
 
-def _picture(workflow: Workflow) -> list[str]:
-    shown = min(len(workflow.trained().features), MOST_SHOWN)
-    svg = plots.as_svg(draw_weights, workflow, size=(7.0, 1.2 + 0.28 * shown))
+def _figure(workflow: Workflow) -> list[str]:
+    count = min(len(workflow.trained().features), MOST_SHOWN)
+    svg = as_svg(draw_weights, workflow, size=(7.0, 1.2 + 0.28 * count))
     return [figures([figure(svg, "weights", _CAPTION)])]
-
-
-def draw_weights(ax: Axes, workflow: Workflow) -> None:
-    """Bars for the features that matter most, to the right if they speak for the positive class."""
-    strongest = list(workflow.weights().items())[:MOST_SHOWN][::-1]
-    values = np.array([weight for _, weight in strongest])
-    for_it, against = plots.COLOURS[1], plots.COLOURS[0]
-    ax.barh(range(len(strongest)), values, color=[for_it if value > 0 else against for value in values], height=0.7)
-    ax.set_yticks(range(len(strongest)), [name for name, _ in strongest])
-    ax.axvline(0.0, color=plots.GREY, linewidth=1.0)
-    ax.set_ylim(-0.6, len(strongest) - 0.4)
-    ax.set_xlabel("Log-odds added (right: speaks for the positive class)")
-    ax.grid(True, axis="x")
-    ax.set_axisbelow(True)
 
 
 def _assumptions(workflow: Workflow) -> list[str]:
     promised = total(workflow.steps.values())
-    said = [
+    lines = [
         f"Public anyway: {', '.join(promised.public)}.",
         "How rows become features was decided without looking at them: words are hashed or listed publicly, columns "
         "are cut at points that were named.",
     ]
     if workflow.held_out is not None:
         free = " Releases about them cost nothing more, up to what the training rows cost." if workflow.parallel else ""
-        said.append(
+        lines.append(
             f"{float(workflow.held_out):g} of the rows were held out by a public hash of "
             f"{', '.join(workflow.held_out_columns)}, and were not read.{free}"
         )
-    return said
+    return lines

@@ -1,4 +1,4 @@
-"""The demonstration's page: what may be seen inside beside what may be published."""
+"""Page of the demonstration: a private release, a refusal, and the exact evaluation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from html import escape
 from confide.evaluation.evaluation import Evaluation
 from confide.ledger.receipts import Receipt
 from confide.releases.release import Release
-from confide.report.evaluation import page as html
-from confide.report.release import page as release
+from confide.report.evaluation.page import evaluation_parts
+from confide.report.release.page import release_parts
+from confide.report.release.tables import ledger_table
 from confide.report.shared.page import html_table, lead, warning, whole_page
 
 _FOOTER = "The first part may be published; the second is for those who may see the data. Made with confide."
 
 
-def story_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, *, title: str) -> str:
+def demo_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, *, title: str) -> str:
     """Return one page: the private release and a refusal, then the exact evaluation."""
     return whole_page(
         title,
@@ -27,14 +28,14 @@ def story_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, 
                 "The same model twice: as it may be published, and as those see it who may see the patients' records."
             ),
             "<h2>Part 1. To be published</h2>",
-            *release.release_parts(receipt),
+            *release_parts(receipt),
             "<h2>The ledger after it</h2>",
-            html_table(release.ledger_table(receipt), caption=False),
+            html_table(ledger_table(receipt), caption=False),
             "<h2>What happens when the budget is used up</h2>",
             f"<p>The next request was refused, before any noise was drawn:</p><p><code>{escape(refusal)}</code></p>",
             "<h2>Part 2. Not to be published</h2>",
             warning("From here on the numbers are exact. Publishing exact numbers can give labels away."),
-            *html.parts(evaluation),
+            *evaluation_parts(evaluation),
         ],
         footer=_FOOTER,
     )

@@ -1,4 +1,4 @@
-"""Releases for people: on a terminal, as a picture, on a page that may be published as it is."""
+"""A release as one HTML page that may be published as it is."""
 
 from __future__ import annotations
 
@@ -7,41 +7,26 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from confide.ledger.receipts import Quote, Receipt
-from confide.privacy.accounting import total
+from confide.ledger.receipts import Receipt
 from confide.privacy.guarantee import Guarantee
-from confide.releases.release import PreparedRelease, Release
-from confide.report.release.curve_text import achieved_table, is_curve
+from confide.releases.release import Release
+from confide.report.release.captions import INTERVALS, curve_caption
+from confide.report.release.curve_data import EXACT, CurveData, curves_to_draw
+from confide.report.release.curve_plots import draw_curve
+from confide.report.release.names import drawable, is_curve
+from confide.report.release.plots import draw_intervals, intervals_size
 from confide.report.release.tables import (
     about_table,
-    drawable,
-    ledger_table,
-    one_line,
+    achieved_table,
     release_table,
-    shown_name,
+    split_of,
     split_table,
+    whole_guarantee,
 )
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
-from confide.report.shared.tables import Table
-
-__all__ = [
-    "fragment",
-    "ledger_table",
-    "one_line",
-    "picture",
-    "print_quote",
-    "print_release",
-    "release_page",
-    "release_parts",
-    "split_of",
-    "whole_guarantee",
-]
+from confide.report.shared.style import as_svg
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from rich.console import Console
-
     from confide.counts import ScoreCounts
 
 FOOTER = (
@@ -53,14 +38,10 @@ REVEALED = (
     "NOT PRIVATE: this page shows exact curves beside the private ones. It is for those who may see the rows; "
     "publishing it can give labels away."
 )
+
 REVEALED_FOOTER = "Not to be published: curves marked exact come from the rows themselves. Made with confide."
 
 _RED = "border-color: #b00020; background: #fdecee; color: #b00020; font-weight: 600"
-
-_CAPTION = (
-    "Released values (dots) with two intervals: thick, for the value that an exact evaluation of these rows would "
-    "give (noise alone); thin, for the population that the rows were drawn from (noise and sampling)."
-)
 
 _READING = (
     "Value: the exact value of these rows plus random noise. Asking again with the same request gives the same answer; "
@@ -76,65 +57,6 @@ _READING_CURVES = (
 )
 
 
-def split_of(receipt: Receipt[Release]) -> list[tuple[list[str], Guarantee]]:
-    """The metrics of each answer, which share one noise, and what that noise cost."""
-    return [([release.metric for release in answer], answer[0].guarantee) for answer in receipt.answers]
-
-
-def whole_guarantee(receipt: Receipt[Release]) -> Guarantee:
-    """The guarantee of all answers together."""
-    return total(guarantee for _, guarantee in split_of(receipt))
-
-
-def print_release(receipt: Receipt[Release], console: Console) -> None:
-    """Print a release: the numbers, the guarantee in words, the ledger."""
-    from confide.report.shared.text import print_table
-
-    releases = receipt.releases
-    print_table(release_table(releases), console)
-    achieved = achieved_table(releases)
-    if achieved is not None:
-        print_table(achieved, console)
-    split = split_of(receipt)
-    if len(split) > 1:
-        print_table(split_table(split), console)
-    console.print(whole_guarantee(receipt).in_words(), highlight=False, markup=False)
-    console.print()
-    print_table(ledger_table(receipt), console)
-
-
-def print_quote(quote: Quote, prepared: Sequence[PreparedRelease], console: Console) -> None:
-    """Print what a request would cost."""
-    from confide.report.shared.text import print_table
-
-    asked = [(_names(part), part.guarantee) for part in prepared]
-    print_table(split_table(asked), console)
-    print_table(
-        Table(
-            title="Price",
-            head=("account", "price", "left now", "left after"),
-            body=((quote.account, quote.in_words(), quote.remaining.in_words(), quote.remaining_after.in_words()),),
-        ),
-        console,
-    )
-    console.print(quote.refusal or "It fits. Nothing was charged.", highlight=False, markup=False)
-
-
-def _names(prepared: PreparedRelease) -> list[str]:
-    """The metrics that a prepared request answers."""
-    return list(prepared.asked or [prepared.request["metric"]])
-
-
-def fragment(releases: Sequence[Release]) -> str:
-    """The table and the guarantee, and the curves if there are any, as a notebook shows them."""
-    if any(is_curve(release) for release in releases):
-        from confide.report.release.curves import fragment as with_curves
-
-        return with_curves(releases)
-    words = " ".join(dict.fromkeys(release.guarantee.in_words() for release in releases))
-    return f"<div>{html_table(release_table(releases))}<p>{escape(words)}</p></div>"
-
-
 def release_page(
     receipt: Receipt[Release],
     *,
@@ -142,10 +64,10 @@ def release_page(
     about: Mapping[str, str] = MappingProxyType({}),
     revealed: ScoreCounts | None = None,
 ) -> str:
-    """Return the whole page; `about` says what was measured, in public words.
+    """Return the whole page. `about` describes what was measured, in public words.
 
-    With `revealed`, the rows themselves, exact curves are drawn over the private ones: the page is then not
-    to be published, and says so.
+    With `revealed`, the exact rows, exact curves are drawn over the private ones. Such a page must not be published,
+    and states so.
     """
     parts = release_parts(receipt, about, revealed=revealed)
     if revealed is None:
@@ -156,22 +78,18 @@ def release_page(
 def release_parts(
     receipt: Receipt[Release], about: Mapping[str, str] = MappingProxyType({}), *, revealed: ScoreCounts | None = None
 ) -> list[str]:
-    """Return what stands on the page: nothing of the ledger, which is for the data holder."""
+    """Return the parts of the page. The ledger is not among them: it is for the data holder."""
     releases = receipt.releases
     guarantee = whole_guarantee(receipt)
-    split = split_of(receipt)
+    words = guarantee.in_words()
     return [
-        lead(guarantee.in_words() if revealed is None else f"The private numbers: {guarantee.in_words()}"),
+        lead(words if revealed is None else f"The private numbers: {words}"),
         *_curves(releases, revealed),
         "<h2>Released numbers</h2>",
         html_table(release_table(releases), caption=False),
         *_achieved(releases),
         *_intervals(releases),
-        *(
-            ["<h2>How the budget was divided</h2>", html_table(split_table(split), caption=False)]
-            if len(split) > 1
-            else []
-        ),
+        *_split(receipt),
         *(["<h2>What was measured</h2>", html_table(about_table(about), caption=False)] if about else []),
         "<h2>How to read this</h2>",
         bullets((*(_READING_CURVES if any(map(is_curve, releases)) else ()), *_READING)),
@@ -180,12 +98,29 @@ def release_parts(
     ]
 
 
-def _curves(releases: Sequence[Release], revealed: ScoreCounts | None) -> list[str]:
-    if not any(is_curve(release) for release in releases):
-        return []
-    from confide.report.release.curves import curve_figures
+def fragment(releases: Sequence[Release]) -> str:
+    """Return tables, guarantee and curves, as a notebook shows them."""
+    words = " ".join(dict.fromkeys(release.guarantee.in_words() for release in releases))
+    tables = "".join((html_table(release_table(releases)), *_achieved(releases)))
+    return f"<div>{tables}<p>{escape(words)}</p>{_curve_figures(releases)}</div>"
 
-    return ["<h2>Released curves</h2>", curve_figures(releases, revealed)]
+
+def _curves(releases: Sequence[Release], revealed: ScoreCounts | None) -> list[str]:
+    drawn = _curve_figures(releases, revealed)
+    return ["<h2>Released curves</h2>", drawn] if drawn else []
+
+
+def _curve_figures(releases: Sequence[Release], exact: ScoreCounts | None = None) -> str:
+    """Return the curves as figures with captions; an empty text if there are none."""
+    curves = curves_to_draw(releases, exact)
+    return figures(_figure(data) for data in curves) if curves else ""
+
+
+def _figure(data: CurveData) -> str:
+    metric = data.release.metric
+    svg = as_svg(draw_curve, data, size=(5.4, (4.0 if metric == "counts" else 6.55) + 0.2 * data.extra))
+    exact = f" Orange is {EXACT}." if data.exact is not None else ""
+    return figure(svg, f"private-{metric}", curve_caption(data.release) + exact)
 
 
 def _achieved(releases: Sequence[Release]) -> list[str]:
@@ -195,11 +130,21 @@ def _achieved(releases: Sequence[Release]) -> list[str]:
 
 def _intervals(releases: Sequence[Release]) -> list[str]:
     drawn = [release for release in releases if drawable(release)]
-    return [figures([figure(_svg(drawn), "intervals", _CAPTION)])] if drawn else []
+    if not drawn:
+        return []
+    svg = as_svg(draw_intervals, drawn, size=intervals_size(drawn))
+    return [figures([figure(svg, "intervals", INTERVALS)])]
+
+
+def _split(receipt: Receipt[Release]) -> list[str]:
+    split = split_of(receipt)
+    if len(split) == 1:
+        return []
+    return ["<h2>How the budget was divided</h2>", html_table(split_table(split), caption=False)]
 
 
 def assumptions(guarantee: Guarantee) -> list[str]:
-    """What the guarantee and the intervals rest on."""
+    """Return the assumptions of the guarantee and the intervals."""
     public = ", ".join(guarantee.public) or "nothing but the parameters shown here"
     return [
         f"Public anyway: {public}.",
@@ -210,58 +155,3 @@ def assumptions(guarantee: Guarantee) -> list[str]:
         "The population's interval takes rows to be an independent sample. For AUC it takes scores, after some "
         "increasing transformation, to be normal in both classes with spreads that differ by a quarter at most.",
     ]
-
-
-def picture(releases: Sequence[Release]) -> Figure:
-    """Draw the curves, if there are any, else all numbers that lie between -1 and 1, else whatever there is."""
-    if any(is_curve(release) for release in releases):
-        from confide.report.release.curves import picture as of_curves
-
-        return of_curves(releases)
-    import matplotlib.pyplot as plt
-
-    from confide.report.shared.plots import house_style
-
-    with house_style():
-        fig, ax = plt.subplots(figsize=_size(releases), layout="constrained")
-        draw_intervals(ax, [release for release in releases if drawable(release)] or releases)
-    return fig
-
-
-def draw_intervals(ax: Axes, releases: Sequence[Release]) -> None:
-    """One line for each number: thin for the population, thick for the sample, a dot for the value."""
-    from confide.report.shared.plots import COLOURS, GREY
-
-    for position, release in enumerate(releases):
-        sample, population = release.intervals.sample, release.intervals.population
-        first = position == 0
-        ax.plot(
-            [population.lower, population.upper], [position] * 2, color=GREY, linewidth=1.6, marker="|", markersize=9,
-            label=f"population, {100 * population.level:g} %" if first else None,
-        )  # fmt: skip
-        ax.plot(
-            [sample.lower, sample.upper], [position] * 2, color=COLOURS[0], linewidth=5.0, solid_capstyle="butt",
-            label=f"sample, {100 * sample.level:g} %" if first else None,
-        )  # fmt: skip
-        ax.plot(
-            release.value, position, "o", color="white", markeredgecolor="black", markersize=6.5, zorder=3,
-            label="released value" if first else None,
-        )  # fmt: skip
-    ax.set_yticks(range(len(releases)), [shown_name(release) for release in releases])
-    ax.set_ylim(len(releases) - 0.4, -0.6)
-    if all(drawable(release) for release in releases):
-        lowest = min(0.0, *(release.intervals.population.lower for release in releases))
-        ax.set_xlim(lowest - 0.02, 1.02)
-    ax.set_xlabel("value")
-    ax.grid(axis="x")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-
-
-def _svg(releases: Sequence[Release]) -> str:
-    from confide.report.shared.plots import as_svg
-
-    return as_svg(draw_intervals, releases, size=_size(releases))
-
-
-def _size(releases: Sequence[Release]) -> tuple[float, float]:
-    return (7.0, 1.3 + 0.42 * len(releases))

@@ -1,4 +1,4 @@
-"""Releases as tables: the numbers with both intervals, what they cost, what a reader should know."""
+"""Tables of a release: the numbers with both intervals, the budget and the ledger."""
 
 from __future__ import annotations
 
@@ -8,84 +8,35 @@ from typing import Any
 
 from confide.intervals.interval import Interval
 from confide.ledger.receipts import Receipt
+from confide.privacy.accounting import total
 from confide.privacy.guarantee import Guarantee, shown
-from confide.releases.confusion import CELLS, CONFUSION_METRICS
+from confide.releases.confusion import CELLS
 from confide.releases.release import Release
-from confide.report.release.curve_text import RATIOS_AND_PLACES, curve_name, curve_notes, from_cells
-from confide.report.shared.tables import Table, number
+from confide.report.release.names import metric_name
+from confide.report.release.notes import notes
+from confide.report.shared.numbers import interval_text, number, percent
+from confide.report.shared.tables import Table
 
 
 def release_table(releases: Sequence[Release]) -> Table:
-    """One line for each released number."""
-    level = f"{100 * releases[0].intervals.sample.level:g} %"
+    """Return one line for each released number, with both intervals."""
+    level = percent(releases[0].intervals.sample.level)
     return Table(
         title="Private release",
         head=("metric", "value", f"sample, {level}", f"population, {level}", "mechanism"),
         body=tuple(
             (
-                shown_name(release),
+                metric_name(release),
                 number(release.value, _digits(release)),
-                ends(release.intervals.sample, _digits(release)),
-                ends(release.intervals.population, _digits(release)),
+                interval_text(release.intervals.sample, _digits(release)),
+                interval_text(release.intervals.population, _digits(release)),
                 release.mechanism,
             )
             for release in releases
         ),
         note=" ".join(notes(releases)),
+        text_columns=("mechanism",),
     )
-
-
-def ends(interval: Interval, digits: int = 3) -> str:
-    """Write an interval, which may have no end or not exist."""
-    if math.isnan(interval.lower):
-        return "–"
-    return f"{number(interval.lower, digits)} to {number(interval.upper, digits)}"
-
-
-def shown_name(release: Release) -> str:
-    """A metric in words, with its threshold."""
-    of_curve = curve_name(release)
-    if of_curve is not None:
-        return of_curve
-    words = release.metric.replace("_", " ")
-    words = words.upper() if words == "auc" else "Brier score" if words == "brier" else words
-    return f"{words} at {release.options['threshold']:g}" if _at_a_threshold(release) else words
-
-
-def _at_a_threshold(release: Release) -> bool:
-    return release.metric in CONFUSION_METRICS and "threshold" in release.options
-
-
-def notes(releases: Sequence[Release]) -> list[str]:
-    """What a reader of these numbers should know, from the numbers themselves."""
-    said = []
-    if any(_at_a_threshold(release) for release in releases):
-        said.append("At a threshold: a score of at least so much is called positive.")
-    if any("scores_cut_to" in release.options for release in releases):
-        said.append("For the Brier score, scores are cut to [0, 1] first; it means something for probabilities only.")
-    if any(release.metric == "average_precision" and not from_cells(release) for release in releases):
-        said.append("Average precision counts tied negatives as above.")
-    said += curve_notes(releases)
-    empty = [shown_name(release) for release in releases if says_little(release)]
-    if empty:
-        said.append(
-            f"The interval of {', '.join(empty)} leaves nearly everything open: too few rows for this epsilon, or a "
-            "grid that does not fit the scores."
-        )
-    return said
-
-
-def says_little(release: Release) -> bool:
-    """Whether an interval for a number in [0, 1] covers nearly all of it."""
-    return drawable(release) and release.intervals.sample.width >= 0.9
-
-
-def drawable(release: Release) -> bool:
-    """Whether a number lies in [0, 1] (or [-1, 1]) by its nature and so fits one picture."""
-    if release.metric in RATIOS_AND_PLACES:
-        return False
-    ends = (release.intervals.population.lower, release.intervals.population.upper)
-    return not math.isnan(release.value) and release.intervals.sample.upper <= 1.0 and -1.0 <= ends[0] <= ends[1] <= 1.0
 
 
 def _digits(release: Release) -> int:
@@ -96,8 +47,40 @@ def _digits(release: Release) -> int:
     return 1 if release.metric in CELLS else 3
 
 
+def achieved_table(releases: Sequence[Release]) -> Table | None:
+    """Return recall and specificity at the chosen threshold; None if none was chosen."""
+    chosen = next((release for release in releases if release.metric == "threshold"), None)
+    if chosen is None:
+        return None
+    level = percent(chosen.intervals.sample.level)
+    return Table(
+        title=f"At the chosen threshold, {number(chosen.value, 4)}{_ENDS.get(chosen.value, '')}",
+        head=("measure", "value", f"sample, {level}", f"population, {level}"),
+        body=tuple(_achieved_row(chosen, measure) for measure in ("recall", "specificity")),
+        note="These intervals hold although the threshold was chosen after looking: they hold for all edges of the "
+        f"grid at once. {_target_note(chosen)}",
+    )
+
+
+def _achieved_row(chosen: Release, measure: str) -> tuple[str, ...]:
+    intervals = chosen.parts[f"{measure}_intervals"]
+    ends = (interval_text(Interval(**intervals[name])) for name in ("sample", "population"))
+    return (measure, number(chosen.parts[measure]), *ends)
+
+
+_ENDS = {math.inf: ": nobody is called positive", -math.inf: ": everybody is called positive"}
+
+
+def _target_note(chosen: Release) -> str:
+    if math.isinf(chosen.value):
+        return "No edge of the grid was found to reach the target: give more epsilon, a finer grid or a lower target."
+    if chosen.options["safe"]:
+        return "Even the lower end of the sample's interval reaches the target."
+    return "The target is reached by estimate; a safe threshold reaches it at the interval's lower end."
+
+
 def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
-    """How the budget is divided among noises; metrics on one line share one."""
+    """Return how the budget is divided; metrics on one line share one draw of noise."""
     return Table(
         title="Budget",
         head=("metrics", "epsilon", "delta"),
@@ -108,8 +91,18 @@ def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
     )
 
 
+def split_of(receipt: Receipt[Release]) -> list[tuple[list[str], Guarantee]]:
+    """Return the metrics of each answer, which share one draw of noise, with its guarantee."""
+    return [([release.metric for release in answer], answer[0].guarantee) for answer in receipt.answers]
+
+
+def whole_guarantee(receipt: Receipt[Release]) -> Guarantee:
+    """Return the guarantee of all answers together."""
+    return total(guarantee for _, guarantee in split_of(receipt))
+
+
 def ledger_table(receipt: Receipt[Any]) -> Table:
-    """What was paid and what is left."""
+    """Return what was charged and what is left."""
     return Table(
         title="Ledger",
         head=(
@@ -123,15 +116,5 @@ def ledger_table(receipt: Receipt[Any]) -> Table:
 
 
 def about_table(about: Mapping[str, str]) -> Table:
-    """What was measured."""
-    return Table(title="What was measured", head=("", "meaning"), body=tuple(about.items()))
-
-
-def one_line(release: Release) -> str:
-    """The value with both intervals and the price."""
-    intervals = release.intervals
-    return (
-        f"{shown_name(release)} {number(release.value)} (sample {ends(intervals.sample)}, "
-        f"population {ends(intervals.population)}; epsilon {shown(release.guarantee.epsilon)}, "
-        f"{release.guarantee.neighbours.value})"
-    )
+    """Return the description of what was measured."""
+    return Table(title="What was measured", head=("", "meaning"), body=tuple(about.items()), text_columns=("meaning",))

@@ -1,4 +1,4 @@
-"""The shell of every page: no scripts, no network, ready to print; tables and figures in it."""
+"""HTML pages: one file without scripts or network access, ready to print, with tables and figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from confide.report.shared.tables import TEXT_COLUMNS, Table
+from confide.report.shared.tables import Table
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -34,7 +34,7 @@ footer { margin-top: 3rem; font-size: .85rem; color: #555; border-top: 1px solid
 
 
 def whole_page(title: str, parts: Iterable[str], *, footer: str) -> str:
-    """Return a page that needs nothing else; the parts are HTML, title and footer text."""
+    """Return a complete page. `parts` are HTML; title and footer are text."""
     return "\n".join(
         (
             "<!DOCTYPE html>",
@@ -51,48 +51,53 @@ def whole_page(title: str, parts: Iterable[str], *, footer: str) -> str:
 
 
 def lead(text: str) -> str:
-    """The line under the title."""
+    """Return the paragraph under the title."""
     return f'<p class="lead">{escape(text)}</p>'
 
 
 def warning(text: str) -> str:
-    """Something to be careful with."""
+    """Return a warning in a box."""
     return f'<p class="warning">{escape(text)}</p>'
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """A list of plain sentences."""
+    """Return a list of sentences."""
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 
+def definitions(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return a list of terms with their explanations."""
+    lines = (f"<li><strong>{escape(term)}</strong>: {escape(text)}</li>" for term, text in pairs)
+    return f"<ul>{''.join(lines)}</ul>"
+
+
 def figure(svg: str, name: str, caption: str) -> str:
-    """A picture with its caption, also for those who cannot see it."""
-    described = _own_names(svg, name).replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
+    """Return a figure with its caption, which screen readers get too."""
+    described = _prefixed(svg, name).replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
     return f"<figure>{described}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def figures(shown: Iterable[str]) -> str:
-    """Pictures side by side, or one alone."""
-    every = list(shown)
+def figures(parts: Iterable[str]) -> str:
+    """Return figures side by side, or one alone."""
+    every = list(parts)
     kind = "figures single" if len(every) == 1 else "figures"
     return f'<div class="{kind}">' + "".join(every) + "</div>"
 
 
-def _own_names(svg: str, prefix: str) -> str:
-    """Give each picture's identifiers a prefix, so that several can share a page."""
+def _prefixed(svg: str, prefix: str) -> str:
+    """Prefix the identifiers of a figure, so that several figures can share a page."""
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
 
 
 def html_table(table: Table, *, caption: bool = True) -> str:
-    """A table that scrolls where the screen is narrow."""
-    left = [position == 0 or name in TEXT_COLUMNS for position, name in enumerate(table.head)]
+    """Return a table that scrolls where the screen is narrow, with its note."""
 
     def cells(tag: str, row: tuple[str, ...]) -> str:
         return "".join(
             f'<{tag} class="text">{escape(cell)}</{tag}>' if is_text else f"<{tag}>{escape(cell)}</{tag}>"
-            for cell, is_text in zip(row, left, strict=True)
+            for cell, is_text in zip(row, table.aligned_left, strict=True)
         )
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in table.body)

@@ -1,12 +1,13 @@
-"""A forest plot in words: its caption, how much sites differ, and which sites the mean leaves out."""
+"""Caption of a forest plot: how much sites differ, and which sites the mean leaves out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from confide.intervals.random_effects import RandomEffects
-from confide.report.shared.tables import number, p_value
-from confide.report.validation.forest import GUESSING, NAMES, Forest, ForestRow, axis_ends, known, percent
+from confide.report.shared.numbers import number, p_value, percent
+from confide.report.validation.forest import GUESSING, NAMES, Forest, ForestRow, known
+from confide.report.validation.forest_axis import axis_ends
 from confide.report.validation.names import LONGEST, cut
 
 _MEANT = {
@@ -30,7 +31,7 @@ _OPEN = {
 
 
 def forest_caption(forest: Forest) -> str:
-    """What the picture shows, with how much sites differ and which of them are not in the mean."""
+    """Return the caption."""
     sizes = "" if forest.summary is None else ", larger where the site weighs more in the summary"
     said = [
         f"{NAMES[forest.measure]} at each site (squares{sizes}) with {percent(forest.level)} intervals, and of all "
@@ -51,7 +52,7 @@ def forest_caption(forest: Forest) -> str:
 
 
 def heterogeneity_words(summary: RandomEffects, *, bar: bool = True) -> str:
-    """How much sites differ, in numbers; `bar` says what the picture's bar is."""
+    """Return how much sites differ, in numbers. `bar` adds what the bar of the plot means."""
     spread = "0" if summary.tau_squared == 0.0 else number(summary.tau_squared)
     said = [f"Between sites {_tied(f'τ² = {spread}')} on the {_SCALE_WORDS[summary.scale]} scale (REML)"]
     if summary.i_squared is not None:
@@ -67,7 +68,7 @@ def heterogeneity_words(summary: RandomEffects, *, bar: bool = True) -> str:
 
 
 def left_out(forest: Forest) -> Iterator[str]:
-    """Which sites the mean leaves out, a sentence for each reason; nothing where there is no mean."""
+    """Yield the sites that the mean leaves out, one sentence for each reason."""
     if forest.summary is None:
         return
     reasons: dict[tuple[str, str], list[str]] = {}
@@ -80,7 +81,7 @@ def left_out(forest: Forest) -> Iterator[str]:
 
 
 def _reason(row: ForestRow, forest: Forest) -> tuple[str, str]:
-    """Why a site is not in the mean, said of one and of many."""
+    """Return why a site is not in the mean, in the singular and in the plural."""
     if not known(row.estimate):
         return _NO_VALUE
     value, interval = row.estimate.value, row.estimate.interval
@@ -104,7 +105,7 @@ def _leaves(row: ForestRow, low: float, high: float) -> bool:
 
 
 def _tied(words: str) -> str:
-    """Words that stay on one line."""
+    """Join words so that they stay on one line."""
     return words.replace(" ", "\u00a0")
 
 

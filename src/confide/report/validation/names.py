@@ -1,20 +1,23 @@
-"""Names of sites, and other words from elsewhere, made fit to be shown: short, different, and harmless."""
+"""Names of sites and other text from elsewhere, made short, distinct and safe to display."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 LINE_LETTERS, LONGEST = 26, 48
-"""Letters of a line, and of a name, which takes two lines then."""
+"""Letters of a line in a plot, and of a name, which then takes two lines."""
+
+NAME_LETTERS = 48
+"""Letters of a name in tables and sentences."""
 
 
 def plain(text: str) -> str:
-    """Text that came from elsewhere without what would steer a terminal or turn the direction of writing."""
+    """Replace characters that control a terminal or the direction of writing."""
     return "".join(letter if letter.isprintable() else "·" for letter in text)
 
 
 def cut(text: str, most: int) -> str:
-    """A name of at most so many letters, the middle left out where it is longer."""
+    """Cut a name to at most so many letters, leaving out its middle."""
     name = plain(text)
     if len(name) <= most:
         return name
@@ -23,7 +26,7 @@ def cut(text: str, most: int) -> str:
 
 
 def distinct(names: Sequence[str], most: int) -> list[str]:
-    """Names of at most so many letters, numbered where cutting would make them alike."""
+    """Cut names to at most so many letters, and number them where they would become equal."""
     short = [cut(name, most) for name in names]
     if len(set(short)) == len(set(names)):
         return short
@@ -31,7 +34,7 @@ def distinct(names: Sequence[str], most: int) -> list[str]:
 
 
 def wrapped(name: str, letters: int = LINE_LETTERS) -> str:
-    """A name in one line, or in two that are about as long, divided between words where that can be."""
+    """Break a long name into two lines of about equal length, between words where possible."""
     if len(name) <= letters:
         return name
     breaks = [at for at in range(1, len(name)) if name[at - 1] in " -_." and at <= letters >= len(name) - at]

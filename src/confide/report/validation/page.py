@@ -1,4 +1,4 @@
-"""A validation across sites for people: on a terminal, and as one HTML page with forest plots and curves."""
+"""A validation as one HTML page."""
 
 from __future__ import annotations
 
@@ -6,40 +6,22 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from confide.federation.question import NOISY_SCORES
-from confide.report.shared import plots
+from confide.federation.modes.registry import mode_of
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
-from confide.report.shared.text import print_table
-from confide.report.validation.forest import draw_forest, forest_of
+from confide.report.shared.style import as_svg
+from confide.report.validation.calibration_plots import draw_site_calibrations, panels_size, site_calibrations
+from confide.report.validation.captions import captions, site_calibration_caption
+from confide.report.validation.forest import forest_of
+from confide.report.validation.forest_plot import draw_forest
 from confide.report.validation.forest_text import forest_caption
 from confide.report.validation.methods import how_table
-from confide.report.validation.plots import (
-    Shown,
-    captions,
-    draw_site_calibrations,
-    drawings,
-    not_drawn_words,
-    panels_size,
-    picture,
-    picture_size,
-    site_calibrations,
-)
+from confide.report.validation.plot_data import PlotData
+from confide.report.validation.plots import drawings, plot_size
 from confide.report.validation.released import released_table
-from confide.report.validation.tables import (
-    absent_words,
-    heterogeneity_lines,
-    lead_of,
-    no_forest_words,
-    numbers_table,
-    sites_table,
-    title_of,
-)
-
-__all__ = ["picture", "print_validation", "validation_page"]
+from confide.report.validation.tables import numbers_table, sites_table
+from confide.report.validation.text import absent_words, forests, lead_of, no_forest_words, promise_lines, title_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from confide.federation.coordinator.validation import Validation
 
 _FOOTERS = {
@@ -64,52 +46,28 @@ _READING = (
     "to look at.",
 )
 
-_SITE_CALIBRATION = (
-    "Calibration at each site: observed shares in bins with {level} intervals. Grey: all rows together. Above the "
-    "dotted diagonal risks are too low at the site, below it too high."
-)
-
-
-def print_validation(validation: Validation, console: Console) -> None:
-    """Print the result, how sites took part, what is promised and how it came about."""
-
-    def say(text: str) -> None:
-        console.print(text, highlight=False, markup=False)
-
-    say(title_of(validation))
-    say(lead_of(validation))
-    console.print()
-    print_table(numbers_table(validation), console)
-    for line in heterogeneity_lines(validation):
-        say(f"• {line}")
-    console.print()
-    print_table(sites_table(validation, wide=False), console)
-    for line in absent_words(validation):
-        say(f"• {line}")
-    print_table(released_table(validation), console)
-    if not _forests(validation):
-        say(no_forest_words(validation.question))
-    console.print()
-    say("What is promised")
-    for line in _promise(validation):
-        say(f"• {line}")
-    console.print()
-    print_table(how_table(validation), console)
-
 
 def validation_page(validation: Validation) -> str:
     """Return one HTML page: no scripts, no network, ready to print."""
-    noisy = validation.question.mode == NOISY_SCORES
+    noisy = mode_of(validation.question).comparison_only
     return whole_page(title_of(validation), _parts(validation), footer=_FOOTERS[noisy])
 
 
+def fragment(validation: Validation) -> str:
+    """Return the result, the guarantee and the sites, as a notebook shows them."""
+    tables = (html_table(table) for table in (numbers_table(validation), sites_table(validation)))
+    promise = f"<p><strong>What is promised</strong> to the people in the data:</p>{bullets(promise_lines(validation))}"
+    box = _not_private(validation) if mode_of(validation.question).comparison_only else promise
+    return "".join(("<div>", lead(lead_of(validation)), box, *tables, "</div>"))
+
+
 def _parts(validation: Validation) -> Iterator[str]:
-    if validation.question.mode == NOISY_SCORES:
+    if mode_of(validation.question).comparison_only:
         yield _not_private(validation)
     yield lead(lead_of(validation))
-    if validation.question.mode != NOISY_SCORES:
+    if not mode_of(validation.question).comparison_only:
         yield "<p><strong>What is promised</strong> to the people in the data:</p>"
-        yield bullets(_promise(validation))
+        yield bullets(promise_lines(validation))
     yield "<h2>Key numbers</h2>"
     yield html_table(numbers_table(validation), caption=False)
     yield "<h2>Site by site</h2>"
@@ -118,39 +76,30 @@ def _parts(validation: Validation) -> Iterator[str]:
     yield from _absent(validation)
     yield html_table(released_table(validation))
     yield "<h2>Curves</h2>"
-    yield from _curve_figures(Shown.of(validation))
+    yield from _curve_figures(PlotData.of(validation))
     yield "<h2>How it was done</h2>"
     yield html_table(how_table(validation), caption=False)
     yield "<h2>How to read this</h2>"
     yield bullets(_READING)
 
 
-def _promise(validation: Validation) -> list[str]:
-    return [f"{sentence[:1].upper()}{sentence[1:]}" for sentence in validation.promise()]
-
-
 def _not_private(validation: Validation) -> str:
-    """The box that stands first where nothing is promised."""
-    reasons = " ".join(_promise(validation))
+    """Return the warning that comes first where nothing is guaranteed."""
+    reasons = " ".join(promise_lines(validation))
     return (
         f'<p class="warning" style="{_RED}"><strong>NOT differentially private.</strong> This is the published method, '
         f"run for comparison only. {escape(reasons)}.</p>"
     )
 
 
-def _forests(validation: Validation) -> list[str]:
-    """The measures that are seen at sites."""
-    return [name for name in ("auc", "observed_expected") if forest_of(validation, name) is not None]
-
-
 def _forest_figures(validation: Validation) -> Iterator[str]:
-    names = _forests(validation)
+    names = forests(validation)
     if not names:
         yield f"<p>{escape(no_forest_words(validation.question))}</p>"
     for name in names:
         forest = forest_of(validation, name)
         if forest is not None:
-            svg = plots.as_svg(draw_forest, forest, size=forest.size)
+            svg = as_svg(draw_forest, forest, size=forest.size)
             yield _wide(figure(svg, f"forest-{name}", forest_caption(forest)), 58)
 
 
@@ -161,22 +110,19 @@ def _absent(validation: Validation) -> Iterator[str]:
         yield bullets(lines)
 
 
-def _curve_figures(shown: Shown) -> Iterator[str]:
-    validation = shown.validation
-    said = captions(validation)
+def _curve_figures(data: PlotData) -> Iterator[str]:
+    validation = data.validation
+    texts = captions(validation)
     yield figures(
-        figure(plots.as_svg(draw, shown, size=picture_size(validation, name)), f"curve-{name}", said[name])
+        figure(as_svg(draw, data, size=plot_size(validation, name)), f"curve-{name}", texts[name])
         for name, draw in drawings(validation).items()
     )
     sites = len(site_calibrations(validation))
     if sites:
-        svg = plots.as_svg(draw_site_calibrations, shown, size=panels_size(sites))
-        caption = _SITE_CALIBRATION.format(level=f"{100 * validation.level:g} %") + not_drawn_words(
-            result for _, result in site_calibrations(validation)
-        )
-        yield _wide(figure(svg, "site-calibration", caption), min(16 + 12 * sites, 70))
+        svg = as_svg(draw_site_calibrations, data, size=panels_size(sites))
+        yield _wide(figure(svg, "site-calibration", site_calibration_caption(validation)), min(16 + 12 * sites, 70))
 
 
-def _wide(shown: str, rem: int) -> str:
-    """A picture over the page's whole width, or as much of it as it needs."""
-    return f'<div style="max-width: {rem}rem; margin: 1.2rem 0">{shown}</div>'
+def _wide(content: str, rem: int) -> str:
+    """Return a figure over the whole width of the page, or as much of it as it needs."""
+    return f'<div style="max-width: {rem}rem; margin: 1.2rem 0">{content}</div>'

@@ -1,4 +1,7 @@
-"""What each site let go and what it was charged. Receipts come from the sites, and may say anything."""
+"""Table of what each site released and what it was charged.
+
+Receipts come from the sites and may hold anything, so every value is checked before it is displayed.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
-from confide.privacy.guarantee import shown
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
+from confide.report.shared.numbers import DASH
 from confide.report.shared.tables import Table
 from confide.report.validation.names import cut
-from confide.report.validation.tables import DASH, table_of_sites, took_part
+from confide.report.validation.tables import table_of_sites, took_part
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
@@ -21,42 +25,32 @@ _ROUNDING = 1e-9
 
 
 def released_table(validation: Validation) -> Table:
-    """What every site let go, what it was charged and what is left to it."""
+    """Return what every site released, what it was charged and what is left."""
     question = validation.question
     receipts = [site.report.receipt if took_part(site) else None for site in validation.sites]
-    released = released_words(question)
+    released = mode_of(question).released(question)
     columns = {
         "what it released": [released if took_part(site) else NOTHING for site in validation.sites],
         "what it was charged": [_charged(receipt, question) for receipt in receipts],
         "left to the study": [DASH if receipt is None else _budget(receipt.get("remaining")) for receipt in receipts],
     }
-    return table_of_sites("What each site released, and what it cost", validation, columns, keep=("what it released",))
-
-
-def released_words(question: Question) -> str:
-    """What a site that takes part lets go, by mode."""
-    if question.mode == DISCLOSURE_CONTROL:
-        return f"groups of at least {question.minimum_cell} rows of a class, and two rounded sums over all rows"
-    if question.mode == SECURE_SUM:
-        return "masked counts, seen only inside the sum"
-    if question.mode == NOISY_SCORES:
-        return "a noisy score of every row, exact sums of placements"
-    if not question.own_epsilon:
-        return f"a share of the noisy sum, epsilon {shown(question.pooled_epsilon)}"
-    return (
-        f"noisy counts, epsilon {shown(question.own_epsilon)}, and a share of the sum, epsilon "
-        f"{shown(question.pooled_epsilon)}"
+    return table_of_sites(
+        "What each site released, and what it cost",
+        validation,
+        columns,
+        text_columns=tuple(columns),
+        keep=("what it released",),
     )
 
 
 def was_stored(receipt: Mapping[str, Any] | None) -> bool:
-    """Whether a site says that it sent what it had stored."""
+    """Return whether a site's receipt states that it sent a stored answer."""
     return receipt is not None and receipt.get("reused") is True
 
 
 def was_partly_paid(receipt: Mapping[str, Any] | None, question: Question) -> bool:
-    """Whether a site says that it was charged less than the price, though not all of its answer was stored."""
-    if receipt is None or was_stored(receipt) or question.mode != PRIVATE:
+    """Return whether a receipt states a charge below the price for an answer that was not stored."""
+    if receipt is None or was_stored(receipt) or not mode_of(question).private:
         return False
     charged = receipt.get("charged")
     if not isinstance(charged, int | float) or not _is_number(charged):
@@ -65,7 +59,7 @@ def was_partly_paid(receipt: Mapping[str, Any] | None, question: Question) -> bo
 
 
 def _charged(receipt: Mapping[str, Any] | None, question: Question) -> str:
-    """What a receipt says was charged; it came from the site, and may say anything."""
+    """Write the charge that a receipt states."""
     if receipt is None:
         return DASH
     if was_stored(receipt):
@@ -75,7 +69,7 @@ def _charged(receipt: Mapping[str, Any] | None, question: Question) -> str:
 
 
 def _budget(value: object) -> str:
-    """An amount of privacy as a site wrote it."""
+    """Write a budget as a site sent it."""
     if isinstance(value, Mapping):
         delta = value.get("delta")
         more = f", delta {_figure(delta)}" if delta not in (None, 0, 0.0, "0") else ""

@@ -1,0 +1,39 @@
+"""What a rehearsed contest gave away, in lines for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from confide.attacks.contest.rehearsal import Rehearsal
+from confide.report.attack.bounds import at_most, whole_percent
+from confide.report.attack.text import capitalised
+from confide.report.shared.numbers import amount
+
+
+def contest_lines(held: Rehearsal) -> Iterator[str]:
+    """Yield what a contest's submissions revealed."""
+    ladder = "" if held.step is None else f", behind a Ladder with steps of {held.step}"
+    yield f"{capitalised(str(held.published))}{ladder}; {amount(held.rows)} rows, {amount(held.positives)} positive"
+    agreement = held.agreement
+    share = f" ({100 * agreement.share:.0f} %)" if agreement.said else ""
+    yield (
+        f"labels: {amount(agreement.right)} right of {amount(agreement.said)} said{share}, {amount(held.certain)} of "
+        f"them certain, after {amount(held.used)} submissions"
+    )
+    yield f"  for comparison: {amount(held.majority)} of {amount(held.rows)} by always guessing the larger class"
+    yield (
+        f"  all labels take {amount(2 * held.rows)} submissions at two for each; with exact answers, at least "
+        f"{amount(held.fewest)}"
+    )
+    if held.bound is not None:
+        before = held.majority / held.rows
+        after = before * held.bound / (before * held.bound + (1.0 - before) * (1.0 - held.bound))
+        yield (
+            f"  all answers together take somebody who was {whole_percent(before)} % sure of one label to at most "
+            f"{at_most(after)} %"
+        )
+    if held.boosted is not None:
+        yield (
+            f"score: {held.boosted:.3f} by putting random submissions together, "
+            f"{held.honest:.3f} on rows that the oracle does not answer for"
+        )

@@ -1,0 +1,52 @@
+"""Tables of a plan."""
+
+from __future__ import annotations
+
+from confide.privacy.guarantee import shown
+from confide.releases.plan_result import Needed, Plan
+from confide.report.shared.numbers import number, percent
+from confide.report.shared.tables import Table
+
+
+def plan_tables(plan: Plan) -> list[Table]:
+    """Return what to expect at the planned epsilon, and the epsilon that the wanted width needs."""
+    level = percent(plan.level)
+    digits = _digits(plan)
+    expected = Table(
+        title=f"What to expect at epsilon {shown(plan.epsilon)}",
+        head=("mechanism", "error", "sample's width", "population's width", "times sampling"),
+        body=tuple(
+            (
+                f"{entry.mechanism}{' *' if entry.mechanism == plan.auto else ''}",
+                number(entry.mean_absolute_error, digits + 1),
+                number(entry.sample_width, digits),
+                number(entry.population_width, digits),
+                number(plan.times_sampling(entry), 2),
+            )
+            for entry in plan.mechanisms
+        ),
+        note=f"* what auto takes. Error: mean absolute error of the released value. Widths: of {level} intervals. "
+        f"From sampling alone, without noise, the population's would be {number(plan.sampling_width, digits)} wide.",
+    )
+    return [expected] if plan.width is None else [expected, _needs(plan, plan.width)]
+
+
+def _needs(plan: Plan, width: float) -> Table:
+    return Table(
+        title=f"Epsilon needed for an interval of width {width:g}",
+        head=("mechanism", "sample's", "population's"),
+        body=tuple(
+            (entry.mechanism, _need(entry.sample_needs), _need(entry.population_needs)) for entry in plan.mechanisms
+        ),
+    )
+
+
+def _digits(plan: Plan) -> int:
+    """Return the decimals of widths: fewer where values are numbers of rows."""
+    return 3 if plan.expected < 20.0 else 1
+
+
+def _need(needed: Needed | None) -> str:
+    if needed is None or needed.epsilon is None:
+        return "none"
+    return {"about": "", "at most": "≤ ", "more than": "> "}.get(needed.relation, "") + f"{needed.epsilon:g}"

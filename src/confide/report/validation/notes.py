@@ -1,0 +1,101 @@
+"""Notes below the key numbers of a validation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from confide.federation.coordinator.calibration_line import NoLine
+from confide.federation.modes.registry import mode_of
+from confide.intervals.interval import Estimate
+from confide.report.shared.numbers import interval_text, p_value, percent
+from confide.report.validation.names import NAME_LETTERS, cut
+
+if TYPE_CHECKING:
+    from confide.federation.coordinator.validation import Validation
+
+_NEARLY_ALL = 0.9
+
+_NO_LINE = {
+    NoLine.ENDS: "Scores of exactly 0 or 1 have infinite log-odds, so calibration intercept and slope do not exist.",
+    NoLine.END_CELLS: "The calibration slope, or the intercept, depends on where in the lowest and highest cell rows "
+    "lie, which is not known, so it is not given. Cells that are narrower there tell more (--grid logit:64).",
+    NoLine.SEPARATED: "There is no calibration slope, as the scores are all equal or separate the classes.",
+}
+
+
+def number_notes(validation: Validation) -> Iterator[str]:
+    """Yield the notes of the key numbers."""
+    if validation.test is not None:
+        yield hypothesis_words(validation)
+    bounds = validation.pooled.bounds
+    if bounds is not None and bounds.width > 0.0:
+        yield (
+            "Groups hide the order of the rows within them, so AUC is an estimate even of these rows: whatever that "
+            f"order is, their AUC lies between {interval_text(bounds, joined=' and ')}. The "
+            f"{percent(validation.level)} interval of AUC allows for that as well as for sampling; other intervals "
+            "allow for sampling alone."
+        )
+        yield from _hidden(validation)
+    yield from _line_notes(validation)
+    if mode_of(validation.question).private:
+        yield "Intervals are for the population and allow for the noise as well as for sampling."
+        yield from _little_said(validation)
+
+
+def _line_notes(validation: Validation) -> Iterator[str]:
+    """Yield why calibration intercept or slope is missing, or where rows are placed within their cells."""
+    pooled, question = validation.pooled, validation.question
+    if pooled.no_line is not None:
+        yield _NO_LINE[pooled.no_line]
+    elif pooled.calibration_slope is not None and mode_of(question).calibration_from_cells(question):
+        yield (
+            "For calibration intercept and slope, rows stand in the middle of their cells: scores of exactly 0 or 1, "
+            "with which neither exists, cannot be told from others in the lowest and highest cell."
+        )
+
+
+def _hidden(validation: Validation) -> Iterator[str]:
+    """Yield the sites that have too few rows of a class for an AUC from groups."""
+    hidden = [site.name for site in validation.sites if site.result is not None and math.isnan(site.result.auc.value)]
+    if hidden:
+        yield (
+            f"Alone, {_listed(hidden)} cannot tell: a class has too few rows for several groups of at least "
+            f"{validation.question.minimum_cell}, and one group hides the order of all its rows."
+        )
+
+
+def _little_said(validation: Validation) -> Iterator[str]:
+    """Yield the results whose interval of AUC covers nearly all of [0, 1]."""
+    sites = [site.name for site in validation.sites if site.result is not None and _is_open(site.result.auc)]
+    if _is_open(validation.pooled.auc):
+        yield "The interval of AUC leaves nearly everything open: too few rows for this epsilon."
+    if sites:
+        yield (
+            f"Alone, {_listed(sites)} cannot tell: the interval of AUC leaves nearly everything open there, with too "
+            "few rows for this epsilon."
+        )
+
+
+def _listed(sites: list[str]) -> str:
+    return ", ".join(cut(name, NAME_LETTERS) for name in sites) if len(sites) <= 3 else f"{len(sites)} sites"
+
+
+def _is_open(estimate: Estimate) -> bool:
+    """Return whether the interval of a proportion covers nearly all of [0, 1]."""
+    return estimate.interval is not None and estimate.interval.width >= _NEARLY_ALL
+
+
+def hypothesis_words(validation: Validation) -> str:
+    """Return the test of the hypothesis that AUC is at most a given value, in words."""
+    test = validation.test
+    assert test is not None  # noqa: S101  # called only where there is a test
+    chance = p_value(test.p_value)
+    found = f"p {chance}" if chance.startswith("<") else f"p = {chance}"
+    alpha = 1.0 - validation.level
+    said = f"Test of AUC ≤ {test.a0:g}, one-sided: {found}. "
+    if not test.p_value < alpha:
+        return said + f"An AUC of {test.a0:g} or less cannot be ruled out."
+    said += f"An AUC of {test.a0:g} or less is ruled out at the {100 * alpha:g} % level"
+    return said + ("." if test.interval_above else ", though the two-sided interval reaches below it.")
