@@ -12,7 +12,7 @@ FEWEST, MOST = 2, 100
 
 
 def checked_folds(folds: object) -> int:
-    """Return a number of folds, refusing what is none."""
+    """Return the number of folds. Refuse a wrong one."""
     if isinstance(folds, bool) or not isinstance(folds, int) or not FEWEST <= folds <= MOST:
         raise ParameterError(f"folds must be a whole number from {FEWEST} to {MOST}; got {folds!r}")
     return folds

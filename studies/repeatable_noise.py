@@ -17,7 +17,7 @@ from confide.privacy.queries import Noise
 
 
 def generator_for(seed: int, *names: object) -> np.random.Generator:
-    """Return a generator of its own for everything that has a name, whatever else is drawn before or beside it.
+    """Return a generator for a name. It does not depend on other draws.
 
     >>> int(generator_for(0, "sms", 3).integers(1000))
     321
@@ -37,7 +37,7 @@ def repeatable_noise(generator: np.random.Generator) -> Noise:
 
 
 def _laplace(generator: np.random.Generator) -> Callable[[Sequence[int], Fraction], list[int]]:
-    """Return the difference of two geometric variates is discrete Laplace."""
+    """Draw discrete Laplace noise as the difference of two geometric variates."""
 
     def add(values: Sequence[int], scale: Fraction) -> list[int]:
         stop = -np.expm1(-1.0 / float(scale))
@@ -49,7 +49,7 @@ def _laplace(generator: np.random.Generator) -> Callable[[Sequence[int], Fractio
 
 
 def _exponential_top(generator: np.random.Generator) -> Callable[[ArrayLike, Fraction, int], list[int]]:
-    """Return the k highest after Gumbel noise are k choices by the exponential mechanism in turn."""
+    """Choose the k highest after Gumbel noise, which equals k choices by the exponential mechanism in turn."""
 
     def choose(costs: ArrayLike, rate: Fraction, k: int) -> list[int]:
         heights = generator.gumbel(size=np.size(costs)) - float(rate) * np.asarray(costs, dtype=np.float64)
@@ -60,9 +60,9 @@ def _exponential_top(generator: np.random.Generator) -> Callable[[ArrayLike, Fra
 
 
 def _permute_and_flip_top(generator: np.random.Generator) -> Callable[[ArrayLike, Fraction, int], list[int]]:
-    """In each turn every candidate left flips its coin, and one of those with heads is chosen.
+    """Choose k candidates in turn: every candidate left flips its coin, and one of those with heads is chosen.
 
-    Candidates of equal cost have equal coins, so it is enough to draw how many heads each class of them shows.
+    Candidates of equal cost have equal coins, so it is enough to draw the number of heads in each class of them.
     """
 
     def choose(costs: ArrayLike, rate: Fraction, k: int) -> list[int]:

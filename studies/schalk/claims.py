@@ -39,7 +39,7 @@ class Claim(PaperClaim):
 
 
 def claims(study: Study) -> tuple[Claim, ...]:
-    """Return the paper's sentences that the simulation can speak to."""
+    """Return the paper's sentences that the simulation can test."""
     return (*_on_table_1(study), *_on_area(study), *_on_figure_5(study), *_on_figure_6(study))
 
 
@@ -114,7 +114,7 @@ def _reliable(
 
 
 def _on_figure_6(study: Study) -> Iterator[Claim]:
-    """Settings that are acceptable for the AUC are acceptable for the interval, at the limit of 0.01."""
+    """Test that settings that are acceptable for the AUC are acceptable for the interval, at the limit of 0.01."""
     settings = [(e, d, s) for s in SENSITIVITIES for e in EPSILONS for d in DELTAS]
     good = [setting for setting in settings if study.errors("simulated", *setting).worst.value <= LIMIT]
     yield Claim(

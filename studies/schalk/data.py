@@ -1,10 +1,11 @@
-"""Paper's simulated studies: uniform scores, labels by a threshold, some of which are then drawn by a coin.
+"""Simulated studies of the paper: uniform scores, labels by a threshold, some of which a coin then replaces.
 
 The paper says that the share of labels drawn by a coin is uniform on [0.5, 1]. Then no AUC could be far above 0.75:
 with a share g it is `1 - g/2` on average. Its Table 1 has about as many AUCs in every bin up to 1, which takes shares
 that are uniform on [0, 1], as in the code that was published with it.
 
-Rows are divided among five sites at random there. Sums over sites do not depend on how, so rows stay together here.
+The paper divides rows among five sites at random. Sums over sites do not depend on the division, so rows stay together
+here.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def row_numbers(rows: Rows) -> FloatArray:
 
 
 def _dataset(generator: np.random.Generator, shares: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """Ascending scores of the positives and of the negatives; drawn again if a class has next to no rows."""
+    """Draw the ascending scores of the positives and of the negatives; again if a class has too few rows."""
     while True:
         size = int(generator.choice(SIZES))
         scores = np.sort(generator.random(size))

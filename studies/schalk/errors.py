@@ -90,7 +90,7 @@ class Errors:
         return max(known, key=lambda mean: mean.value) if known else self.overall
 
     def within(self, limit: float) -> int:
-        """Return in how many bins the mean is no larger than a limit."""
+        """Count the bins in which the mean is at most a limit."""
         return sum(mean.value <= limit for mean in self.bins)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Paper's iterated fit of the ROC-GLM: distributed Fisher scoring, as a reference for the fit in one round.
+"""Iterated fit of the ROC-GLM in the paper: distributed Fisher scoring, as a reference for the fit in one round.
 
-At each round every site forms its rows `u_ij`, one for each of its positives and each threshold, and sends the score
-vector, the information and the deviance at the current coefficients; the coordinator adds them up and takes a step
-(Schalk et al. 2024, equations 6 and 7). It stops by the rule of R's `glm`. What sites send in each round carries no
-noise; confide fits in one round instead.
+In each round every site forms its rows `u_ij`, one for each of its positives and each threshold, and sends the score
+vector, the information and the deviance at the current coefficients. The coordinator adds them up and takes a step
+(Schalk et al. 2024, equations 6 and 7). It stops by the rule of R's `glm`. The messages of each round carry no noise;
+confide fits in one round instead.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SiteStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistributedFit:
-    """Fitted curve, and in how many rounds sites were asked."""
+    """Fitted curve, and the number of rounds."""
 
     curve: RocGlm
     aggregations: int

@@ -47,7 +47,7 @@ class PlacementMoments:
 
     @property
     def auc_variance(self) -> float:
-        """DeLong's variance of the pooled AUC, once all sites were added."""
+        """Return DeLong's variance of the pooled AUC, once all sites were added."""
         self._check_complete()
         if min(self.rows) < 2:
             raise DataError("a variance needs at least two rows of each class; add rows, or report the value alone")
@@ -60,7 +60,7 @@ class PlacementMoments:
 
 
 def placement_moments(table: SiteTable, pooled: SiteTable) -> PlacementMoments:
-    """One site's moments, given the table of all sites; ties within a cell count half."""
+    """Return one site's moments, given the table of all sites; ties within a cell count half."""
     if table.grid != pooled.grid:
         raise ParameterError("placement values need both tables on one grid")
     ours, theirs = pooled.cells

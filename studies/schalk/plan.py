@@ -57,7 +57,7 @@ class Settings:
 
     @classmethod
     def checked(cls, *, repetitions: int | None = None, seed: int = 0, quick: bool = False) -> Settings:
-        """Check what was asked for; `quick` takes fewer studies unless a number is asked for."""
+        """Check the settings; `quick` takes fewer studies unless `repetitions` is given."""
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
             raise ParameterError(f"seed must be a whole number from 0 to {LARGEST_SEED:,}; got {seed!r}")
         usual = QUICK if quick else REPETITIONS
@@ -78,7 +78,7 @@ class Settings:
 
     @cached_property
     def private(self) -> tuple[PrivateMode, ...]:
-        """Our mode at the same epsilons: with all of epsilon for the sum, and with the default half; and its curve."""
+        """Return our mode at the same epsilons: all of epsilon for the sum, the default half, and its curve."""
         counts = (
             PrivateMode(epsilon=epsilon, cells=cells, share=share)
             for cells, share, epsilon in product(CELLS, (1.0, HALF), EPSILONS)

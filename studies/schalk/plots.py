@@ -50,7 +50,7 @@ class Panel:
 
 
 def noisy_panel(study: Study, sensitivity: float, way: Way, *, interval: bool = False) -> Panel:
-    """Return the paper's mode at a sensitivity, over all epsilons and deltas."""
+    """Return the panel of the paper's mode at a sensitivity, over all epsilons and deltas."""
     errors = study.interval_errors if interval else study.errors
     person = ", another person's score" if sensitivity == PERSON else ""
     return Panel(
@@ -65,7 +65,7 @@ def noisy_panel(study: Study, sensitivity: float, way: Way, *, interval: bool = 
 
 
 def private_panel(study: Study) -> Panel:
-    """Our mode over all epsilons, with delta 0."""
+    """Return the panel of our mode over all epsilons, with delta 0."""
     rows = [(cells, share) for cells in reversed(CELLS) for share in (HALF, 1.0)]
     return Panel(
         title="Private mode: every person's row, delta 0",
@@ -130,7 +130,7 @@ def _number(ax: Axes, column: int, row: int, text: str) -> None:
 
 
 def _stripes(left: float, bottom: float, errors: Errors) -> Iterator[tuple[FloatArray, str]]:
-    """Corners and colours: bins of one shade in a row are one rectangle."""
+    """Return corners and colours; adjacent bins of one shade are one rectangle."""
     height = _SIDE / BINS
     shades = ["#ffffff" if math.isnan(mean.value) else SHADES[shade_of(mean.value)] for mean in errors.bins]
     place = 0
@@ -146,7 +146,7 @@ def _rectangle(left: float, bottom: float, height: float) -> FloatArray:
 
 
 def draw_differences(ax: Axes, study: Study) -> None:
-    """Return the empirical AUC less the ROC-GLM's by bin: medians and quartiles, ours beside the published ones."""
+    """Draw the empirical AUC less that of the ROC-GLM by bin: medians and quartiles, ours beside the published ones."""
     middles = (EDGES[:-1] + EDGES[1:]) / 2.0
     for rows, shift, colour, mark, name in (
         (TABLE_1, -0.004, _THEIRS, "s", "published"),
@@ -204,7 +204,7 @@ def draw_densities(ax: Axes, study: Study) -> None:
 
 
 def draw_areas(ax: Axes, study: Study) -> None:
-    """Return how far the two curves are apart."""
+    """Draw the distances between the two curves."""
     areas = study.areas()
     ax.hist(areas, bins=list(np.arange(0.0, 0.1201, 0.004)), color="#9db8c9", edgecolor="#ffffff", linewidth=0.6)
     for value, colour, stroke, name in (

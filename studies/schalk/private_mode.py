@@ -21,7 +21,7 @@ from confide.releases.shapes import shaped
 from studies.schalk.data import SITES
 
 HONEST = 3
-"""Of five sites two may collude with the coordinator."""
+"""Number of honest sites: of five, two may collude with the coordinator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class PrivateMode:
 
 
 def counted(rows: Rows, cells: int) -> FloatArray:
-    """Counts of (dataset, class, cell), positives first."""
+    """Return counts of (dataset, class, cell), positives first."""
     grid = Grid.arcsine(cells)
 
     def of_class(scores: FloatArray, starts: Counts) -> Counts:
@@ -85,7 +85,10 @@ def _concave(tables: FloatArray, scale: float) -> FloatArray:
 
 
 def table_aucs(tables: FloatArray) -> FloatArray:
-    """AUC of each table of counts, none negative, ties in a cell counting half; 0.5 where a class is empty."""
+    """Return the AUC of each table of counts, none negative, ties in a cell counting half.
+
+    0.5 where a class is empty.
+    """
     positives, negatives = tables[:, 0], tables[:, 1]
     below = np.cumsum(negatives, axis=1) - negatives / 2.0
     pairs = positives.sum(axis=1) * negatives.sum(axis=1)

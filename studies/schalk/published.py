@@ -30,7 +30,7 @@ AREA, AREA_QUARTILES = 0.032, (0.021, 0.043)
 """Between the empirical curve and the ROC-GLM: mean and quartiles."""
 
 TURN = 0.8
-"""Mean and median differences of Table 1 are above 0 below this AUC, and below 0 above it."""
+"""AUC at which the mean and median differences of Table 1 change their sign: positive below, negative above."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

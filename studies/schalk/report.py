@@ -1,4 +1,4 @@
-"""Simulated validation studies for people: tables on a terminal, and one HTML page with every figure."""
+"""Tables of the simulated validation studies on a terminal, and one HTML page with every figure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _lead(study: Study) -> str:
 
 
 def _quick_look(study: Study) -> str:
-    """Return what a reader of fewer studies than the paper's must know."""
+    """Return the warning for a study that is smaller than the paper's."""
     if study.settings.repetitions >= REPETITIONS:
         return ""
     return (
@@ -157,7 +157,7 @@ def _without_noise(study: Study) -> Iterator[str]:
 
 
 def verdict_lines(study: Study) -> Iterator[str]:
-    """Return where ours has the smaller error, and where the paper's has."""
+    """Yield the settings in which ours has the smaller error, and those in which the paper's has."""
     ours = {epsilon: study.private(epsilon).overall.value for epsilon in EPSILONS}
     total = len(EPSILONS) * len(ALL_SENSITIVITIES)
     for delta in (STRICT, LENIENT):
@@ -206,7 +206,7 @@ def _nearer(study: Study, delta: float) -> dict[float, list[str]]:
 
 
 def claim_lines(study: Study) -> Iterator[str]:
-    """Return the paper's sentences, and whether they hold here."""
+    """Yield the paper's sentences, and whether they hold here."""
     for claim in claims(study):
         yield f"{claim.where}. {claim.sentence} Here: {claim.holds} ({_evidence(claim)})."
 
@@ -221,7 +221,7 @@ def _evidence(claim: Claim) -> str:
 
 
 def correction_lines(study: Study) -> Iterator[str]:
-    """Return where the paper, its published code and its results differ."""
+    """Yield the differences between the paper, its published code and its results."""
     turned, plain = study.table_1(turned=True), study.table_1()
     yield (
         "Labels drawn by a coin: the paper says that their share is uniform on [0.5, 1]. With a share g the AUC is 1 − "

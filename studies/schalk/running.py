@@ -1,4 +1,7 @@
-"""Pieces of the simulation, in as many threads as there are cores: the kernels leave the interpreter to others."""
+"""Run the pieces of the simulation in as many threads as there are cores.
+
+The kernels release the interpreter's lock.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,15 @@ from studies.schalk.plan import NoisyMode, Settings, pieces
 from studies.schalk.private_mode import PrivateMode
 
 FINE = 2_000
-"""At so many false-positive rates the area between curves is measured."""
+"""Number of false-positive rates at which the area between curves is measured."""
 
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plain:
-    """Of each simulated study without noise: empirical AUC and that of the ROC-GLM, NaN where no fit exists.
+    """Results of each simulated study without noise: the empirical AUC and that of the ROC-GLM, NaN where no fit
+    exists.
 
     `area` lies between both curves; `reversed` says that the negatives' median is the higher one.
     """
@@ -132,12 +136,12 @@ def run_piece(settings: Settings, number: int, datasets: int) -> SimulationResul
 
 
 def rates(thresholds: FloatArray) -> Rates:
-    """False-positive rates with their normal quantiles."""
+    """Return false-positive rates with their normal quantiles."""
     return Rates(thresholds, ndtri(thresholds))
 
 
 def interval_ends(auc: FloatArray, variance: FloatArray) -> FloatArray:
-    """Both ends of the paper's intervals (its equation 3); NaN where an AUC is 0 or 1."""
+    """Return both ends of the paper's intervals (its equation 3); NaN where an AUC is 0 or 1."""
     inside = (auc > 0.0) & (auc < 1.0)
     middle = np.where(inside, auc, 0.5)
     reach = ndtri(0.5 + LEVEL / 2.0) * np.sqrt(variance) / (middle * (1.0 - middle))

@@ -1,7 +1,7 @@
 """Ways to select features that are compared: exactly, as the paper does it, and soundly.
 
 Where a method takes a threshold, it is the exact score of the k-th best feature, and where it takes a number of
-features it is k: so all are task for the same, and all by looking at the data, as the paper's must have been.
+features it is k: so all are given the same number, chosen by looking at the data, as the paper's must have been.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def test_what_selecting_cost_is_not_left_for_training(budget: Fraction, parallel
     assert together(costs, parallel=parallel) == budget
     assert plan.left("train", plan.shares["select"]) == plan.shares["train"]
     for too_much in (training, training + budget):
-        with pytest.raises(ParameterError, match="larger --budget"):
+        with pytest.raises(ParameterError, match="larger `budget`"):
             plan.left("train", too_much)
 
 

@@ -95,7 +95,7 @@ class TestParts:
         assert self.RULE.part_for(terms, TRAINING) == self.RULE.part(TRAINING)
 
     def test_where_it_can_rows_are_not_held_out(self) -> None:
-        with pytest.raises(ParameterError, match="--hold-out 0"):
+        with pytest.raises(ParameterError, match="`hold_out=0`"):
             self.RULE.part_for(Terms.checked(epsilon=1, neighbours="replace-one"), TRAINING)
 
     def test_a_person_with_several_rows_may_be_on_both_sides(self) -> None:

@@ -142,7 +142,7 @@ class TestTheFile:
             (("model", "width"), 9),
             (("model", "weights", 0), float("nan")),
         ):
-            with pytest.raises(ParameterError, match="anew"):
+            with pytest.raises(ParameterError, match="again"):
                 Workflow.from_dict(_replaced(plain, place, value))
 
     def test_what_the_steps_so_far_promised(self) -> None:
@@ -225,7 +225,7 @@ class TestParallel:
     def test_what_cannot_be(self) -> None:
         with pytest.raises(ParameterError, match="tells persons apart"):
             Workflow(**self.BASE, held_out=Fraction(1, 2), held_out_by=("died",))
-        with pytest.raises(ParameterError, match=r"--hold-out 0\.3"):
+        with pytest.raises(ParameterError, match=r"`hold_out=0\.3`"):
             Workflow(**self.BASE, held_out_by=("id",))
         with pytest.raises(ParameterError, match=r"between 0 .none. and 1"):
             Workflow(**self.BASE, held_out=Fraction(1))

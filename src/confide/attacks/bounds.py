@@ -74,7 +74,7 @@ def finished(
     times: int = 1,
     chance: float = 0.5,
 ) -> Game:
-    """Return the game's outcome; a guarantee counts as one for labels, so many times."""
+    """Return the result of a game. The guarantee is converted to one for labels, for all answers."""
     labels = None if guarantee is None else guarantee.in_account_of(Neighbours.LABEL_ONLY)
     epsilon = None if labels is None else float(times * labels.epsilon)
     delta = 0.0 if labels is None else float(times * labels.delta)

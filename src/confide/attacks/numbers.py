@@ -108,9 +108,9 @@ def gap_to(value: Fraction | float, window: Window) -> Fraction | float:
 def released(
     counts: ScoreCounts, metric: str, *, times: int = 1, **terms: Any
 ) -> tuple[tuple[Release, ...], Guarantee]:
-    """Release a metric so many times with fresh noise from the system, and what one release promises.
+    """Release a metric several times with fresh noise. Return the values and the guarantee of one release.
 
-    Without a ledger, as nothing is shown to anybody; `terms` are those of a release.
+    No ledger is charged, since nothing is published. `terms` are those of a release.
     """
     prepared = prepare(metric, counts, **terms)[0]
     return tuple(prepared.chosen(prepared.draw())[0] for _ in range(times)), prepared.guarantee

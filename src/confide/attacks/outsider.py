@@ -24,7 +24,7 @@ from confide.errors import ParameterError
 from confide.releases.curves import release_curves
 
 MOST_ROWS = 1_000
-"""Beyond, a posterior takes minutes, and one number says little about so many labels."""
+"""Largest number of rows: beyond it a posterior takes minutes, and one number says little about the labels."""
 
 _COUNTED = 10**9
 _TAKEN_FOR = 0.99  # the level of the released interval that is taken for the truth
@@ -54,14 +54,14 @@ class Outsider:
 
     @property
     def labelings(self) -> int | None:
-        """Return the number of possible labelings, where it is small enough to be told exactly."""
+        """Return the number of possible labelings, where it is small enough to be exact."""
         if self.log10_labelings is None or self.log10_labelings > math.log10(_COUNTED):
             return None
         number: float = 10.0**self.log10_labelings
         return round(number)  # exact, as the logarithm has 13 digits
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, without what is said of single rows."""
+        """Return plain data, without the findings about single rows."""
         return {
             "certain": self.certain,
             "known": self.known,

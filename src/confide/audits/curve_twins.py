@@ -36,9 +36,10 @@ def curve_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
 
 
 def _published_medians(epsilon: Fraction) -> Subject[ScoreCounts]:
-    """One of 20 levels as in Stoddard, Chen & Machanavajjhala (2014), algorithm 4.
+    """Use the noise of one of 20 levels as in Stoddard, Chen & Machanavajjhala (2014), algorithm 4.
 
-    It may spend a twentieth, epsilon here, and has noise for all of it: scale `8 S/(20 epsilon)`, `beta = epsilon`.
+    The level may spend a twentieth, epsilon here, and has noise for all of it: scale `8 S/(20 epsilon)`, `beta =
+    epsilon`.
     """
     levels = 20
     published = Calibration(family="cauchy", beta=epsilon, multiplier=8 / (levels * epsilon))
@@ -61,7 +62,7 @@ def _published_medians(epsilon: Fraction) -> Subject[ScoreCounts]:
 
 
 def _parallel_counts(epsilon: Fraction) -> Subject[ScoreCounts]:
-    """Counts whose cells share epsilon, as if a replaced row were in one of them alone."""
+    """Divide epsilon among the cells, as if a replaced row were in one of them alone."""
     counting = counting_with(epsilon, _ADD_REMOVE, "laplace", grid=Grid.uniform(2), strategy="flat")
     pair = differing(_FEW, [(1, 0.9)], [(0, 0.1)])
     wrong = "parallel composition of cells under replace-one"
@@ -69,9 +70,9 @@ def _parallel_counts(epsilon: Fraction) -> Subject[ScoreCounts]:
 
 
 def _parallel_medians(epsilon: Fraction) -> Subject[ScoreCounts]:
-    """Private quantiles whose levels each have a whole share, though a replaced row leaves one part for another.
+    """Give each level of private quantiles a whole share, though a replaced row leaves one part for another.
 
-    Two edges, one below the median and one above it: the costs of both change by 2, in opposite directions.
+    There are two edges, one below the median and one above it: the costs of both change by 2, in opposite directions.
     """
     grid = Grid.uniform(3)
 
@@ -113,7 +114,7 @@ def _own_quantiles(epsilon: Fraction) -> Subject[ScoreCounts]:
 
 
 def _one_level(name: str, epsilon: Fraction, strategy: Strategy, cells: int) -> Subject[ScoreCounts]:
-    """Return the integers of all levels, with noise as if a row were in one of them."""
+    """Add noise to the integers of all levels as if a row were in one of them."""
     grid = Grid.uniform(cells)
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:

@@ -103,9 +103,9 @@ def _unpriced(epsilon: Fraction) -> Subject[FeatureRows]:
 
 
 def _one_dimensional(epsilon: Fraction) -> Subject[FeatureRows]:
-    """Noise on four weights whose length is drawn as for one: too often it is next to nothing.
+    """Add noise to four weights whose length is drawn as for one: too often it is almost nothing.
 
-    An output is the distance of the weights from what the first dataset has without noise.
+    An output is the distance of the weights from those of the first dataset without noise.
     """
     every = tuple(range(4))
     pair = differing_rows(4, [], [(1, every)], [(0, every)])
@@ -129,7 +129,10 @@ def _one_dimensional(epsilon: Fraction) -> Subject[FeatureRows]:
 
 
 def _mean_loss(epsilon: Fraction) -> Subject[FeatureRows]:
-    """Noise for the mean loss, which shrinks with the rows, on the weights of the sum; most rows have no feature."""
+    """Add the noise for the mean loss, which shrinks with the rows, to the weights of the sum.
+
+    Most rows have no feature.
+    """
 
     def ask(rows: UnitRows) -> SphericalQuery:
         asked = output_perturbation(rows, 1 / epsilon, epsilon, _LABEL)

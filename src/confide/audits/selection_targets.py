@@ -27,7 +27,7 @@ Having: TypeAlias = tuple[int, tuple[int, ...]]
 
 Ask: TypeAlias = Callable[..., Query]
 Strained: TypeAlias = Mapping[Neighbours, tuple[str, Pair[FeatureRows], Mapping[str, Any]]]
-"""For each relation a score, neighbours, and what else the mechanism is asked for with."""
+"""For each relation: a score, neighbours, and further parameters of the mechanism."""
 
 _ADD, _REPLACE, _LABEL = Neighbours.ADD_REMOVE_ONE, Neighbours.REPLACE_ONE, Neighbours.LABEL_ONLY
 

@@ -30,9 +30,9 @@ def selection_twins(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
 
 
 def _threshold_testing(epsilon: Fraction) -> Subject[FeatureRows]:
-    """Private threshold testing: exact scores against one noisy threshold (Stoddard and others 2014, algorithm 2).
+    """Test exact scores against one noisy threshold (Stoddard and others 2014, algorithm 2).
 
-    Total counts (5, 5) and (6, 5). With the noise of corollary 3.4, which claims epsilon for total counts.
+    Total counts are (5, 5) and (6, 5). The noise is that of corollary 3.4, which claims epsilon for total counts.
     """
 
     def sample(rows: FeatureRows, times: int) -> FloatArray:
@@ -45,10 +45,10 @@ def _threshold_testing(epsilon: Fraction) -> Subject[FeatureRows]:
 
 
 def _noisycut(name: str, epsilon: Fraction, cutoff: int | None, wrong: str) -> Subject[FeatureRows]:
-    """Noise as in Lee & Clifton (2014): a quarter of epsilon for the threshold, the rest for each score.
+    """Add noise as in Lee & Clifton (2014): a quarter of epsilon for the threshold, the rest for each score.
 
-    Four difference counts rise by 2 past the threshold and four fall. An output is how many more of the latter reach
-    it than of the former.
+    Four difference counts rise by 2 past the threshold and four fall. An output is how many more of the latter reach it
+    than of the former.
     """
     width, threshold, sensitivity = 8, 10, 2
 
@@ -64,7 +64,7 @@ def _noisycut(name: str, epsilon: Fraction, cutoff: int | None, wrong: str) -> S
 
 
 def _rated(name: str, epsilon: Fraction, how: How, high: int, times: int, wrong: str) -> Subject[FeatureRows]:
-    """One of two difference counts, the lower of which rises by 2 as the other falls, at so many times the rate."""
+    """Choose one of two difference counts, the lower of which rises by 2, at a multiple of the rate."""
     pair = _opposed((0,), (1,), 2, high)
 
     def queries(rows: FeatureRows) -> tuple[Query, ...]:
@@ -75,7 +75,7 @@ def _rated(name: str, epsilon: Fraction, how: How, high: int, times: int, wrong:
 
 
 def _opposed(low: tuple[int, ...], high: tuple[int, ...], least: int, most: int) -> Pair[FeatureRows]:
-    """Low difference counts, which rise by 2 as a label turns, and high ones, which fall by 2."""
+    """Build low difference counts, which rise by 2 as a label turns, and high ones, which fall by 2."""
     common: list[Having] = [(1, low)] * (least + 1) + [(0, high)] * (most - 1)
     return turned(len(low) + len(high), common)
 
@@ -100,7 +100,7 @@ def _twin(
 
 
 def _laplace(scale: float, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Discrete Laplace noise from bits that need no better source: it is broken on purpose."""
+    """Draw discrete Laplace noise from an ordinary generator: the twin is broken on purpose."""
     stop = -np.expm1(-1.0 / scale)
     return _RNG.geometric(stop, shape) - _RNG.geometric(stop, shape)
 

@@ -35,14 +35,16 @@ _OTHER = counted(_FEW)
 
 
 def share_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Sums of counts with shares of noise, at an epsilon: all shares needed, three levels, and one share to spare."""
+    """Yield sums of counts with shares of noise, at an epsilon: all shares needed, three levels, and one share to
+    spare.
+    """
     yield _target(epsilon, "shares/flat", FLAT, participants=3, colluders=1, honest=2)
     yield _target(epsilon, "shares/tree", Tree(2), participants=3, colluders=1, honest=2)
     yield _target(epsilon, "shares/spare", FLAT, participants=4, colluders=1, honest=2)
 
 
 def share_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Return what goes wrong with shares: too few are secret, all are the same, or one is used twice."""
+    """Yield mistakes with shares: too few are secret, all are the same, or one is used twice."""
     sites = partial(_seen, epsilon, FLAT)
     yield _twin(
         "shares/all-needed",
@@ -83,7 +85,7 @@ def _seen(
 
 
 def _one_seed(epsilon: Fraction) -> Sampler[ScoreCounts]:
-    """Three sites draw with the number of the question as seed; the coordinator draws the same and takes it off."""
+    """Seed three sites with the number of the question; the coordinator draws the same noise and subtracts it."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
         sent = [answers(site, times, epsilon, 2, FLAT, _from_seed(7)) for site in (counts, _OTHER, _OTHER)]

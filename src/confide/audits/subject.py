@@ -24,25 +24,21 @@ Queries: TypeAlias = Callable[[Data], tuple[Query, ...]]
 """Function that returns the queries of a release of a dataset; all answers are shown."""
 
 Sampler: TypeAlias = Callable[[Data, int], FloatArray]
-"""Releases a dataset many times: an output in each row, NaN where there was no answer."""
+"""Function that releases a dataset many times: one output in each row, NaN where there was no answer."""
 
 Pair: TypeAlias = tuple[Data, Data]
 Rows: TypeAlias = list[tuple[int, float]]
 
 REAL_COST = 10
-"""Real number, or an edge of a private grid, takes as long to draw as this many integers, about."""
+"""Cost of drawing one real number, or one edge of a private grid, in integers, about."""
 
 DELTA = Fraction(1, 10**6)
-"""Delta of what is not pure."""
+"""Delta of mechanisms that are not pure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Release in two steps: a grid is found, then integers are asked for on it; both are shown.
-
-    An output is the number of cells, the inner edges from the lowest, and for each class its noisy integers: `edges`
-    and `integers` (of each class) say how many are looked at, and there are zeros behind where a grid has fewer.
-    """
+    """Release in two steps: find a grid, then draw integers on it. Both are shown."""
 
     find: Callable[[ScoreCounts, Noise], Grid]
     ask: Callable[[ScoreCounts, Grid], IntegerQuery]
@@ -64,13 +60,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject(Generic[Data]):
-    """Mechanism, or a broken twin of one, with its claim and pairs of neighbours that strain it most.
-
-    `cost` is the time of one release in units of one integer's. `proven` holds the functions under
-    `confide.privacy.mechanisms` that it draws from, `release` the metric and mechanism of the release that shows the
-    same, and `options` those that it is asked for with. `queries` or `steps` say what is drawn, `spent` how much of
-    epsilon the pairs can lose. `wrong` says what is broken in a twin.
-    """
+    """Mechanism, or a broken twin of one, with its claim and the pairs of neighbours that are hardest for it."""
 
     name: str
     neighbours: Neighbours
@@ -116,7 +106,7 @@ def asking(
 
 
 def drawing(queries: Queries[Data]) -> Sampler[Data]:
-    """Draw everything that is asked of a dataset, side by side; NaN throughout where it is refused."""
+    """Draw all queries of a dataset, side by side; NaN throughout where the release is refused."""
 
     def sample(data: Data, times: int) -> FloatArray:
         try:
@@ -142,7 +132,7 @@ def counted(rows: Iterable[tuple[int, float]]) -> ScoreCounts:
 
 
 def differing(common: Rows, ours: Rows, theirs: Rows) -> Pair[ScoreCounts]:
-    """Two datasets that have most rows in common."""
+    """Build two datasets that have most rows in common."""
     return counted(common + ours), counted(common + theirs)
 
 
@@ -163,7 +153,7 @@ def _columns(query: Query, times: int) -> FloatArray:
 
 
 def selected_numbers(answers: Sequence[Sequence[int]], width: int) -> FloatArray:
-    """Return which features were selected, in which order, as one number: its digits to the base `width + 1`."""
+    """Encode the order of the selected features as one number: its digits to the base `width + 1`."""
     numbers = [sum((number + 1) * (width + 1) ** place for place, number in enumerate(answer)) for answer in answers]
     return np.array(numbers, dtype=np.float64)[:, np.newaxis]
 
@@ -188,5 +178,5 @@ def _drawn_together(queries: Sequence[IntegerQuery], noise: Noise) -> list[list[
 
 
 def _padded(values: FloatArray, width: int) -> FloatArray:
-    """Return the first so many values, with zeros behind where there are fewer."""
+    """Return the first values, filled up with zeros."""
     return np.concatenate((values[:width], np.zeros(max(width - values.size, 0))))

@@ -1,11 +1,4 @@
-"""Every mechanism under every relation that it supports, with neighbours that strain it most.
-
-What is drawn is what a release shows: the rank sum's two integers, or the value on its grid beside the noisy
-class sizes, against the epsilon of the whole release. Pairs attain the sensitivity, or nearly so; where noise is
-scaled to a smooth bound no pair attains everything at once, and the published calibrations add more than is needed,
-so the bounds found there stay far below the claim. Curves are in `curve_targets`, sums over several sites in
-`share_targets`, the selection of features is in `selection_targets` and learning in `learning_targets`.
-"""
+"""Audited mechanisms: each under every relation that it supports, with neighbours that are hardest for it."""
 
 from __future__ import annotations
 
@@ -67,12 +60,12 @@ def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
 
 
 def top_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
-    """One row with the highest score, and others of one label below it, all at different scores."""
+    """Build rows: one with the highest score, and others of one label below it, all at different scores."""
     return counted([(label, 1.0), *_others(rest, rows)])
 
 
 def bottom_and_rest(label: int, rest: int, rows: int = ROWS) -> ScoreCounts:
-    """Return the same with the row at the bottom."""
+    """Build rows like `top_and_rest`, with the one row at the bottom."""
     return counted([(label, 0.0), *_others(rest, rows)])
 
 
@@ -143,7 +136,7 @@ def _integers(
     pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]],
     proven: Callable[..., Any] | None = None,
 ) -> Iterator[Subject[ScoreCounts]]:
-    """Return a mechanism that shows the integers of one query."""
+    """Audit a mechanism that shows the integers of one query."""
     for neighbours, strained in pairs.items():
 
         def queries(counts: ScoreCounts, neighbours: Neighbours = neighbours) -> tuple[Query, ...]:
@@ -174,7 +167,7 @@ def _gaussian(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
 def _smooth(
     epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]]
 ) -> Iterator[Subject[ScoreCounts]]:
-    """Return a value by smooth sensitivity beside the class sizes."""
+    """Audit a value by smooth sensitivity beside the class sizes."""
     for mechanism, calibration in _CALIBRATIONS.items():
         delta = DELTA if mechanism == "published-laplace" else Fraction(0)
         ask: Callable[..., Any] = smooth_auc if metric == "auc" else smooth_average_precision
@@ -194,7 +187,7 @@ def _smooth(
 
 
 def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Return a ROC curve drawn from a private AUC alone."""
+    """Audit a ROC curve drawn from a private AUC alone."""
     name, release = "curves/symmetric-binormal", ("curves", "symmetric-binormal")
     for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
         terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)

@@ -27,7 +27,7 @@ BOOSTABLE = ("accuracy", "auc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boosted:
-    """Submission made of random ones, and what the leaderboard said of it as it grew.
+    """Majority vote of random submissions, and its scores on the leaderboard as it grew.
 
     `leaderboard[i]` was answered when `members[i]` random submissions had been put together; `honest[i]` is its score
     on rows that the oracle never answers for (empty if none were given). `queries` counts all submissions.

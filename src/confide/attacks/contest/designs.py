@@ -79,7 +79,7 @@ class Candidates:
 
 @lru_cache(maxsize=32)
 def all_labelings(size: int) -> NDArray[np.int8]:
-    """Return every labeling of so many rows, one line for each.
+    """Return every labeling of a number of rows, one line for each.
 
     >>> all_labelings(2).tolist()
     [[0, 0], [1, 0], [0, 1], [1, 1]]

@@ -17,7 +17,7 @@ from confide.intervals.proportion import wilson_interval_of
 from confide.sources.labels import binary_labels
 
 UNKNOWN = -1
-"""In the place of a label about which nothing is said."""
+"""Placeholder of a label that the attacker does not give."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """Return the share of right ones among those said, NaN if none was."""
+        """Return the share of right labels among those given, NaN if none was given."""
         return self.right / self.said if self.said else math.nan
 
 

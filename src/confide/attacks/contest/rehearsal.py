@@ -85,7 +85,7 @@ def rehearse_contest(
     step: str | None = None,
     generator: np.random.Generator | None = None,
 ) -> Rehearsal:
-    """Hold a contest with labels at random, half of them positive unless said otherwise, and attack it twice.
+    """Hold a contest with labels at random, half of them positive by default, and attack it twice.
 
     Each attack has all `queries` to itself. With a `step` the oracle is a Ladder.
 

@@ -109,7 +109,7 @@ class Labelings:
         return Labelings(groups=self.groups[::-1], window=window, positives=self.positives)
 
     def cheap_side_up(self) -> tuple[Labelings, bool]:
-        """These or their reflection, whichever has the lower costs; and whether they were reflected."""
+        """Return these labelings or their reflection, whichever costs less, and whether it is the reflection."""
         turned = self.window.lower + self.window.upper < 1
         return (self.reflected() if turned else self), turned
 

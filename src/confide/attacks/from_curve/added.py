@@ -15,7 +15,7 @@ from confide.errors import DataError, ParameterError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocPlace:
-    """Added row has this class and `above` rows have higher scores; `tied` others have its score.
+    """Possible class and place of the added row: `above` rows have higher scores, `tied` others have its score.
 
     With thresholds its score lies in [lowest, below).
     """
@@ -95,7 +95,7 @@ def added_on_roc(
 
 
 def _common_sizes(before: RocPoints, after: RocPoints, most: int) -> list[tuple[int, int]]:
-    """Sizes before that fit, with one row more of either class after."""
+    """Return the class sizes before that fit, with one more row of either class after."""
     old, new = class_sizes(before, most=most), class_sizes(after, most=most + 1)
     ours, theirs = set(new.positives), set(new.negatives)
     grown = [(p, q) for p in old.positives if p + 1 in ours for q in old.negatives if q in theirs]
@@ -132,9 +132,9 @@ def _pairs(steps: RocSteps) -> list[tuple[int, int]]:
 def _where(
     earlier: list[tuple[int, int]], later: list[tuple[int, int]], row: tuple[int, int]
 ) -> Iterator[tuple[int, bool]]:
-    """Return the steps that the row may have joined (True), or been inserted as (False).
+    """Yield the steps that the row may have joined (True), or that it forms by itself (False).
 
-    The steps before the place must be the same from the front, and those behind it from the back.
+    The steps before the place must agree from the front, and those behind it from the back.
     """
     front, back = _agreeing(earlier, later), _agreeing(earlier[::-1], later[::-1])
     if len(later) == len(earlier):

@@ -45,7 +45,7 @@ class LabelsFromRoc:
         return self.lower.size
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, without what is said of single rows."""
+        """Return plain data, without the findings about single rows."""
         return {
             "rows": self.rows,
             "certain": self.certain,
@@ -136,7 +136,7 @@ class _Read:
         return np.asarray(last[None, :] - first[:, None])
 
     def _link(self, k: int) -> FloatArray:
-        """Return the logarithm of the ways to have so many positives in step k, by the same."""
+        """Return the logarithm of the number of labelings of step k, by the positives above its two points."""
         inside, size = self._inside(k), float(self.steps[k])
         with np.errstate(invalid="ignore"):
             ways = gammaln(size + 1.0) - gammaln(inside + 1.0) - gammaln(size - inside + 1.0)

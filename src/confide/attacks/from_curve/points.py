@@ -21,13 +21,13 @@ from confide.errors import DataError, ParameterError
 IntArray: TypeAlias = NDArray[np.int64]
 
 MOST_SIZE = 10_000
-"""Class sizes are looked for up to this, unless told otherwise."""
+"""Default for the largest class size that is tried."""
 
 CHUNK = 1_000_000
-"""Numbers that are tried at a time."""
+"""Number of values that are tried at a time."""
 
 FEW = 64
-"""Points that are tried first."""
+"""Number of points that are tried first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

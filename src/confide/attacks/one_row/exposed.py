@@ -76,7 +76,7 @@ def exposed_rows(counts: ScoreCounts, published: Publication) -> ExposedRows:
 
 
 def _average(counts: ScoreCounts, flipped: tuple[FloatArray, FloatArray], exact: float, digits: int | None) -> float:
-    """Return the share of labels told if the number lay anywhere, equally likely, between two that it is rounded to.
+    """Return the expected share of labels that follow, with the number uniform between two rounded ones.
 
     Numbers that differ by x are then rounded apart with probability `x 10^digits`, at most 1.
     """
