@@ -1,4 +1,4 @@
-"""Evaluate: rows or counts in, one frozen value out."""
+"""Evaluation of rows or counts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def evaluate_counts(
     thresholds: Sequence[float] | None = None,
     level: float = 0.95,
 ) -> Evaluation:
-    """Evaluate one score from its counts; where rows are weighted, `rows` is how many there are."""
+    """Evaluate one score from its counts. `rows` is the number of rows, if rows are weighted."""
     total = counts.both_classes()
     models = (_evaluate_model(name, counts, thresholds, level, probabilities=counts.probabilities),)
     if rows is None and not counts.weighted:
@@ -120,7 +120,7 @@ def _evaluation(rows: int | None, counts: ScoreCounts, models: tuple[ModelEvalua
 def _evaluate_group(
     name: str, rows: Rows, thresholds: Sequence[float] | None, level: float, probabilities: Sequence[bool]
 ) -> GroupEvaluation:
-    """Evaluate a group's rows; `probabilities` says of each model whether its scores are such in all rows."""
+    """Evaluate the rows of a group. `probabilities` is True for each model whose scores all lie in [0, 1]."""
     counts = rows.counts()
     models: tuple[ModelEvaluation, ...] = ()
     if min(counts[0].total_positives, counts[0].total_negatives) > 0:
