@@ -1,18 +1,25 @@
-# Two commands: `make demo` and `make test`. Both set up what they need in .venv.
+# Three commands: `make demo`, `make check` and `make test`. They set up what they need in .venv.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench docs clean
+# Tests start many processes: let Python keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal --durations=20
+QUICK := not (statistical or processes or postgresql or flare or documents or commands or studies or slow)
+
+.PHONY: demo check test lint bench studies docs clean
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help:
 	@echo "make demo   evaluate the bundled example, release it privately, write a report"
+	@echo "make check  lint, types, the quick tests: a minute and a half"
 	@echo "make test   lint, types, every test, the documentation"
 	@echo "make lint   ruff and mypy only"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"
+	@echo "make studies  list the studies of papers; make studies NAME=schalk runs one"
 	@echo "make docs   build the documentation into docs/_build/html"
 
 $(VENV)/bin/python:
@@ -34,11 +41,17 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+check: lint
+	$(PYTEST) -m '$(QUICK)'
+
 test: lint docs
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST)
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+studies: $(VENV)/.test
+	$(BIN)/python -m studies $(NAME) $(OPTIONS)
 
 docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

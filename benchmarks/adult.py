@@ -32,7 +32,7 @@ from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, publ
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import auc_of
 from confide.releases.average_precision import DEFAULT_GRID, average_precision_bounds, middle_average_precision
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.smooth_sensitivity import calibrate
 from confide.releases.terms import Terms
 

@@ -15,17 +15,11 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from benchmarks.timing import table
-from confide import (
-    ESTIMATORS,
-    ScoreCounts,
-    aucpr_score,
-    binomial_interval,
-    cross_validation_interval,
-    logit_interval,
-    split_folds,
-)
+from confide import ScoreCounts, aucpr_score
 from confide.errors import SmallSampleWarning
+from confide.intervals import binomial_interval, cross_validation_interval, logit_interval, split_folds
 from confide.kernels.bootstrap import replicate_auc_ap
+from confide.metrics import ESTIMATORS
 
 PREVALENCE = 0.1
 LEVEL = 0.95

@@ -22,7 +22,7 @@ from confide.attacks.contest.ladder import LadderOracle, climb, ladder, paramete
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.contest.recovered import Agreement, Recovered, least_queries
 from confide.attacks.contest.recovery import recover_labels
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.privacy.guarantee import shown
 
 METRICS = ("auc", "average_precision", "accuracy", "log_loss", "brier")
@@ -61,7 +61,7 @@ def decoding(quick: bool) -> None:
 def decoded(rows: int, metric: str, how: str) -> Sequence[str]:
     hidden = hidden_labels(rows)
     started = time.perf_counter()
-    oracle = Oracle.of_labels(hidden, Published.parse(f"{metric}:{how}"))
+    oracle = Oracle.of_labels(hidden, Publication.parse(f"{metric}:{how}"))
     found = recover_labels(oracle, budget=2 * rows, rng=1)
     took = time.perf_counter() - started
     assert (found.labels[found.certain] == hidden[found.certain]).all()
@@ -114,7 +114,7 @@ def noise(quick: bool) -> None:
 
 
 def guessed(task: Noisy) -> Agreement:
-    published = Published(metric=task.metric, epsilon=task.epsilon)
+    published = Publication(metric=task.metric, epsilon=task.epsilon)
     right = 0
     for seed in range(task.runs):
         hidden = hidden_labels(task.rows, seed)
@@ -144,14 +144,14 @@ def leaderboards(rows: int, answers: int, quick: bool) -> list[tuple[str, Oracle
     hidden = hidden_labels(rows)
     theory = math.pow(math.log(answers * rows) / rows, 1 / 3)
     boards: list[tuple[str, Oracle]] = [
-        ("accuracy, exact", Oracle.of_labels(hidden, Published.parse("accuracy"))),
-        ("AUC, exact", Oracle.of_labels(hidden, Published.parse("auc"))),
+        ("accuracy, exact", Oracle.of_labels(hidden, Publication.parse("accuracy"))),
+        ("AUC, exact", Oracle.of_labels(hidden, Publication.parse("auc"))),
         ("accuracy, Ladder 0.01", ladder(hidden, "accuracy", step="0.01")),
         (f"accuracy, Ladder {theory:.2f} (theory)", ladder(hidden, "accuracy", step=f"{theory:.2f}")),
         ("accuracy, Ladder parameter-free", parameter_free_ladder(hidden)),
     ]
     if not quick:
-        private = Published(metric="accuracy", epsilon=Fraction(1, answers))
+        private = Publication(metric="accuracy", epsilon=Fraction(1, answers))
         boards.append(("accuracy, epsilon 1 in total", Oracle.of_labels(hidden, private)))
     return boards
 

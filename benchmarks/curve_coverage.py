@@ -30,7 +30,7 @@ from confide.metrics.calibration import brier_score, observed_expected_ratio
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
-from confide.releases.curves import release_curves
+from confide.releases.curves import draw_curves
 from confide.releases.curves_release import NUMBERS, CurvesRelease
 from confide.releases.release import PrivateIntervals
 
@@ -270,7 +270,7 @@ def measure(task: Task) -> Found:
     covered, widths, cells = [], [], []
     for _ in range(task.repetitions):
         counts = population.draw(task.rows, rng)
-        curves = release_curves(
+        curves = draw_curves(
             counts, epsilon=task.epsilon, neighbours=task.relation, grid=task.grid, level=task.level, noise=noise
         )
         held = list(_held(curves, counts, population, numbers, curve))

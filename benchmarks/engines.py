@@ -19,7 +19,7 @@ import confide
 started = time.perf_counter()
 counts = confide.ScoreCounts.from_table(sys.argv[1], label="label", score="score")
 took = time.perf_counter() - started
-summary = confide.rank_summary(counts)
+summary = confide.intervals.rank_summary(counts)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(len(counts), int(summary.positives + summary.negatives), summary.auc, took, peak)
 """

@@ -24,23 +24,18 @@ from confide.federation.coordinator.decode import noise_parts, strategy_of
 from confide.federation.coordinator.expected_accuracy import noisy_table
 from confide.federation.coordinator.performance import pooled_private
 from confide.federation.coordinator.pooled_groups import pooled_from_groups
-from confide.federation.modes.disclosure_control import disclosed
-from confide.federation.modes.noisy_scores import NoisyScores, PlacementSums, analytic_gaussian_scale, validated
-from confide.federation.question import (
-    DEFAULT_GRIDS,
-    DEFAULT_MINIMUM,
-    DISCLOSURE_CONTROL,
-    PRIVATE,
-    SECURE_SUM,
-    Question,
-)
+from confide.federation.grouped_tables import disclosed
+from confide.federation.modes.disclosure_control import DisclosureControl
+from confide.federation.modes.secure_sum import SecureSum
+from confide.federation.noisy_placements import NoisyScores, PlacementSums, analytic_gaussian_scale, validated
+from confide.federation.question import Question
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 from confide.intervals.delong import delong_variance
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.releases.curve_numbers import table_auc
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.shapes import fitting_shape, shaped
 
 SITES = tuple("abcde")
@@ -54,7 +49,7 @@ SENSITIVITIES = (1.0, 0.1)
 STUDIES, PIECE = 400, 50
 
 EXACT = "all rows"
-FEWEST = DEFAULT_MINIMUM[DISCLOSURE_CONTROL]
+FEWEST = DisclosureControl.minimum_cell
 
 Sites = Sequence[ScoreCounts]
 Estimates = dict[str, list[float]]
@@ -68,6 +63,7 @@ class Piece:
     seed: int
     studies: int
     check: bool
+    epsilons: tuple[str, ...] = EPSILONS
 
 
 def print_accuracy(*, quick: bool) -> None:
@@ -80,7 +76,7 @@ def print_accuracy(*, quick: bool) -> None:
     )
     print("Noisy scores are the paper's, not differentially private; 'none' is how often their fit fails, taken as 0.5")
     tasks = [
-        Piece(rows=rows, seed=seed, studies=piece, check=seed == 0)
+        Piece(rows=rows, seed=seed, studies=piece, check=seed == 0, epsilons=EPSILONS[1:2] if quick else EPSILONS)
         for rows in sizes
         for seed in range(studies // piece)
     ]
@@ -107,7 +103,7 @@ def estimated(piece: Piece) -> Estimates:
     studies = []
     for number in range(piece.studies):
         sites = drawn(piece.rows, rng)
-        studies.append(dict(ways(sites, rng, check=piece.check and number == 0)))
+        studies.append(dict(ways(sites, rng, piece.epsilons, check=piece.check and number == 0)))
     return {way: [study[way] for study in studies] for way in studies[0]}
 
 
@@ -124,17 +120,19 @@ def _site(rows: int, rng: np.random.Generator) -> ScoreCounts:
     return ScoreCounts.from_arrays(rng.random(rows) < risk, risk, one_class=True)
 
 
-def ways(sites: Sites, rng: np.random.Generator, *, check: bool) -> Iterator[tuple[str, float]]:
+def ways(
+    sites: Sites, rng: np.random.Generator, epsilons: Sequence[str], *, check: bool
+) -> Iterator[tuple[str, float]]:
     every = ScoreCounts.total(sites)
     exact = auc_score(every)
     yield EXACT, exact
     yield "always 0.5", 0.5
     yield "standard error of the AUC itself", exact + math.sqrt(delong_variance(every)) * rng.standard_normal()
-    fine, coarse = (Grid.named(DEFAULT_GRIDS[mode]) for mode in (SECURE_SUM, DISCLOSURE_CONTROL))
+    fine, coarse = (Grid.named(mode.grid) for mode in (SecureSum, DisclosureControl))
     first, *others = (SiteTable.of(site, fine) for site in sites)
-    yield SECURE_SUM, auc_score(sum(others, first).counts())
-    yield DISCLOSURE_CONTROL, pooled_from_groups([disclosed(site, coarse, FEWEST) for site in sites]).auc
-    for epsilon in EPSILONS:
+    yield SecureSum.name, auc_score(sum(others, first).counts())
+    yield DisclosureControl.name, pooled_from_groups([disclosed(site, coarse, FEWEST) for site in sites]).auc
+    for epsilon in epsilons:
         for share in SITE_SHARES:
             spent = "sum alone" if share == "0" else f"{share} for sites"
             yield f"private, epsilon {epsilon}, {spent}", private_auc(sites, epsilon, share, check=check)
@@ -158,7 +156,7 @@ def private_auc(sites: Sites, epsilon: str, share: str, *, check: bool) -> float
 @cache
 def _question(epsilon: str, share: str, rows: int) -> Question:
     return Question.checked(
-        study="benchmark", model="risk", mode=PRIVATE, sites=SITES, epsilon=epsilon, site_share=share, rows=rows
+        study="benchmark", model="risk", mode="private", sites=SITES, epsilon=epsilon, site_share=share, rows=rows
     )
 
 

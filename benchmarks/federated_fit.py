@@ -15,8 +15,8 @@ from studies.schalk.fisher_scoring import DistributedFit, SiteStep, distributed_
 from benchmarks.timing import best_of, seconds, table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds, fit_roc_glm, survivor, threshold_counts
-from confide.federation.modes.noisy_scores import share_above
-from confide.federation.question import DEFAULT_GRIDS, SECURE_SUM
+from confide.federation.modes.secure_sum import SecureSum
+from confide.federation.noisy_placements import share_above
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 
@@ -50,7 +50,7 @@ class Rows:
 
 def drawn_sites(positives: int) -> tuple[Rows, ...]:
     """Five sites, with twice as many negatives; scores are middles of cells, so that counting them loses nothing."""
-    grid, rng = Grid.named(DEFAULT_GRIDS[SECURE_SUM]), np.random.default_rng([2024, positives])
+    grid, rng = Grid.named(SecureSum.grid), np.random.default_rng([2024, positives])
 
     def scores(mean: float, size: int) -> FloatArray:
         risk = 1.0 / (1.0 + np.exp(-rng.normal(mean, 1.0, size)))
@@ -101,7 +101,7 @@ def _off(ours: Line, theirs: Line) -> float:
 
 def one_round(counted: Sequence[ScoreCounts], at: FloatArray) -> Line:
     """Count at each site, add up, fit."""
-    grid = Grid.named(DEFAULT_GRIDS[SECURE_SUM])
+    grid = Grid.named(SecureSum.grid)
     ours, theirs = np.sum([SiteTable.of(site, grid).cells for site in counted], axis=0)
     fitted = fit_roc_glm(at, threshold_counts(ours, survivor(theirs), at), ours.sum())
     return fitted.intercept, fitted.slope

@@ -29,7 +29,7 @@ from confide.curves.roc import roc_curve
 from confide.federation.coordinator.decode import noise_parts, pooled_counts, strategy_of
 from confide.federation.coordinator.expected_accuracy import noisy_table
 from confide.federation.coordinator.performance import pooled_private
-from confide.federation.question import PRIVATE, Question
+from confide.federation.question import Question
 from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.privacy.mechanisms.noise_shares import shared_counts
@@ -37,7 +37,7 @@ from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE
 from confide.releases.curve_numbers import auc_intervals, table_auc
-from confide.releases.curves_release import curves_of, drawn_counts
+from confide.releases.curves_from_counts import curves_of, drawn_counts
 from confide.releases.release import Release
 from confide.releases.shapes import fitting_shape, shaped
 
@@ -70,7 +70,7 @@ class Setting:
         return Question.checked(
             study="benchmark",
             model="risk",
-            mode=PRIVATE,
+            mode="private",
             sites=SITES,
             epsilon=self.epsilon,
             rows=self.rows,

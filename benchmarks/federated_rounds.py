@@ -26,8 +26,8 @@ from confide.curves.roc_glm import equidistant_thresholds
 from confide.federation.channel import InProcess, Message, Silence
 from confide.federation.coordinator.rounds import validate
 from confide.federation.coordinator.validation import derive
-from confide.federation.modes.noisy_scores import share_above
-from confide.federation.question import PRIVATE, Question
+from confide.federation.noisy_placements import share_above
+from confide.federation.question import Question
 from confide.federation.site.data import SiteModel
 
 GBSG2 = "gbsg2_federated_scores.csv.gz"
@@ -133,7 +133,7 @@ def validated(sites: Sequence[Rows], mode: str) -> Found:
     import polars as pl
 
     names = tuple(f"site-{number}" for number in range(len(sites)))
-    terms: dict[str, Any] = {"epsilon": 1, "site_share": 0} if mode == PRIVATE else {}
+    terms: dict[str, Any] = {"epsilon": 1, "site_share": 0} if mode == "private" else {}
     question = Question.checked(study="benchmark", model=MODEL, mode=mode, sites=names, **terms)
     with TemporaryDirectory(prefix="confide-") as folder:
         opened = {}

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from confide.federation.crypto.agreement import KeyPair, Offer
 from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.site_key import SiteKey
-from confide.federation.policy import default_policy
+from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site import Site
 from confide.federation.site.site_folder import SiteFolder

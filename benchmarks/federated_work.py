@@ -144,7 +144,7 @@ def _site_work(work: Work) -> Taken:
     clock = _Clock()
     from benchmarks import federated_sites as sites
     from confide.federation.channel import ANSWER, OFFER
-    from confide.federation.question import PRIVATE, PROTOCOL, Question
+    from confide.federation.question import PROTOCOL, Question
     from confide.federation.site.data import SiteModel
     from confide.metrics.ranking import auc_score
     from confide.sources.tables import as_table
@@ -159,7 +159,7 @@ def _site_work(work: Work) -> Taken:
         model=sites.MODEL,
         mode=work.way,
         sites=SITES,
-        epsilon=1 if work.way == PRIVATE else None,
+        epsilon=1 if work.way == "private" else None,
     )
     with TemporaryDirectory(prefix="confide-") as folder:
         site = sites.open_site(

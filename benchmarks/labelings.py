@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.timing import best_of, seconds, table
 from confide.attacks.contest.oracle import Oracle
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.attacks.from_auc.decision_tree import ranking_attack, tree_attack
 from confide.attacks.from_auc.labelings import Labelings
 from confide.attacks.from_auc.posterior import label_posterior
@@ -68,7 +68,7 @@ def _finding(*, quick: bool) -> None:
     for name, attack in (("tree (Whitehill)", tree_attack), ("rankings", ranking_attack)):
         queries, times = [], []
         for index in rng.integers(0, len(listed), 2 if quick else 20):
-            oracle = Oracle.of_labels(listed[index], Published.parse("auc"))
+            oracle = Oracle.of_labels(listed[index], Publication.parse("auc"))
             found, took = timed(lambda attack=attack, oracle=oracle: attack(oracle))  # type: ignore[misc]
             if not found.complete or (found.labels != listed[index]).any():
                 raise AssertionError("an attack was wrong")

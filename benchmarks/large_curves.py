@@ -12,7 +12,7 @@ from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.releases.counting import Counting
 from confide.releases.curves import prepare_curves, release_curves
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.terms import Terms
 
 ROWS, CELLS = 10_000_000, 1_024

@@ -11,14 +11,14 @@ from benchmarks.parallel import output, shown
 from benchmarks.shared import shared_file
 from benchmarks.timing import table
 from confide.attacks.bounds import Game, success_bound
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.attacks.one_row.game import label_game, missing_row_game
 from confide.counts import FloatArray, ScoreCounts
 from confide.report.shared import style
 
 SIZES = (10, 20, 50, 100, 250, 500, 1_000, 1_500, 2_000, 2_500)
 DIGITS = (2, 3, 4, 5, 6, 7)
-RELEASED = Published.parse("auc:epsilon=1")
+RELEASED = Publication.parse("auc:epsilon=1")
 
 GAMES = ((20, 1), (20, 10), (500, 1))
 """Rows, and how many times the AUC is released."""
@@ -58,7 +58,7 @@ def balanced(scores: tuple[FloatArray, FloatArray], each: int | None = None) -> 
 def success(counts: ScoreCounts, size: int, trials: int, draws: int) -> tuple[Game, ...]:
     """The games with each number of digits, exact and released."""
     rng = np.random.default_rng([size, trials])
-    written = [*(Published(metric="auc", digits=digits) for digits in DIGITS), Published(metric="auc")]
+    written = [*(Publication(metric="auc", digits=digits) for digits in DIGITS), Publication(metric="auc")]
     games = missing_row_game(counts, written, trials=trials, rng=rng, sample=size)
     released = missing_row_game(counts, [RELEASED], trials=draws, rng=rng, sample=size, coin=True)
     return (*games, *released)

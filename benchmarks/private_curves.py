@@ -35,8 +35,8 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.average_precision import middle_average_precision
 from confide.releases.counting import Counting, rebuilt_cells
-from confide.releases.curves import release_curves
-from confide.releases.curves_release import drawn_counts
+from confide.releases.curves import draw_curves
+from confide.releases.curves_from_counts import drawn_counts
 from confide.releases.shapes import AUTO, fitting_shape, shaped
 from confide.releases.symmetric import release_symmetric_roc
 from confide.releases.terms import Terms, public_rows
@@ -212,7 +212,7 @@ def check_released(counts: ScoreCounts, epsilon: str, neighbours: Neighbours, op
     """Assert that for one and the same noise a user gets the same curve and average precision."""
     tape: list[Any] = []
     grid, found = drawn_table(counts, epsilon, neighbours, options, _recorded(tape))
-    released = release_curves(counts, epsilon=epsilon, neighbours=neighbours, noise=_replayed(tape), **options)
+    released = draw_curves(counts, epsilon=epsilon, neighbours=neighbours, noise=_replayed(tape), **options)
     assert released.grid == grid
     rates = released.roc.false_positive_rate, released.roc.true_positive_rate
     ours = _released_curve(grid, found, rows=released.raw.options["rows"])

@@ -22,17 +22,17 @@ def run(*, quick: bool = False) -> None:
         "uniform": np.clip(rng.random(rows) * 0.9 + 0.1 * labels * rng.random(rows), 0.0, 1.0),
         "3 digits": np.round(1.0 / (1.0 + np.exp(-shifted)), 3),
     }
-    confide.rank_summary(labels, inputs["uniform"])  # compile, or load what was compiled
-    confide.rank_summary(labels, inputs["3 digits"])
+    confide.intervals.rank_summary(labels, inputs["uniform"])  # compile, or load what was compiled
+    confide.intervals.rank_summary(labels, inputs["3 digits"])
     lines = []
     for name, scores in inputs.items():
         ours, auc, both = best_of(
             2 if not quick else 3,
-            lambda s=scores: confide.rank_summary(labels, s),  # type: ignore[misc]
+            lambda s=scores: confide.intervals.rank_summary(labels, s),  # type: ignore[misc]
             lambda s=scores: roc_auc_score(labels, s),  # type: ignore[misc]
             lambda s=scores: (roc_auc_score(labels, s), average_precision_score(labels, s)),  # type: ignore[misc]
         )
-        summary = confide.rank_summary(labels, scores)
+        summary = confide.intervals.rank_summary(labels, scores)
         assert abs(summary.auc - roc_auc_score(labels, scores)) < 1e-10
         lines.append(
             (name, seconds(ours), f"{ours / rows * 1e9:.1f}", seconds(auc), f"{auc / ours:.0f}x", f"{both / ours:.0f}x")
@@ -49,14 +49,16 @@ def _delong() -> None:
     rows = 10**6
     labels = (rng.random(rows) < 0.3).astype(np.uint8)
     scores = rng.standard_normal(rows) + labels
-    confide.rank_summary(labels, scores)
+    confide.intervals.rank_summary(labels, scores)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         value, interval = theirs_with_interval(labels, scores)
         ours, theirs = best_of(
-            3, lambda: confide.rank_summary(labels, scores).auc_interval(), lambda: theirs_with_interval(labels, scores)
+            3,
+            lambda: confide.intervals.rank_summary(labels, scores).auc_interval(),
+            lambda: theirs_with_interval(labels, scores),
         )
-    plain = confide.rank_summary(labels, scores).auc_interval(transform="none")
+    plain = confide.intervals.rank_summary(labels, scores).auc_interval(transform="none")
     assert abs(plain.lower - interval[0]) < 1e-4, (plain, interval, value)
     print(f"DeLong interval, {rows:,} rows; goal 100x")
     table(

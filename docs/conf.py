@@ -1,12 +1,21 @@
 """Settings of the documentation."""
 
+import sys
+from pathlib import Path
+
 from confide import __version__
+
+sys.path[:0] = [
+    str(Path(__file__).parent),  # mathml.py
+    str(Path(__file__).parents[1]),  # the studies, which are not installed
+]
 
 project = "confide"
 author = "the confide authors"
 copyright = "the confide authors"
 version = release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml"]
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]

@@ -1,6 +1,6 @@
-"""Write the pages that follow from the code: the command line and the list of metrics.
+"""Generate the reference pages of the command line and of the metrics.
 
-Run `python docs/generate.py` after changing either; a test fails while a page is stale.
+Run `python docs/generate.py` after changing either. A test fails while a page is stale.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ GROUPS = {
 
 
 def command_line() -> str:
-    """Every command's help text."""
+    """Return the page with the help text of every command."""
     parts = [
         "# Command line\n",
-        "Standard output is data, standard error is talk. Exit codes: 0 done, 1 failed, 2 wrong usage, "
-        "3 refused for lack of budget.\n",
+        "Standard output holds data, standard error holds messages. Exit codes: 0 done, 1 failed, 2 wrong usage, "
+        "3 refused because the privacy budget does not suffice.\n",
     ]
     inner = ([group, verb] for group, verbs in GROUPS.items() for verb in verbs)
     commands = [[], *([verb] for verb in VERBS), *inner]
@@ -52,7 +52,7 @@ def command_line() -> str:
 
 
 def metrics() -> str:
-    """The registry as a table."""
+    """Return the page with the registry of metrics as a table."""
     lines = [
         "# Metrics\n",
         "`confide.metric_score(counts, NAME, **options)` computes any of these; "

@@ -1,184 +1,46 @@
-"""Run a study: `python -m studies NAME`."""
+"""Run a study: `python -m studies NAME`. Without a name, list the studies."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
 import typer
 
-from confide.cli import output
-from confide.errors import UsageError
+from studies.schalk.attack_command import schalk_attacks
+from studies.schalk.command import schalk
+from studies.stoddard.attack_command import stoddard_attacks
+from studies.stoddard.command import stoddard
 
-if TYPE_CHECKING:
-    from studies.schalk.plan import Settings as Repetitions
-    from studies.schalk.study import Study as Simulation
-    from studies.stoddard.data import Dataset
-    from studies.stoddard.plan import Settings
-    from studies.stoddard.study import Study
-
-app = typer.Typer(no_args_is_help=True, help="Make a paper's tables and figures anew, on public data.")
+app = typer.Typer(
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("stoddard")(stoddard)
+app.command("stoddard-attacks")(stoddard_attacks)
+app.command("schalk")(schalk)
+app.command("schalk-attacks")(schalk_attacks)
 
 
 @app.callback()
-def _study() -> None:
-    """Make a paper's tables and figures anew, on public data."""
-
-
-@app.command("stoddard")
-def stoddard(
-    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the three files of texts.")],
-    report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
-    ] = None,
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option("--dataset", "-d", metavar="NAME", help="tweets, sms or reuters; repeatable. [default: all]"),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="E,E,...",
-            help="Total epsilons of figure 4; the largest is that of the others. [default: 1,0.5,0.25,0.1]",
-        ),
-    ] = None,
-    folds: Annotated[int | None, typer.Option(metavar="N", help="Folds of the cross-validation. [default: 10]")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Two folds and fewer points: a first look.")] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of folds and noise.")] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes to run beside each other. [default: the cores]")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-) -> None:
-    """Select features and train classifiers privately, as Stoddard, Chen & Machanavajjhala (2014) did in section 5.1.
-
-    Reads sentiment140_sample20k.csv.gz (label 4 or 0, text), sms_spam.csv.gz (label spam or ham, text) and
-    reuters21578_modapte.parquet (label_earn, text). The paper's methods stand beside sound ones; those that are not
-    private, though published as such, are named so. The data are public and the noise comes from a seed: nothing here
-    is a release. It takes some minutes on two cores.
-
-    Examples:
-
-        python -m studies stoddard --data texts --report study.html
-
-        python -m studies stoddard --data texts --dataset sms --quick
-
-        python -m studies stoddard --data texts --epsilon 2,1 --folds 5 --seed 1 --json
-    """
-    if report is not None:
-        output.check_report(report, "-")
-    with output.busy("reading"):
-        settings, datasets = _read(data, dataset, epsilon, folds, seed, quick)
-    study = _run(settings, datasets, jobs)
-    if report is not None:
-        from studies.stoddard.report import study_page
-
-        with output.busy("drawing the report"):
-            page = study_page(study)
-        output.write_whole(report, page)
-        typer.echo(f"report: {report}", err=True)
-    if as_json:
-        output.print_json(study.to_dict())
-    else:
-        from studies.stoddard.report import print_study
-
-        print_study(study, output.console())
-
-
-@app.command("schalk")
-def schalk(
-    report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
-    ] = None,
-    repetitions: Annotated[
-        int | None, typer.Option(metavar="N", help="Simulated studies. [default: 10000, as in the paper]")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="500 simulated studies: a first look.")] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of studies and noise.")] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads to run beside each other. [default: the cores]")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-) -> None:
-    """Simulate validation at five sites, as Schalk and others (2024) did, with the private mode beside theirs.
-
-    Makes the paper's Table 1 and Figures 3 to 6 anew: the ROC-GLM without noise, and its AUC and interval from noisy
-    scores at 125 settings of epsilon, delta and sensitivity, which is not differentially private; and the AUC from
-    private counts at the same epsilons. Needs no data, and nothing here is a release. It takes two minutes on two
-    cores.
-
-    Examples:
-
-        python -m studies schalk --report study.html
-
-        python -m studies schalk --quick
-
-        python -m studies schalk --repetitions 2000 --seed 1 --json
-    """
-    from studies.schalk.plan import Settings
-
-    if report is not None:
-        output.check_report(report, "-")
-    study = _simulate(Settings.checked(repetitions=repetitions, seed=seed, quick=quick), jobs)
-    from studies.schalk.report import print_study, schalk_page
-
-    if report is not None:
-        with output.busy("drawing the report"):
-            page = schalk_page(study)
-        output.write_whole(report, page)
-        typer.echo(f"report: {report}", err=True)
-    if as_json:
-        output.print_json(study.to_dict())
-    else:
-        print_study(study, output.console())
-
-
-def _simulate(settings: Repetitions, jobs: int | None) -> Simulation:
-    from studies.schalk.plan import PIECE, pieces
-    from studies.schalk.running import run
-    from studies.schalk.study import Study
-
-    with output.steps(len(pieces(settings))) as step:
-        found = run(settings, jobs=jobs, finished=lambda piece: step(f"studies up to {PIECE * (piece + 1):,}"))
-    return Study(settings=settings, found=found)
-
-
-def _read(
-    folder: Path, names: list[str] | None, epsilon: str | None, folds: int | None, seed: int, quick: bool
-) -> tuple[Settings, tuple[Dataset, ...]]:
-    """Check everything that was asked for before any file is read."""
-    from studies.stoddard.data import check_files, checked_corpora, read_dataset
-    from studies.stoddard.plan import Settings
-
-    epsilons = None if epsilon is None else [part for part in epsilon.split(",") if part.strip()]
-    settings = Settings.checked(datasets=names, epsilons=epsilons, folds=folds, seed=seed, quick=quick)
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder; give the one with the files of texts")
-    corpora = checked_corpora(names)
-    check_files(folder, corpora)
-    return settings, tuple(read_dataset(folder, corpus) for corpus in corpora)
-
-
-def _run(settings: Settings, datasets: tuple[Dataset, ...], jobs: int | None) -> Study:
-    from studies.stoddard.plan import planned
-    from studies.stoddard.running import Ground, pieces, run_pieces, usable_cores
-    from studies.stoddard.study import Study
-
-    every = pieces(planned(settings), settings.folds)
-    ground = Ground.of(datasets, folds=settings.folds, seed=settings.seed)
-    with output.steps(len(every)) as step:
-        found = run_pieces(
-            ground,
-            every,
-            jobs=jobs or usable_cores(),
-            finished=lambda piece: step(f"{piece.dataset}, fold {piece.fold + 1}"),
+def _list(context: typer.Context) -> None:
+    """Reproduce the tables and figures of papers. Without a name, list the studies."""
+    if context.invoked_subcommand is None:
+        for command in app.registered_commands:
+            if command.callback is not None:
+                summary = (command.callback.__doc__ or "").partition("\n")[0]
+                typer.echo(f"{command.name:<18}{summary}")
+        typer.echo(
+            "Run one with `python -m studies NAME`; `python -m studies NAME --help` lists its options.", err=True
         )
-    return Study.of(settings, datasets, found)
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Run the command `python -m studies`."""
     from confide.cli.main import run_app
 
     run_app(app, prog_name="python -m studies")
+
+
+if __name__ == "__main__":
+    run()

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import typer.main
 from benchmarks.shared import shared_folder
 from hypothesis import settings
 
 from confide.intervals import private_counts
 from confide.releases import curve_numbers
 from tests.memory import disk_in_memory
+
+HERE = Path(__file__).parent
 
 # Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples.
 settings.register_profile("confide", deadline=None, derandomize=True, max_examples=30)
@@ -29,6 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def commands_built_once() -> Iterator[None]:
+    """Let Typer derive the commands from their functions once: it takes longer than most commands that tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
+
+
 @pytest.fixture
 def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals are simulated from fewer tables: as sound, but rougher. Whether they hold is tested without this."""
@@ -36,12 +49,31 @@ def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 50)
 
 
+MARKERS_OF_FIXTURES = {
+    "shared_data": "shared",
+    "postgresql_place": "postgresql",
+    "desk": "commands",
+    "provisioned": "commands",
+}
+MARKERS_OF_ROOMS = {"studies": "studies"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that may read the shared data: those with the fixture, and those of modules that run benchmarks."""
+    """Mark tests by the fixtures that they use, by their room, and by whether their module runs benchmarks."""
     for item in items:
-        names = vars(getattr(item, "module", None) or object).values()
-        if "shared_data" in getattr(item, "fixturenames", ()) or any(_is_of_benchmarks(value) for value in names):
+        for fixture in MARKERS_OF_FIXTURES.keys() & getattr(item, "fixturenames", ()):
+            item.add_marker(MARKERS_OF_FIXTURES[fixture])
+        if item.path.is_relative_to(HERE):
+            room = item.path.relative_to(HERE).parts[0]
+            if room in MARKERS_OF_ROOMS:
+                item.add_marker(MARKERS_OF_ROOMS[room])
+        if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
+
+
+@cache
+def _uses_benchmarks(module: ModuleType | None) -> bool:
+    return module is not None and any(_is_of_benchmarks(value) for value in vars(module).values())
 
 
 def _is_of_benchmarks(value: object) -> bool:
@@ -53,10 +85,12 @@ def _is_of_benchmarks(value: object) -> bool:
 def unpadded_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ledgers answer as soon as they can. That answers are padded in time is tested without this."""
     from confide.ledger.ledger import Ledger
+    from confide.ledger.padding import padded
 
     defaults = Ledger.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "padding", 0.0)
+    monkeypatch.setattr(padded.__wrapped__, "__defaults__", (0.0,))  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from confide import PreparedRelease, Release, ScoreCounts
+from confide import Release, ScoreCounts
 from confide.privacy.noise.choice import exponential_top, permute_and_flip_top
 from confide.privacy.noise.reals import ExactReal, upper_bound
 from confide.privacy.queries import Noise
 from confide.releases.registry import RELEASABLE
+from confide.releases.release import PreparedRelease
 
 RELATIONS = ("replace-one", "add-remove-one", "label-only")
 

@@ -1,4 +1,4 @@
-"""The sufficient statistic: sorted distinct scores with the weight of each class at each.
+"""Sufficient statistic: distinct scores in ascending order, with the weight of each class at each.
 
 Every curve, metric and interval that does not compare rows is a pure function of `ScoreCounts`.
 Adding two of them adds the data they were made from, so parts of a table, partitions of a file and
@@ -27,19 +27,19 @@ _MOST = 2.0**61  # a sum of counts, and twice it, fits a signed 64-bit integer
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScoreCounts:
-    """How much of each class has each score.
+    """Weight of each class at each distinct score.
 
     Parameters
     ----------
     scores
         Distinct finite scores in ascending order.
     positives, negatives
-        The weight of each class at each score: both integers (rows) or both floats (weights), none
+        Weight of each class at each score: both integers (rows) or both floats (weights), none
         negative, and not both zero at a score. A weight means repetition: weight two is the same
         row twice.
 
-    The arrays are read-only. One class may be absent (a part of a table may hold none of it); what
-    needs both classes says so when it is asked. The text form shows nothing of the data.
+    The arrays are read-only. One class may be absent, as in a part of a table; functions that need both classes raise
+    `OneClassError`. The text form shows nothing of the data.
     """
 
     scores: FloatArray
@@ -126,7 +126,7 @@ class ScoreCounts:
 
     @classmethod
     def empty(cls) -> ScoreCounts:
-        """Count no rows: what adding starts from."""
+        """Return counts of no rows, the neutral element of addition."""
         none = np.empty(0, dtype=np.int64)
         return cls(np.empty(0), none, none)
 
@@ -171,22 +171,22 @@ class ScoreCounts:
 
     @property
     def weighted(self) -> bool:
-        """Whether the counts are float weights instead of numbers of rows."""
+        """True if the counts are float weights instead of numbers of rows."""
         return self.positives.dtype.kind == "f"
 
     @property
     def total_positives(self) -> float:
-        """The weight of all positives: an int where rows were counted."""
+        """Weight of all positives: an int where rows were counted."""
         return _number(self.positives.sum())
 
     @property
     def total_negatives(self) -> float:
-        """The weight of all negatives: an int where rows were counted."""
+        """Weight of all negatives: an int where rows were counted."""
         return _number(self.negatives.sum())
 
     @property
     def prevalence(self) -> float:
-        """The positives' share, which the dissertation calls skew, pi."""
+        """Share of the positives, pi (the dissertation calls it skew)."""
         positives, negatives = self.total_positives, self.total_negatives
         if positives + negatives == 0:
             raise OneClassError("no rows: there is no prevalence; count at least one row")
@@ -194,7 +194,7 @@ class ScoreCounts:
 
     @property
     def probabilities(self) -> bool:
-        """Whether every score lies in [0, 1] and so can be read as a probability."""
+        """True if every score lies in [0, 1] and so can be read as a probability."""
         return not len(self) or bool(self.scores[0] >= 0.0 and self.scores[-1] <= 1.0)
 
     def both_classes(self) -> tuple[float, float]:
@@ -212,7 +212,7 @@ class ScoreCounts:
         return ScoreCounts(self.scores, self.negatives, self.positives)
 
     def coarsen(self, cells: int) -> ScoreCounts:
-        """Put neighbouring scores together into at most `cells` cells of equal mass, at their mean score.
+        """Merge neighbouring scores into at most `cells` cells of equal mass, at their mean score.
 
         Few scores stay as they are. The cells depend on the data: this is for speed, not for privacy.
         """
@@ -244,7 +244,7 @@ class ScoreCounts:
 
 
 def equal_mass_starts(weight: CountArray, cells: int) -> NDArray[np.int64]:
-    """Where each of up to `cells` cells of equal mass begins, in an array of ascending scores' weights."""
+    """Return the index at which each of up to `cells` cells of equal mass begins; `weight` is ordered by score."""
     middle = np.cumsum(weight, dtype=np.float64) - weight / 2.0
     member = np.minimum((middle / weight.sum() * cells).astype(np.int64), cells - 1)
     return np.unique(member, return_index=True)[1]
@@ -282,7 +282,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _frozen(array: Any) -> bool:
-    """Whether neither the array nor what it is a view of can be written to."""
+    """Return whether neither the array nor its base can be written to."""
     if not isinstance(array, np.ndarray):
         return False
     return not array.flags.writeable and (array.base is None or _frozen(array.base))
@@ -294,6 +294,6 @@ def _same_kind(positives: ArrayLike, negatives: ArrayLike) -> tuple[CountArray, 
 
 
 def _common_kind(arrays: list[Any]) -> list[Any]:
-    """Bring counts to one type: integers if all are, else floats."""
+    """Convert counts to one type: integers if all are, else floats."""
     integers = all(array.dtype.kind in "iub" for array in arrays)
     return [np.ascontiguousarray(array, dtype=np.int64 if integers else np.float64) for array in arrays]

@@ -1,7 +1,7 @@
-"""Rows of binary features with labels: what private selection and learning read.
+"""Rows of binary features with labels, for private selection and learning.
 
-Which features there are is public; which of them a row has, and its label, is private. Rows are kept as the lists of
-features that they have, so that a hundred thousand rows of fifty thousand features take what their ones take.
+The list of features is public; the features of a row, and its label, are private. Rows are stored as the lists of their
+features, so memory grows with the number of ones, not with rows times features.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Integers: TypeAlias = NDArray[np.int64]
 class FeatureRows:
     """Rows as lists of the features that they have, and their labels.
 
-    Row i has the features `features[starts[i]:starts[i + 1]]`, ascending and each once, of the `width` features that
-    there are. The arrays are read-only. The text form shows nothing of the data.
+    Row i has the features `features[starts[i]:starts[i + 1]]`, ascending and each once; there are `width` features
+    in all. The arrays are read-only. The text form shows nothing of the data.
     """
 
     starts: Integers
@@ -72,29 +72,29 @@ class FeatureRows:
 
     @property
     def row_of_each(self) -> Integers:
-        """The row that each entry of `features` belongs to."""
+        """Row of each entry of `features`."""
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.starts))
 
     def counts(self) -> Integers:
-        """How many positives (first row) and negatives (second) have each feature."""
+        """Count the positives (first row) and negatives (second row) that have each feature."""
         positive = self.labels[self.row_of_each]
         ours = np.bincount(self.features[positive], minlength=self.width)
         every = np.bincount(self.features, minlength=self.width)
         return np.vstack((ours, every - ours)).astype(np.int64)
 
     def class_sizes(self) -> tuple[int, int]:
-        """How many rows are positive and negative."""
+        """Number of positive and of negative rows."""
         positives = int(np.count_nonzero(self.labels))
         return positives, len(self) - positives
 
     def rows(self, chosen: NDArray[np.bool_]) -> FeatureRows:
-        """Those rows that are chosen."""
+        """Return the chosen rows."""
         lengths = np.diff(self.starts)
         starts = np.concatenate(([0], np.cumsum(lengths[chosen])))
         return FeatureRows(starts, self.features[np.repeat(chosen, lengths)], self.labels[chosen], self.width)
 
     def only(self, chosen: Integers) -> FeatureRows:
-        """The same rows with the chosen features alone, numbered anew in the order given (ascending)."""
+        """Return the rows with the chosen features only, renumbered in the given (ascending) order."""
         place = np.full(self.width, -1, dtype=np.int64)
         place[chosen] = np.arange(len(chosen), dtype=np.int64)
         kept = place[self.features] >= 0
@@ -103,7 +103,7 @@ class FeatureRows:
     def kept(
         self, kept: NDArray[np.bool_], *, numbers: Integers | None = None, width: int | None = None
     ) -> FeatureRows:
-        """The same rows with those entries alone that are kept."""
+        """Return the rows with only the kept entries."""
         lengths = np.add.reduceat(np.append(kept, False), self.starts[:-1], dtype=np.int64) if len(self) else _NONE
         lengths = np.where(np.diff(self.starts) > 0, lengths, 0)
         starts = np.concatenate(([0], np.cumsum(lengths)))

@@ -108,21 +108,21 @@ class Grid:
         return cls(edges)
 
     def with_edge(self, threshold: float) -> Grid:
-        """The same grid with an inner edge at a public threshold; itself where that is no inside point."""
+        """Return the grid with an inner edge at a public threshold; the same grid if the threshold is not inside it."""
         if not self.edges[0] < threshold < self.edges[-1] or threshold in self.edges:
             return self
         return Grid(np.sort(np.append(self.edges, threshold)))
 
     @property
     def representatives(self) -> FloatArray:
-        """The midpoint of each cell."""
+        """Midpoint of each cell."""
         midpoints: FloatArray = self.edges[:-1] + np.diff(self.edges) / 2.0
         return midpoints
 
     def cells(self, scores: ArrayLike) -> NDArray[np.int64]:
         """Return the number of each score's cell."""
-        found = np.searchsorted(self.edges, np.asarray(scores, dtype=np.float64), side="right") - 1
-        return np.clip(found, 0, len(self) - 1).astype(np.int64)
+        result = np.searchsorted(self.edges, np.asarray(scores, dtype=np.float64), side="right") - 1
+        return np.clip(result, 0, len(self) - 1).astype(np.int64)
 
 
 def _checked(cells: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from studies.schalk.outcomes import Mean
+from studies.claims import Claim as PaperClaim
+from studies.schalk.errors import SampleMean
 from studies.schalk.published import (
     AREA,
     BINS,
@@ -25,32 +26,16 @@ from studies.schalk.published import (
 if TYPE_CHECKING:
     from studies.schalk.study import Study
 
-CLEAR = 2.0
-"""A difference of more than so many standard errors is taken for one."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A sentence of the paper, where it stands, and differences, by name, that are above 0 where it holds."""
+class Claim(PaperClaim):
+    """Sentence of the paper about one of its tables or figures."""
 
     where: str
-    sentence: str
-    differences: Mapping[str, Mean]
-
-    @property
-    def holds(self) -> str:
-        """Say "yes" or "no" if all differences are clear and agree, "unclear" if none is clear, else "in part"."""
-        signs = {difference.sign(CLEAR) for difference in self.differences.values()}
-        return {1: "yes", 0: "unclear", -1: "no"}[signs.pop()] if len(signs) == 1 else "in part"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "where": self.where,
-            "sentence": self.sentence,
-            "holds": self.holds,
-            "differences": {name: difference.to_dict() for name, difference in self.differences.items()},
-        }
+        return {"where": self.where, **PaperClaim.to_dict(self)}
 
 
 def claims(study: Study) -> tuple[Claim, ...]:
@@ -83,7 +68,7 @@ def _on_table_1(study: Study) -> Iterator[Claim]:
 
 def _on_area(study: Study) -> Iterator[Claim]:
     area = study.area()
-    off = Mean(value=abs(area.value - AREA), standard_error=area.standard_error, count=area.count)
+    off = SampleMean(value=abs(area.value - AREA), standard_error=area.standard_error, count=area.count)
     yield Claim(
         where="Figure 4",
         sentence="The area between the empirical curve and the ROC-GLM is 0.032 on average (to three digits, or one "
@@ -144,15 +129,15 @@ def _on_figure_6(study: Study) -> Iterator[Claim]:
     )
 
 
-def _negative(mean: Mean) -> Mean:
-    return Mean(value=-mean.value, standard_error=mean.standard_error, count=mean.count)
+def _negative(mean: SampleMean) -> SampleMean:
+    return SampleMean(value=-mean.value, standard_error=mean.standard_error, count=mean.count)
 
 
-def _size(mean: Mean) -> Mean:
-    return Mean(value=abs(mean.value), standard_error=mean.standard_error, count=mean.count)
+def _size(mean: SampleMean) -> SampleMean:
+    return SampleMean(value=abs(mean.value), standard_error=mean.standard_error, count=mean.count)
 
 
-def _gap(one: Mean, other: Mean) -> Mean:
+def _gap(one: SampleMean, other: SampleMean) -> SampleMean:
     """The difference, as if both were independent, although the same studies stand behind them: too wide an error."""
     error = (one.standard_error**2 + other.standard_error**2) ** 0.5
-    return Mean(value=one.value - other.value, standard_error=error, count=min(one.count, other.count))
+    return SampleMean(value=one.value - other.value, standard_error=error, count=min(one.count, other.count))

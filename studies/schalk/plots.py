@@ -15,7 +15,7 @@ import numpy as np
 
 from confide.counts import FloatArray
 from confide.report.shared import style
-from studies.schalk.outcomes import Errors
+from studies.schalk.errors import Errors
 from studies.schalk.plan import CELLS, HALF, PERSON
 from studies.schalk.published import AREA, BINS, DELTAS, EDGES, EPSILONS, LIMIT, TABLE_1, written
 from studies.schalk.study import Study, Way

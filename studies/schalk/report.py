@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from confide.federation.modes.noisy_scores import NOT_PRIVATE
+from confide.federation.noisy_placements import NOT_PRIVATE
 from confide.report.shared import style
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.shared.text import print_table
+from studies.claims import CLEAR
 from studies.schalk import plots as schalk_plots
-from studies.schalk.claims import CLEAR, Claim, claims
+from studies.schalk.claims import Claim, claims
 from studies.schalk.data import SITES
 from studies.schalk.plan import ALL_SENSITIVITIES, CELLS, HALF, PERSON
 from studies.schalk.plots import Panel, panels, private_panel

@@ -16,7 +16,7 @@ from confide.curves.roc_glm import equidistant_thresholds
 from confide.kernels.roc_glm import Noisy, Rates, Rows, exact_studies, noisy_studies
 from studies.repeatable_noise import generator_for
 from studies.schalk.data import row_numbers, simulated, standard_noise
-from studies.schalk.outcomes import Errors
+from studies.schalk.errors import Errors
 from studies.schalk.plan import NoisyMode, Settings, pieces
 from studies.schalk.private_mode import PrivateMode
 
@@ -70,7 +70,7 @@ class NoisyErrors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class SimulationResult:
     """What a piece, or the whole simulation, came to."""
 
     plain: Plain
@@ -78,13 +78,15 @@ class Found:
     private: Mapping[PrivateMode, Errors]
 
 
-def run(settings: Settings, *, jobs: int | None = None, finished: Callable[[int], None] = lambda piece: None) -> Found:
+def run(
+    settings: Settings, *, jobs: int | None = None, finished: Callable[[int], None] = lambda piece: None
+) -> SimulationResult:
     """Run all pieces; the result is the same whatever the number of threads."""
     parts = []
     for number, part in enumerate(_results(settings, jobs or usable_cores())):
         parts.append(part)
         finished(number)
-    return Found(
+    return SimulationResult(
         plain=Plain.joined([part.plain for part in parts]),
         noisy={mode: reduce(lambda a, b: a + b, (part.noisy[mode] for part in parts)) for mode in settings.noisy},
         private={mode: reduce(lambda a, b: a + b, (part.private[mode] for part in parts)) for mode in settings.private},
@@ -96,7 +98,7 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _results(settings: Settings, jobs: int) -> Iterator[Found]:
+def _results(settings: Settings, jobs: int) -> Iterator[SimulationResult]:
     every = pieces(settings)
     pool = ThreadPoolExecutor(jobs)
     try:
@@ -105,7 +107,7 @@ def _results(settings: Settings, jobs: int) -> Iterator[Found]:
         pool.shutdown(cancel_futures=True)
 
 
-def run_piece(settings: Settings, number: int, datasets: int) -> Found:
+def run_piece(settings: Settings, number: int, datasets: int) -> SimulationResult:
     """Simulate studies and evaluate them with every kind of noise; a piece has random numbers of its own."""
     rows = simulated(datasets, generator_for(settings.seed, "schalk", "data", number))
     fitted = rates(equidistant_thresholds())
@@ -119,7 +121,7 @@ def run_piece(settings: Settings, number: int, datasets: int) -> Found:
     )
     noise = standard_noise(rows, generator_for(settings.seed, "schalk", "noise", number))
     ends = interval_ends(exact.auc, exact.variance)
-    return Found(
+    return SimulationResult(
         plain=plain,
         noisy={mode: _noisy_errors(mode, rows, noise, fitted, exact.auc, ends) for mode in settings.noisy},
         private={

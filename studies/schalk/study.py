@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from confide.counts import FloatArray
-from confide.federation.modes.noisy_scores import NOT_PRIVATE
+from confide.federation.noisy_placements import NOT_PRIVATE
 from studies.schalk.claims import claims
-from studies.schalk.outcomes import Errors, Mean
+from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import CELLS, NoisyMode, Settings
 from studies.schalk.private_mode import PrivateMode
 from studies.schalk.published import BINS, TABLE_1, BinSummary, bins_of
-from studies.schalk.running import Found, NoisyErrors, Plain
+from studies.schalk.running import NoisyErrors, Plain, SimulationResult
 
 SCHEMA = "confide.study/1"
 
@@ -26,7 +26,7 @@ class Study:
     """The settings and what was found; every method of it reads off a table or a figure."""
 
     settings: Settings
-    found: Found
+    found: SimulationResult
 
     @property
     def plain(self) -> Plain:
@@ -49,14 +49,14 @@ class Study:
         turned: FloatArray = np.where(self.plain.reversed > 0.0, 1.0 - self.plain.auc, self.plain.auc)
         return turned
 
-    def difference(self, number: int) -> Mean:
+    def difference(self, number: int) -> SampleMean:
         """The mean difference in a bin."""
         differences = (self.plain.auc - self.plain.glm)[bins_of(self.plain.auc) == number]
-        return Mean.of(differences[np.isfinite(differences)])
+        return SampleMean.of(differences[np.isfinite(differences)])
 
-    def area(self) -> Mean:
+    def area(self) -> SampleMean:
         """Between the empirical curve and the ROC-GLM, over all studies that have a fit."""
-        return Mean.of(self.areas())
+        return SampleMean.of(self.areas())
 
     def areas(self) -> FloatArray:
         """Every study's area between curves."""

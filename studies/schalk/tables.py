@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from confide.report.shared.numbers import number
 from confide.report.shared.tables import Table
-from studies.schalk.outcomes import Errors
+from studies.schalk.errors import Errors
 from studies.schalk.plan import ALL_SENSITIVITIES, CELLS, HALF, PERSON
 from studies.schalk.published import (
     BINS,

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from studies.claims import Claim as PaperClaim
+from studies.claims import Mean
 from studies.stoddard.methods import ALL, ALL_SAMPLED, HALF, METHODS, SAMPLED, shown_name
-from studies.stoddard.outcomes import Mean
 from studies.stoddard.plan import TUNED, fits
 
 if TYPE_CHECKING:
     from studies.stoddard.study import Study
 
-CLEAR = 2.0
-"""A difference of more than so many standard errors is taken for one."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A sentence of the paper, the figure it is about, and differences, by name, that are above 0 where it holds."""
+class Claim(PaperClaim):
+    """Sentence of the paper about one of its figures."""
 
     figure: int
-    sentence: str
-    differences: Mapping[str, Mean]
-
-    @property
-    def holds(self) -> str:
-        """Say "yes" or "no" if all differences are clear and agree, "unclear" if none is clear, else "in part"."""
-        signs = {difference.sign(CLEAR) for difference in self.differences.values()}
-        return {1: "yes", 0: "unclear", -1: "no"}[signs.pop()] if len(signs) == 1 else "in part"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "figure": self.figure,
-            "sentence": self.sentence,
-            "holds": self.holds,
-            "differences": {name: difference.to_dict() for name, difference in self.differences.items()},
-        }
+        return {"figure": self.figure, **PaperClaim.to_dict(self)}
 
 
 def claims(study: Study) -> tuple[Claim, ...]:

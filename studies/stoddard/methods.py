@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
-from typing import Literal
 
 from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.privacy.neighbours import Neighbours
@@ -18,8 +18,14 @@ from studies.stoddard.selectors import (
     ThresholdTesting,
 )
 
-Standing = Literal["exact", "sound", "not private"]
-"""Without noise; with a proven epsilon; with an epsilon that is claimed but does not hold."""
+
+class Standing(StrEnum):
+    """Privacy of a method: no noise; a proven epsilon; a claimed epsilon that does not hold."""
+
+    EXACT = "exact"
+    SOUND = "sound"
+    NOT_PRIVATE = "not private"
+
 
 SHORT = {"TC": "total-count", "DC": "difference-count", "PI": "purity-index", "IG": "information-gain"}
 """The paper's names of scores."""
@@ -67,9 +73,9 @@ class Method:
 
 
 def _exact() -> Iterator[Method]:
-    yield Method(name="no privacy, all", standing="exact")
+    yield Method(name="no privacy, all", standing=Standing.EXACT)
     for short, score in SHORT.items():
-        yield Method(name="no privacy", standing="exact", score=short, selector=Exact(score=score))
+        yield Method(name="no privacy", standing=Standing.EXACT, score=short, selector=Exact(score=score))
 
 
 def _perturbation() -> Iterator[Method]:
@@ -80,7 +86,7 @@ def _perturbation() -> Iterator[Method]:
         selector = Sound(method="score-perturbation", score=score, most=most, neighbours=relation)
         yield Method(
             name="score perturbation",
-            standing="sound",
+            standing=Standing.SOUND,
             score=short,
             selector=selector,
             share=HALF,
@@ -89,14 +95,15 @@ def _perturbation() -> Iterator[Method]:
 
 
 def _not_private() -> Iterator[Method]:
+    broken = Standing.NOT_PRIVATE
     for short, score in SHORT.items():
         testing = ThresholdTesting(score=score)
-        yield Method(name="PTT", standing="not private", score=short, selector=testing, share=FIFTH, worth=ENFORCED)
+        yield Method(name="PTT", standing=broken, score=short, selector=testing, share=FIFTH, worth=ENFORCED)
     for short in ("TC", "DC"):
         clusters = PublishedClusters(score=SHORT[short], most=SAMPLED)
-        yield Method(name="clusters", standing="not private", score=short, selector=clusters, share=FIFTH)
+        yield Method(name="clusters", standing=broken, score=short, selector=clusters, share=FIFTH)
         cut = NoisyCut(score=SHORT[short])
-        yield Method(name="noisycut", standing="not private", score=short, selector=cut, share=FIFTH, worth=ENFORCED)
+        yield Method(name="noisycut", standing=broken, score=short, selector=cut, share=FIFTH, worth=ENFORCED)
 
 
 def _sound() -> Iterator[Method]:
@@ -111,7 +118,7 @@ def _sound() -> Iterator[Method]:
             most = SAMPLED if method == "clusters" else None
             yield Method(
                 name=name,
-                standing="sound",
+                standing=Standing.SOUND,
                 from_paper=False,
                 score=short,
                 selector=Sound(method=method, score=SHORT[short], most=most),
@@ -119,9 +126,9 @@ def _sound() -> Iterator[Method]:
             )
 
 
-JOINT = Method(name="joint naive Bayes", standing="sound", from_paper=False, worth=RowLimit().worth, joint=True)
-ALL = Method(name="all", standing="sound", worth=ENFORCED, short_only=True)
-ALL_SAMPLED = Method(name="all, sampling", standing="sound")
+JOINT = Method(name="joint naive Bayes", standing=Standing.SOUND, from_paper=False, worth=RowLimit().worth, joint=True)
+ALL = Method(name="all", standing=Standing.SOUND, worth=ENFORCED, short_only=True)
+ALL_SAMPLED = Method(name="all, sampling", standing=Standing.SOUND)
 
 METHODS = {
     method.key: method for method in (*_exact(), ALL, ALL_SAMPLED, *_perturbation(), *_not_private(), *_sound(), JOINT)
@@ -135,4 +142,4 @@ def shown_name(key: str) -> str:
     ('PTT TC (not private)', 'peeling DC')
     """
     method = METHODS[key]
-    return f"{key} (not private)" if method.standing == "not private" else key
+    return f"{key} (not private)" if method.standing is Standing.NOT_PRIVATE else key

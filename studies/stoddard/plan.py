@@ -11,7 +11,7 @@ from confide.errors import ParameterError
 from confide.privacy.guarantee import checked_epsilon
 from studies.folds import checked_folds
 from studies.stoddard.data import CORPORA, checked_corpora
-from studies.stoddard.methods import ALL, ALL_SAMPLED, ENFORCED, HALF, JOINT, METHODS, SAMPLED, Method
+from studies.stoddard.methods import ALL, ALL_SAMPLED, ENFORCED, HALF, JOINT, METHODS, SAMPLED, Method, Standing
 from studies.stoddard.trials import Trial
 
 EPSILONS = (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))
@@ -153,7 +153,7 @@ def _overlaps(settings: Settings) -> Iterator[Trial]:
 
 def overlap_trial(settings: Settings, key: str, threshold: float) -> Trial:
     """The features that a method finds at a threshold, with all of epsilon and without sampling."""
-    epsilon = None if METHODS[key].standing == "exact" else settings.epsilon
+    epsilon = None if METHODS[key].standing is Standing.EXACT else settings.epsilon
     return Trial(dataset="sms", method=key, epsilon=epsilon, threshold=threshold, worth=ENFORCED, measure="f1")
 
 
@@ -172,7 +172,7 @@ def _logistic(settings: Settings) -> Iterator[Trial]:
     """Figure 2: logistic regression on SMS."""
     if "sms" not in settings.datasets:
         return
-    exact = (key for key, method in METHODS.items() if method.standing == "exact")
+    exact = (key for key, method in METHODS.items() if method.standing is Standing.EXACT)
     for key in (*exact, ALL.key, *BY_LOGISTIC):
         for trial in over_grid(settings, "sms", METHODS[key], settings.epsilon):
             yield replace(trial, classifier="logistic regression")
@@ -192,7 +192,7 @@ def over_grid(
         yield Trial(
             dataset=dataset,
             method=method.key,
-            epsilon=None if method.standing == "exact" else epsilon,
+            epsilon=None if method.standing is Standing.EXACT else epsilon,
             k=k,
             share=None if share == method.share else share,
             worth=None if worth == method.worth else worth,

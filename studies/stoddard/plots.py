@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from confide.report.shared import style
-from studies.stoddard.methods import ENFORCED, METHODS, shown_name
-from studies.stoddard.outcomes import Line, Outcome
+from studies.stoddard.methods import ENFORCED, METHODS, Standing, shown_name
+from studies.stoddard.results import Line, TrialResult
 from studies.stoddard.study import Study
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Bars:
     private: Line
 
     @property
-    def ordered(self) -> tuple[Outcome, ...]:
+    def ordered(self) -> tuple[TrialResult, ...]:
         """From top to bottom."""
         groups = (self.exact, self.private)
         return tuple(o for group in groups for o in sorted(group, key=lambda outcome: -outcome.mean.value))
@@ -49,12 +49,12 @@ class Bars:
         return (7.6, 1.7 + 0.26 * len(self.ordered))
 
 
-def look_of(outcome: Outcome) -> str:
+def look_of(outcome: TrialResult) -> str:
     """Which of `BARS` an outcome is."""
     method = METHODS[outcome.trial.method]
-    if method.standing == "exact":
+    if method.standing is Standing.EXACT:
         return "without privacy"
-    if method.standing == "not private":
+    if method.standing is Standing.NOT_PRIVATE:
         return "not private, though published as such"
     return "sound, from the paper" if method.from_paper else "sound, added here"
 
@@ -95,16 +95,16 @@ def draw_bars(ax: Axes, bars: Bars) -> None:
     ax.legend(handles=handles, loc="upper right", bbox_to_anchor=(1.0, -0.55 / bars.size[1] - 0.03), ncols=2)
 
 
-def _bar_name(outcome: Outcome) -> str:
+def _bar_name(outcome: TrialResult) -> str:
     method = METHODS[outcome.trial.method]
-    name = f"{outcome.trial.method}*" if method.standing == "not private" else outcome.trial.method
+    name = f"{outcome.trial.method}*" if method.standing is Standing.NOT_PRIVATE else outcome.trial.method
     return name if outcome.trial.k is None else f"{name}, k = {outcome.trial.k}"
 
 
 def draw_overlaps(ax: Axes, shown: tuple[Study, bool]) -> None:
     """F1 of the features found against the threshold, for the sound methods or for the others."""
     study, sound = shown
-    lines = {key: line for key, line in study.overlaps().items() if (METHODS[key].standing == "sound") is sound}
+    lines = {key: line for key, line in study.overlaps().items() if (METHODS[key].standing is Standing.SOUND) is sound}
     thresholds = study.settings.thresholds
     for key, line in lines.items():
         _line(ax, thresholds, line, METHODS[key].name, shown_name(key))

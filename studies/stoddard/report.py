@@ -10,8 +10,9 @@ from confide.report.shared import style
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
 from confide.report.shared.tables import Table
 from confide.report.shared.text import print_table
+from studies.claims import CLEAR
 from studies.stoddard import plots as study_plots
-from studies.stoddard.claims import CLEAR, claims
+from studies.stoddard.claims import claims
 from studies.stoddard.methods import JOINT, SAMPLED
 from studies.stoddard.plots import Bars
 from studies.stoddard.selectors import CENTERS, ROUNDS

@@ -13,7 +13,7 @@ from confide.features import FeatureRows
 from studies.folds import fold_of_each
 from studies.repeatable_noise import generator_for
 from studies.stoddard.data import Dataset
-from studies.stoddard.trials import Fold, Found, Trial, run_trials
+from studies.stoddard.trials import Fold, FoldResult, Trial, run_trials
 
 PIECE = 60
 """Trials that are run in one go."""
@@ -65,9 +65,9 @@ def usable_cores() -> int:
 
 def run_pieces(
     ground: Ground, every: Sequence[Piece], *, jobs: int = 1, finished: Callable[[Piece], None] = lambda piece: None
-) -> dict[Trial, tuple[Found, ...]]:
+) -> dict[Trial, tuple[FoldResult, ...]]:
     """What each trial found on each fold; the same whatever the number of processes."""
-    found: dict[Trial, list[Found]] = {}
+    found: dict[Trial, list[FoldResult]] = {}
     for piece, results in zip(every, _results(ground, every, jobs), strict=True):
         for trial, result in zip(piece.trials, results, strict=True):
             found.setdefault(trial, []).append(result)
@@ -75,7 +75,7 @@ def run_pieces(
     return {trial: tuple(results) for trial, results in found.items()}
 
 
-def _results(ground: Ground, every: Sequence[Piece], jobs: int) -> Iterator[list[Found]]:
+def _results(ground: Ground, every: Sequence[Piece], jobs: int) -> Iterator[list[FoldResult]]:
     if jobs == 1:
         yield from _in_this_process(ground, every)
         return
@@ -84,7 +84,7 @@ def _results(ground: Ground, every: Sequence[Piece], jobs: int) -> Iterator[list
         yield from pool.map(_run_piece, every)
 
 
-def _in_this_process(ground: Ground, every: Iterable[Piece]) -> Iterator[list[Found]]:
+def _in_this_process(ground: Ground, every: Iterable[Piece]) -> Iterator[list[FoldResult]]:
     fold = lru_cache(maxsize=1)(ground.fold)
     for piece in every:
         yield run_trials(fold(piece.dataset, piece.fold), piece.trials, ground.seed)
@@ -97,7 +97,7 @@ def _begin(ground: Ground) -> None:
     _GROUND[:] = [ground]
 
 
-def _run_piece(piece: Piece) -> list[Found]:
+def _run_piece(piece: Piece) -> list[FoldResult]:
     (ground,) = _GROUND
     return run_trials(_kept_fold(piece.dataset, piece.fold), piece.trials, ground.seed)
 

@@ -1,7 +1,7 @@
 """The ways to select features that are compared: exactly, as the paper does it, and soundly.
 
 Where a method takes a threshold, it is the exact score of the k-th best feature, and where it takes a number of
-features it is k: so all are asked for the same, and all by looking at the data, as the paper's must have been.
+features it is k: so all are task for the same, and all by looking at the data, as the paper's must have been.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SelectionTask:
     """What a selection may cost, what it is to take, and where its noise comes from."""
 
     epsilon: Fraction
@@ -91,7 +91,7 @@ class Asked:
 class Selector(Protocol):
     """Chooses features of the training rows."""
 
-    def features(self, training: Training, asked: Asked) -> Integers:
+    def features(self, training: Training, task: SelectionTask) -> Integers:
         """The numbers of the features that are chosen, ascending."""
 
 
@@ -101,9 +101,9 @@ class Exact:
 
     score: str
 
-    def features(self, training: Training, asked: Asked) -> Integers:
+    def features(self, training: Training, task: SelectionTask) -> Integers:
         """The k best, or those that reach the threshold."""
-        return asked.cut.reached(training.scores(self.score))
+        return task.cut.reached(training.scores(self.score))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,17 +118,17 @@ class Sound:
     most: int | None
     neighbours: Neighbours = Neighbours.ADD_REMOVE_ONE
 
-    def features(self, training: Training, asked: Asked) -> Integers:
+    def features(self, training: Training, task: SelectionTask) -> Integers:
         """Select as `confide select` would, but with noise that can be repeated."""
         prepared = prepare_selection(
             training.limited(self.most),
             method=self.method,
-            epsilon=asked.epsilon,
+            epsilon=task.epsilon,
             score=self.score,
-            **self._numbers(asked.cut, training.scores(self.score, self.most)),
+            **self._numbers(task.cut, training.scores(self.score, self.most)),
             most_features=self.most,
             neighbours=self.neighbours,
-            noise=repeatable_noise(asked.generator),
+            noise=repeatable_noise(task.generator),
         )
         return np.array(prepared.draw()[0].features, dtype=np.int64)
 
@@ -148,14 +148,14 @@ class ThresholdTesting:
 
     score: str
 
-    def features(self, training: Training, asked: Asked) -> Integers:
+    def features(self, training: Training, task: SelectionTask) -> Integers:
         """Features whose exact scores reach a noisy threshold, at the scale that the paper claims to be enough."""
         scores = training.scores(self.score)
         support = ptt_support(
             scores,
-            asked.cut.level(scores),
-            asked.epsilon,
-            asked.generator,
+            task.cut.level(scores),
+            task.epsilon,
+            task.generator,
             sensitivity=_change(self.score, training.rows),
             monotone=self.score == "total-count",
         )
@@ -168,11 +168,11 @@ class NoisyCut:
 
     score: str
 
-    def features(self, training: Training, asked: Asked) -> Integers:
+    def features(self, training: Training, task: SelectionTask) -> Integers:
         """Features whose noisy scores reach a noisy threshold, however many they are."""
         scores = training.scores(self.score)
-        level = asked.cut.level(scores)
-        return np.flatnonzero(noisycut_support(scores, level, asked.epsilon, asked.generator))
+        level = task.cut.level(scores)
+        return np.flatnonzero(noisycut_support(scores, level, task.epsilon, task.generator))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,19 +182,19 @@ class PublishedClusters:
     score: str
     most: int
 
-    def features(self, training: Training, asked: Asked) -> Integers:
+    def features(self, training: Training, task: SelectionTask) -> Integers:
         """All features of the clusters whose noisy centers reach the threshold."""
         rows = training.limited(self.most)
         support = cluster_support(
             rows.counts(),
             rows=len(rows),
-            epsilon=asked.epsilon,
+            epsilon=task.epsilon,
             rounds=ROUNDS,
             centers=CENTERS,
             most_features=self.most,
             score=self.score,
-            threshold=asked.cut.level(training.scores(self.score, self.most)),
-            rng=asked.generator,
+            threshold=task.cut.level(training.scores(self.score, self.most)),
+            rng=task.generator,
         )
         return np.flatnonzero(support)
 

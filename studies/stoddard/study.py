@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from studies.claims import Mean
 from studies.stoddard.claims import claims
 from studies.stoddard.data import Dataset
-from studies.stoddard.methods import ALL, ALL_SAMPLED, ENFORCED, JOINT, METHODS
-from studies.stoddard.outcomes import Line, Mean, Outcome, Outcomes
+from studies.stoddard.methods import ALL, ALL_SAMPLED, ENFORCED, JOINT, METHODS, Standing
 from studies.stoddard.plan import (
     BY_LOGISTIC,
     COMPARED,
@@ -22,7 +22,8 @@ from studies.stoddard.plan import (
     over_grid,
     overlap_trial,
 )
-from studies.stoddard.trials import Found, Trial
+from studies.stoddard.results import Line, TrialResult, TrialResults
+from studies.stoddard.trials import FoldResult, Trial
 
 SCHEMA = "confide.study/1"
 
@@ -39,10 +40,10 @@ class Verdict:
     """
 
     dataset: str
-    sampling: Outcome
-    published: Outcome
-    separate: Outcome
-    ours: Outcome
+    sampling: TrialResult
+    published: TrialResult
+    separate: TrialResult
+    ours: TrialResult
 
     @property
     def gain(self) -> Mean:
@@ -85,31 +86,33 @@ class Study:
 
     settings: Settings
     datasets: Mapping[str, Dataset]
-    outcomes: Outcomes
+    outcomes: TrialResults
 
     @classmethod
-    def of(cls, settings: Settings, datasets: tuple[Dataset, ...], found: Mapping[Trial, tuple[Found, ...]]) -> Study:
+    def of(
+        cls, settings: Settings, datasets: tuple[Dataset, ...], found: Mapping[Trial, tuple[FoldResult, ...]]
+    ) -> Study:
         """Gather what was found."""
         by_key = {dataset.corpus.key: dataset for dataset in datasets}
-        return cls(settings=settings, datasets=by_key, outcomes=Outcomes.of(found))
+        return cls(settings=settings, datasets=by_key, outcomes=TrialResults.of(found))
 
-    def best(self, dataset: str, key: str, epsilon: Fraction | None = None, **numbers: Any) -> Outcome:
+    def best(self, dataset: str, key: str, epsilon: Fraction | None = None, **numbers: Any) -> TrialResult:
         """A method at its best over the grid."""
         trials = over_grid(self.settings, dataset, METHODS[key], epsilon or self.settings.epsilon, **numbers)
         return self.outcomes.best(trials)
 
     def exact(self, dataset: str) -> Line:
         """Figure 1 without privacy."""
-        return tuple(self.best(dataset, key) for key, method in METHODS.items() if method.standing == "exact")
+        return tuple(self.best(dataset, key) for key, method in METHODS.items() if method.standing is Standing.EXACT)
 
     def private(self, dataset: str) -> Line:
         """Figure 1 with noise: every method that fits the dataset, those that are not private among them."""
-        chosen = (key for key, m in METHODS.items() if m.standing != "exact" and fits(m, dataset))
+        chosen = (key for key, m in METHODS.items() if m.standing is not Standing.EXACT and fits(m, dataset))
         return tuple(self.best(dataset, key) for key in chosen)
 
     def logistic(self) -> tuple[Line, Line]:
         """Figure 2: without privacy and with noise."""
-        exact = (key for key, method in METHODS.items() if method.standing == "exact")
+        exact = (key for key, method in METHODS.items() if method.standing is Standing.EXACT)
         return self._logistic(tuple(exact)), self._logistic((ALL.key, *BY_LOGISTIC))
 
     def _logistic(self, keys: tuple[str, ...]) -> Line:
@@ -123,7 +126,7 @@ class Study:
         """Figure 3: a line over thresholds for each method."""
         return {key: tuple(self._overlap(key, threshold) for threshold in self.settings.thresholds) for key in COMPARED}
 
-    def _overlap(self, key: str, threshold: float) -> Outcome:
+    def _overlap(self, key: str, threshold: float) -> TrialResult:
         return self.outcomes.by_trial[overlap_trial(self.settings, key, threshold)]
 
     def wanted(self, threshold: float) -> float:
@@ -138,7 +141,7 @@ class Study:
             for name, keys in families.items()
         }
 
-    def _best_of(self, dataset: str, keys: tuple[str, ...], epsilon: Fraction) -> Outcome:
+    def _best_of(self, dataset: str, keys: tuple[str, ...], epsilon: Fraction) -> TrialResult:
         return max((self.best(dataset, key, epsilon) for key in keys), key=lambda outcome: outcome.mean.value)
 
     def splits(self, dataset: str) -> Line:
@@ -152,15 +155,15 @@ class Study:
             for key in (TUNED, ALL_SAMPLED.key, JOINT.key)
         }
 
-    def baseline(self, dataset: str) -> Outcome:
+    def baseline(self, dataset: str) -> TrialResult:
         """All features with the sampling rate that does best."""
         return _highest(iter(self.rates(dataset)[ALL_SAMPLED.key]))
 
-    def ahead(self, dataset: str, epsilon: Fraction) -> Outcome:
+    def ahead(self, dataset: str, epsilon: Fraction) -> TrialResult:
         """The best sound method but ours at an epsilon, of those in figure 4."""
-        sound = {key: line for key, line in self.budgets(dataset).items() if "not private" not in key}
         place = self.settings.epsilons.index(epsilon)
-        return _highest(line[place] for key, line in sound.items() if key != JOINT.key)
+        others = (line[place] for key, line in self.budgets(dataset).items() if key != JOINT.key)
+        return _highest(outcome for outcome in others if METHODS[outcome.trial.method].standing is Standing.SOUND)
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """The table that decides."""
@@ -211,13 +214,13 @@ class Study:
         return dict(sorted(figures.items()))
 
 
-def _highest(outcomes: Iterator[Outcome]) -> Outcome:
+def _highest(outcomes: Iterator[TrialResult]) -> TrialResult:
     return max(outcomes, key=lambda outcome: outcome.mean.value)
 
 
-def _sound_selection(outcome: Outcome) -> bool:
+def _sound_selection(outcome: TrialResult) -> bool:
     method = METHODS[outcome.trial.method]
-    return method.standing == "sound" and method.selector is not None
+    return method.standing is Standing.SOUND and method.selector is not None
 
 
 def _plain(line: Line) -> list[dict[str, Any]]:

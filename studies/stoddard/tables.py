@@ -5,8 +5,9 @@ from __future__ import annotations
 from confide.privacy.guarantee import shown
 from confide.report.shared.numbers import amount
 from confide.report.shared.tables import Table
+from studies.claims import Mean
 from studies.stoddard.methods import shown_name
-from studies.stoddard.outcomes import Line, Mean, Outcome
+from studies.stoddard.results import Line, TrialResult
 from studies.stoddard.study import Study, Verdict
 
 
@@ -160,7 +161,7 @@ def _errors(*lines: Line) -> str:
     return f"Standard errors are at most {largest:.3f}."
 
 
-def accuracy(outcome: Outcome) -> str:
+def accuracy(outcome: TrialResult) -> str:
     """A mean with its standard error."""
     return f"{outcome.mean.value:.3f} ± {outcome.mean.standard_error:.3f}"
 
@@ -171,7 +172,7 @@ def points(difference: Mean) -> str:
     return f"{sign}{100 * abs(difference.value):.1f} ± {100 * difference.standard_error:.1f}"
 
 
-def choice(outcome: Outcome) -> str:
+def choice(outcome: TrialResult) -> str:
     """A method with the number of words that did best."""
     k = "" if outcome.trial.k is None else f", k = {outcome.trial.k}"
     return f"{shown_name(outcome.trial.method)}{k}"

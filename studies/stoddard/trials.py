@@ -23,7 +23,7 @@ from studies.stoddard.classifiers import (
     private_naive_bayes,
 )
 from studies.stoddard.methods import METHODS, Method
-from studies.stoddard.selectors import Asked, Cut, Training
+from studies.stoddard.selectors import Cut, SelectionTask, Training
 
 Measure = Literal["accuracy", "f1"]
 Classifier = Literal["naive Bayes", "logistic regression"]
@@ -69,7 +69,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoldResult:
     """What a fold found: the measure, and how many features were selected."""
 
     value: float
@@ -97,12 +97,12 @@ class Fold:
         return Fold(number=self.number, training=training, test=self.test.only(chosen))
 
 
-def run_trials(fold: Fold, trials: Iterable[Trial], seed: int) -> list[Found]:
+def run_trials(fold: Fold, trials: Iterable[Trial], seed: int) -> list[FoldResult]:
     """Run trials on a fold, each with noise of its own."""
     return [_run(fold, trial, seed) for trial in trials]
 
 
-def _run(fold: Fold, trial: Trial, seed: int) -> Found:
+def _run(fold: Fold, trial: Trial, seed: int) -> FoldResult:
     generator = generator_for(seed, fold.number, *trial.to_dict().items())
     method = METHODS[trial.method].with_worth(trial.worth)
     if trial.measure == "f1":
@@ -111,7 +111,7 @@ def _run(fold: Fold, trial: Trial, seed: int) -> Found:
     return _accuracy(words, trial, method, generator)
 
 
-def _accuracy(fold: Fold, trial: Trial, method: Method, generator: np.random.Generator) -> Found:
+def _accuracy(fold: Fold, trial: Trial, method: Method, generator: np.random.Generator) -> FoldResult:
     share = method.share if trial.share is None else trial.share
     chosen = _selected(fold, trial, method, share, generator)
     sides = (fold.training.rows, fold.test)
@@ -121,7 +121,7 @@ def _accuracy(fold: Fold, trial: Trial, method: Method, generator: np.random.Gen
     else:
         budget = Budget(epsilon=trial.epsilon * (1 - share), neighbours=method.neighbours, generator=generator)
         scored = _private(training, test, trial, method, budget)
-    return Found(value=float(np.mean((scored.scores > 0.0) == test.labels)), features=scored.features)
+    return FoldResult(value=float(np.mean((scored.scores > 0.0) == test.labels)), features=scored.features)
 
 
 _EXACT = {"naive Bayes": exact_naive_bayes, "logistic regression": exact_logistic_regression}
@@ -141,15 +141,15 @@ def _selected(
         return None
     cut = Cut(k=trial.k, threshold=trial.threshold)
     epsilon = Fraction(1) if trial.epsilon is None else trial.epsilon * share
-    return method.selector.features(fold.training, Asked(epsilon=epsilon, cut=cut, generator=generator))
+    return method.selector.features(fold.training, SelectionTask(epsilon=epsilon, cut=cut, generator=generator))
 
 
-def _f1(fold: Fold, trial: Trial, method: Method, generator: np.random.Generator) -> Found:
+def _f1(fold: Fold, trial: Trial, method: Method, generator: np.random.Generator) -> FoldResult:
     cut = Cut(k=trial.k, threshold=trial.threshold)
     chosen = _selected(fold, trial, method, Fraction(1), generator)
     wanted = cut.reached(fold.training.scores("total-count"))
     found = np.zeros(0, dtype=np.int64) if chosen is None else chosen
-    return Found(value=f1_score(found, wanted), features=found.size)
+    return FoldResult(value=f1_score(found, wanted), features=found.size)
 
 
 def f1_score(found: Integers, wanted: Integers) -> float:

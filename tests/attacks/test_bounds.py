@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confide.attacks.bounds import finished, success_bound
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 
@@ -41,8 +41,8 @@ def test_answers_with_an_epsilon_each_add_up() -> None:
 def test_a_game_adds_up_epsilon_and_delta_of_all_its_answers(neighbours: str, epsilon: float, delta: float) -> None:
     """Three answers; of a guarantee for rows that come or go, a changed label takes two steps, the second amplified."""
     guarantee = Guarantee(epsilon=Fraction(1, 2), delta=Fraction(1, 100), neighbours=Neighbours.parse(neighbours))
-    game = finished(Published.parse("accuracy:epsilon=1/2"), 3, 4, level=0.9, guarantee=guarantee, times=3)
+    game = finished(Publication.parse("accuracy:epsilon=1/2"), 3, 4, level=0.9, guarantee=guarantee, times=3)
     assert game.epsilon == epsilon
     assert game.delta == pytest.approx(delta)
     assert game.bound == pytest.approx((math.exp(epsilon) + delta) / (1.0 + math.exp(epsilon)))
-    assert finished(Published.parse("accuracy"), 3, 4, level=0.9).bound is None
+    assert finished(Publication.parse("accuracy"), 3, 4, level=0.9).bound is None

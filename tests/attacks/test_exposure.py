@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from confide import Attacked, Published, ScoreCounts, attack
+from confide import ScoreCounts, attack
 from confide.attacks.bounds import success_bound
-from confide.attacks.exposure import USUAL
+from confide.attacks.disclosure import Publication
+from confide.attacks.exposure import USUAL, AttackReport
 from confide.errors import ConfideError
 from tests.attacks.brute import auc_by_pairs
 
@@ -117,7 +118,7 @@ def test_an_insider_is_told_what_flipping_changes(spec: str) -> None:
     """For every row, the published number with the other label, computed by another road."""
     from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
-    published = Published.parse(spec)
+    published = Publication.parse(spec)
     scores = np.array(SCORES)
     numbers = {
         "auc": lambda y: roc_auc_score(y, scores),
@@ -155,6 +156,7 @@ def test_an_insider_of_a_curve(digits: int | None) -> None:
     assert (found.told, found.tried) == (told, len(LABELS))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("spec", ["auc:epsilon=1", "roc:epsilon=1", "accuracy:epsilon=1", "auc:epsilon=0.5,times=2"])
 def test_no_release_is_guessed_beyond_its_bound(spec: str) -> None:
     """The chance of a false alarm is below 1e-9: the exact binomial tail at the bound."""
@@ -171,6 +173,7 @@ def test_no_release_is_guessed_beyond_its_bound(spec: str) -> None:
     assert exposure.outsider.certain == 0
 
 
+@pytest.mark.statistical
 def test_a_release_with_too_little_noise_is_guessed_beyond_the_bound() -> None:
     """The broken twin: an epsilon of 20 that is said to be 1."""
     from scipy.stats import binom
@@ -199,13 +202,13 @@ def test_the_epsilon_advised_keeps_its_promise() -> None:
 def test_plain_data_has_no_row_in_it() -> None:
     plain = attack(COUNTS, USUAL, trials=3).to_dict()
     assert plain["schema"] == "confide.attack/1"
-    assert [entry["published"] for entry in plain["releases"]] == [Published.parse(spec).spec for spec in USUAL]
+    assert [entry["published"] for entry in plain["releases"]] == [Publication.parse(spec).spec for spec in USUAL]
     assert "probability" not in str(plain)
 
 
 def test_results_show_themselves() -> None:
     found = attack(COUNTS, ["auc:digits=2", "roc", "auc:epsilon=2"], trials=5)
-    assert isinstance(found, Attacked)
+    assert isinstance(found, AttackReport)
     assert "AUC rounded to 2 digits" in found._repr_html_()
     import matplotlib.pyplot as plt
 

@@ -192,6 +192,7 @@ class Everywhere:
         raise ValueError(f"cannot score {rows}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", [None, "m.joblib"])
 def test_a_table_without_rows_is_answered_like_one_with_a_row(site: tuple[Site, Network], file: str | None) -> None:
     east, network = site
@@ -350,6 +351,7 @@ def test_every_operator_on_the_list_is_one_of_the_standard() -> None:
         assert {(domain, name) for name in _OPERATORS[domain]} <= standard
 
 
+@pytest.mark.processes
 def test_onnxruntime_keeps_no_identifier_and_sends_nothing(tmp_path: Path) -> None:
     """Its telemetry would tell its makers, among others, how many rows were scored."""
     saved(tmp_path / "m.onnx", [node("Sigmoid", ["x"], ["probability"])])

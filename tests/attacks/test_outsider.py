@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide import Published, ScoreCounts, attack
+from confide import ScoreCounts, attack
 from confide.attacks import outsider as module
+from confide.attacks.disclosure import Publication
 from confide.attacks.outsider import Effort, Outsider, outsider
 
 SEPARATED = ScoreCounts.from_arrays([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
 
 
 def found(counts: ScoreCounts, spec: str) -> Outsider:
-    result = outsider(counts, Published.parse(spec), Effort(), np.random.default_rng(0))
+    result = outsider(counts, Publication.parse(spec), Effort(), np.random.default_rng(0))
     assert isinstance(result, Outsider)
     return result
 

@@ -167,6 +167,7 @@ def changed_rows(one: ScoreCounts, other: ScoreCounts) -> int:
     return int(np.abs(tables[0] - tables[1]).sum())
 
 
+@pytest.mark.slow
 def test_at_a_site_one_row_more_or_less_changes_one_count(counted: Callable[[pd.DataFrame], ScoreCounts]) -> None:
     rows = site_rows()
     whole = counted(rows)
@@ -183,6 +184,7 @@ def test_at_a_site_a_replaced_row_changes_its_own_counts(counted: Callable[[pd.D
     assert changed_rows(counted(rows), counted(other)) <= 2
 
 
+@pytest.mark.slow
 def test_at_a_site_order_and_repetition_change_no_score(counted: Callable[[pd.DataFrame], ScoreCounts]) -> None:
     rows = site_rows()
     whole = counted(rows)

@@ -26,16 +26,19 @@ def named(subject: Subject[Any]) -> str:
     return f"{subject.name}-{subject.neighbours}"
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("target", TARGETS, ids=named)
 def test_what_is_proven_is_not_refuted(target: Subject[FeatureRows]) -> None:
     assert audit(target, draws=24_000).verdict == "not refuted"
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("twin", TWINS, ids=named)
 def test_what_is_broken_is_caught(twin: Subject[FeatureRows]) -> None:
     assert audit(twin, draws=80_000).lower_bound > 1.0
 
 
+@pytest.mark.statistical
 def test_the_audit_is_not_blind() -> None:
     """At a larger epsilon weights of neighbours can be told apart, and the bound found stays below the claim."""
     for target in logistic_targets(Fraction(5)):

@@ -23,23 +23,25 @@ from benchmarks.private_learning import OURS, Accuracy, Task, our_strength_as_c,
 from benchmarks.shared import FILES, shared_file, shared_folder
 
 from benchmarks import parallel
-from confide import ScoreCounts, auc_score, average_precision_score, brier_score, observed_expected_ratio
+from confide import ScoreCounts, auc_score, average_precision_score, brier_score
 from confide.curves.distance import Curve, area_between
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.features import FeatureRows
 from confide.intervals.bands import Band
 from confide.learning.logistic import usual_regularization
 from confide.learning.models import LOGISTIC_ROW_WEIGHT
+from confide.metrics import observed_expected_ratio
 from confide.privacy.mechanisms.logistic_minimum import near_minimum
 from confide.privacy.mechanisms.unit_rows import unit_rows
 from confide.privacy.neighbours import Neighbours
-from confide.releases.curves import release_curves
+from confide.releases.curves import draw_curves
 from confide.releases.shapes import whole_rows
 from tests.noises import seeded
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -66,6 +68,7 @@ def test_a_quick_run_prints_its_table_without_the_shared_data(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.documents
 @pytest.mark.usefixtures("few_simulated_tables", "shared_data")
 def test_private_curves_are_compared_on_the_papers_texts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -107,6 +110,7 @@ class Alone:
             yield pickle.loads(pickle.dumps(called(given)))  # noqa: S301
 
 
+@pytest.mark.processes
 def test_a_quick_run_works_with_real_processes() -> None:
     finished = subprocess.run(
         [sys.executable, "-m", "benchmarks", "private-ap", "--quick"],
@@ -167,7 +171,7 @@ def test_the_papers_way_for_any_grid_is_that_of_a_release() -> None:
     noise = seeded(1)
     grid = medians_grid(np.repeat(ROWS.scores, ROWS.positives + ROWS.negatives), 4, Fraction(1), noise)
     counts = whole_rows(privelet_table(ROWS, grid, Fraction(4, 5), noise), grid)
-    released = release_curves(
+    released = draw_curves(
         ROWS,
         epsilon=1,
         mechanism="recursive-medians",

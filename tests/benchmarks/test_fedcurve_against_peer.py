@@ -21,6 +21,8 @@ from confide.federation.question import Question
 from confide.intervals import private_counts
 from confide.releases import within_cells
 
+pytestmark = pytest.mark.statistical
+
 ENOUGH = 0.88
 WIDEST = {"sample": 2.0, "population": 1.7}
 """The aim for the population's interval, which reports show, is 1.5; that of an error of 80 answers is known to 8 %."""

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,17 +29,22 @@ class Answer:
 
 def confide(*arguments: object, folder: Path | None = None) -> Answer:
     """Run the command as its script does, without the second or two that a process takes to load everything."""
+    return run_here(main.run, "confide", *arguments, folder=folder)
+
+
+def run_here(run: Callable[[], None], *arguments: object, folder: Path | None = None) -> Answer:
+    """Run a command line in this process; the first of the arguments is the program's name."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     before, code = Path.cwd(), 0
     with (
-        patch.object(sys, "argv", ["confide", *(str(argument) for argument in arguments)]),
+        patch.object(sys, "argv", [str(argument) for argument in arguments]),
         patch.dict(os.environ, PLAIN),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
         os.chdir(folder or before)
         try:
-            main.run()
+            run()
         except SystemExit as stop:
             code = int(stop.code or 0)
         finally:

@@ -19,7 +19,7 @@ import pytest
 
 from confide import Ledger
 from confide.cli import main
-from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.privacy.queries import Noise
 from tests.cli.commands import Answer
 
 COLUMNS = ("--label", "died", "--score", "risk")
@@ -35,7 +35,6 @@ class Desk:
     capture: pytest.CaptureFixture[str]
     patch: pytest.MonkeyPatch
     book: Path = field(init=False)
-    undo: list[tuple[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.book = self.folder / "ledger.sqlite"
@@ -77,13 +76,10 @@ class Desk:
 
     def hear(self, noise: Noise) -> None:
         """Let releases draw from another noise than the system's."""
-        for name in ("discrete_laplace", "discrete_gaussian", "laplace", "cauchy", "student_t", "exponential_choice"):
-            self.undo.append((name, getattr(SYSTEM_NOISE, name)))
-            object.__setattr__(SYSTEM_NOISE, name, getattr(noise, name))
+        self.patch.setattr(Ledger, "noise", noise)
 
     def hear_the_system_again(self) -> None:
-        while self.undo:
-            object.__setattr__(SYSTEM_NOISE, *self.undo.pop())
+        self.patch.setattr(Ledger, "noise", None)
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted(self.folder.iterdir())}

@@ -43,6 +43,7 @@ class TestLabelings:
             "count": 468686,
         }
 
+    @pytest.mark.slow
     def test_in_words_with_queries(self) -> None:
         out = confide("attack", "labelings", "--rows", 11, "--auc", "17/24", "--positives", 8, "--queries").out
         assert "8 of 165 labelings have an AUC of 17/24" in out  # 165 ways to choose 8 of 11
@@ -157,6 +158,8 @@ class TestFile:
         ):
             assert words in shown, words
 
+    @pytest.mark.slow
+    @pytest.mark.processes
     def test_the_long_form_and_standard_input(self, folder: Path) -> None:
         given = (folder / "rows.csv").read_bytes()
         options = (*COLUMNS, "--positive", "Quixote", "-r", "auc:digits=2", "--json")

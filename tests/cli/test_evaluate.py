@@ -89,6 +89,7 @@ def test_scores_that_are_not_probabilities_have_null_entries(tmp_path: Path) -> 
     assert model["auc"]["value"] is not None
 
 
+@pytest.mark.processes
 def test_text_shows_the_numbers_and_the_comparison(data: Path) -> None:
     answer = confide_process("evaluate", data, *HEART, "--score", "age_only")
     assert answer.code == 0
@@ -126,6 +127,7 @@ def test_every_file_format_gives_the_same_answer(data: Path, tmp_path: Path, end
     assert document(confide("evaluate", file, *HEART, "--json")) == expected
 
 
+@pytest.mark.processes
 def test_standard_input(data: Path) -> None:
     expected = document(confide("evaluate", data, *HEART, "--json"))
     assert document(confide_process("evaluate", "-", *HEART, "--json", given=data.read_bytes())) == expected
@@ -220,6 +222,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, name: str) -> None:
     assert "does not exist" in answer.err or "ending must be" in answer.err
 
 
+@pytest.mark.processes
 def test_a_process_ends_with_the_error_s_code(data: Path) -> None:
     assert confide_process("evaluate", data, "--label", "died", "--score", "sex").code == 1
     wrong = confide_process("evaluate", data, "--label", "dead", "--score", "logistic")
@@ -259,6 +262,7 @@ def test_names_are_never_taken_for_markup(tmp_path: Path) -> None:
         assert name in answer.out
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
 def test_a_terminal_without_our_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
@@ -285,6 +289,7 @@ def test_a_demo_folder_that_is_a_file(data: Path) -> None:
     assert "is a file" in answer.err
 
 
+@pytest.mark.processes
 def test_help_has_examples_and_version_is_shown() -> None:
     assert "confide evaluate scores.csv" in confide("evaluate", "--help").out
     assert confide_process("--version").out.startswith("confide 0.")

@@ -54,11 +54,13 @@ VERBS = (
 )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("program", ["import confide", run_cli("--help"), *(run_cli(verb, "--help") for verb in VERBS)])
 def test_import_and_help_load_nothing_heavy(program: str) -> None:
     assert loaded_by(program) == set()
 
 
+@pytest.mark.processes
 def test_a_small_file_is_evaluated_without_compiling_or_drawing() -> None:
     program = run_cli("evaluate", str(HEART_ATTACK), "--label", "died", "--score", "logistic")
     found = loaded_by(program)
@@ -66,6 +68,7 @@ def test_a_small_file_is_evaluated_without_compiling_or_drawing() -> None:
     assert "duckdb" in found  # the check itself works
 
 
+@pytest.mark.processes
 def test_a_release_draws_no_pictures_unless_asked(tmp_path: Path) -> None:
     arguments = (
         "--label",

@@ -80,6 +80,7 @@ def test_wrong_usage_is_one_clear_line_and_code_2(arguments: tuple[object, ...],
     assert answer.out == ""
 
 
+@pytest.mark.processes
 def test_help_has_examples_and_loads_nothing_heavy() -> None:
     answer = confide("plan", "--help")
     assert answer.code == 0

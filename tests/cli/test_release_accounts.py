@@ -106,7 +106,7 @@ class TestTheSameData:
         (desk.folder / "turned.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n", encoding="utf-8")
         desk.document("-e", 1, "--account", "trial")
         again = desk.document("-e", 1, "--account", "trial", file="turned.csv")
-        assert (again["ledger"]["spent"], again["ledger"]["reused"]) == (2.0, False)
+        assert (again["ledger"]["spent"]["epsilon"], again["ledger"]["reused"]) == (2.0, False)
 
     def test_an_account_that_was_opened_for_a_file_takes_no_other(self, desk: Desk) -> None:
         desk.open_account("trial", file="rows.csv")
@@ -115,6 +115,7 @@ class TestTheSameData:
         for more in ((), ("--also-charge",), ("--dry-run",)):
             assert "the request is about other data; open another account" in refused(desk, *other, *more)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("charged", [False, True], ids=["opened for them", "charged for them"])
     def test_data_of_another_account_are_refused_unless_one_means_it(self, desk: Desk, charged: bool) -> None:
         """Else two accounts with a cap each would spend twice the cap on the same people, unnoticed."""

@@ -120,8 +120,9 @@ class TestRealProcesses:
     def test_a_run_that_dies_after_the_charge_keeps_it(self, desk: Desk) -> None:
         script = (
             "import os, sys\n"
-            "from confide.privacy.queries import SYSTEM_NOISE\n"
-            "object.__setattr__(SYSTEM_NOISE, 'discrete_laplace', lambda values, scale: os._exit(9))\n"
+            "from confide.ledger.ledger import Ledger\n"
+            "from confide.privacy.queries import Noise\n"
+            "Ledger.noise = Noise(discrete_laplace=lambda values, scale: os._exit(9))\n"
             "sys.argv = ['confide', *sys.argv[1:]]\n"
             "from confide.cli.main import run\n"
             "run()\n"
@@ -134,7 +135,7 @@ class TestRealProcesses:
         with Ledger(desk.book) as ledger:
             assert ledger.account("trial").spent.epsilon == 3
         # An answer is shown only after it was stored, so what was paid serves the next same request.
-        assert desk.document("-e", 3, "--account", "trial")["ledger"]["spent"] == 3.0
+        assert desk.document("-e", 3, "--account", "trial")["ledger"]["spent"]["epsilon"] == 3.0
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
     def test_a_folder_without_permission_is_refused_before_the_charge(self, desk: Desk) -> None:

@@ -7,8 +7,8 @@ the ledger's text, is something that the data told without a price. The data's o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,9 +17,12 @@ import pytest
 from typer.main import get_command
 
 from confide.cli import main
-from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.ledger.ledger import Ledger
+from confide.privacy.queries import Noise
 from tests.cli.commands import Answer, confide
 from tests.noises import Deaf
+
+pytestmark = pytest.mark.commands
 
 Row: TypeAlias = tuple[str, int, str, float, float, int]
 HEAD = "name,age,sex,risk,other,died"
@@ -75,13 +78,12 @@ def everything_the_same() -> Noise:
 @pytest.fixture
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_simulated_tables: None, unpadded_ledgers: None
-) -> Iterator[Callable[..., Transcript]]:
+) -> Callable[..., Transcript]:
     """Run commands about some rows in a folder of their own, with noise that ignores its input."""
     monkeypatch.setattr(main, "app", get_command(main.app))
     for variable in ("CONFIDE_LEDGER", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(variable, "own.sqlite" if variable == "CONFIDE_LEDGER" else str(tmp_path / variable))
     monkeypatch.delenv("CONFIDE_LEDGER_KEY", raising=False)
-    before = {one.name: getattr(SYSTEM_NOISE, one.name) for one in fields(Noise)}
     worlds = iter(range(100))
 
     def run_all(rows: Sequence[Row], commands: Sequence[Sequence[object]]) -> Transcript:
@@ -89,16 +91,12 @@ def run(
         folder.mkdir()
         text = "\n".join([HEAD, *(",".join(map(str, row)) for row in rows)]) + "\n"
         (folder / "rows.csv").write_text(text, encoding="utf-8")
-        noise = everything_the_same()
-        for name in before:
-            object.__setattr__(SYSTEM_NOISE, name, getattr(noise, name))
+        monkeypatch.setattr(Ledger, "noise", everything_the_same())
         answers = tuple(masked(confide(*command, folder=folder)) for command in commands)
         files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in (".html", ".json")}
         return Transcript(answers=answers, files=files)
 
-    yield run_all
-    for name, value in before.items():
-        object.__setattr__(SYSTEM_NOISE, name, value)
+    return run_all
 
 
 def masked(answer: Answer) -> Answer:

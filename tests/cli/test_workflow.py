@@ -53,7 +53,7 @@ class TestTheWholeWorkflow:
             {"epsilon": 0.5, "delta": 0.0},
             {"epsilon": 1.0, "delta": 0.0},
         ]
-        assert (evaluated["ledger"]["charged"], evaluated["ledger"]["spent"]) == (0.0, 1.0)
+        assert [evaluated["ledger"][name]["epsilon"] for name in ("charged", "spent")] == [0.0, 1.0]
         assert bench.spent() == 1
         assert bench.charges() == [Fraction(1, 2)] * 4
 
@@ -87,7 +87,10 @@ class TestTheWholeWorkflow:
         trained = bench.document("train", "patients.csv", *COLUMNS, *TRIAL, "--budget", "0.6", "-o", "model.json")
         assert trained["costs"]["steps"] == {"train": 0.6, "evaluate": 0.6}
         assert trained["costs"]["together"] == 0.6
-        assert bench.document("release", "patients.csv", "--model", "model.json", *TRIAL)["ledger"]["spent"] == 0.6
+        assert (
+            bench.document("release", "patients.csv", "--model", "model.json", *TRIAL)["ledger"]["spent"]["epsilon"]
+            == 0.6
+        )
 
     def test_where_nothing_is_held_out_all_steps_add_up_to_the_budget(self, bench: Bench) -> None:
         bench.patients()
@@ -103,7 +106,7 @@ class TestTheWholeWorkflow:
         evaluated = bench.document("release", "patients.csv", "--model", "model.json", *TRIAL)
         assert evaluated["guarantee"]["neighbours"] == "replace-one"
         assert evaluated["data"]["held_out"] is None
-        assert evaluated["ledger"]["spent"] == 1.0
+        assert evaluated["ledger"]["spent"]["epsilon"] == 1.0
         assert bench.charges() == [Fraction(2, 5), Fraction(2, 5), Fraction(1, 5)]
 
     def test_an_epsilon_of_its_own_leaves_the_rest_to_the_next_step(self, bench: Bench) -> None:
@@ -171,8 +174,8 @@ class TestPersons:
         assert held[0::2] == held[1::2]  # a patient has two rows, one after the other
         assert 0 < sum(held) < len(held)
         assert bench.document("release", file.name, "--model", "model.json", *self.PERSONS, *TRIAL)["ledger"] == {
-            "account": "trial", "charged": 0.0, "spent": 1.0, "remaining": 9.0, "spent_delta": 0.0,
-            "remaining_delta": 1e-5, "reused": False,
+            "account": "trial", "charged": {"epsilon": 0.0, "delta": 0.0}, "full_price": {"epsilon": 1.0, "delta": 0.0},
+            "spent": {"epsilon": 1.0, "delta": 0.0}, "remaining": {"epsilon": 9.0, "delta": 1e-5}, "reused": False,
         }  # fmt: skip
 
     def test_else_they_do_and_the_budget_is_kept_all_the_same(self, bench: Bench) -> None:

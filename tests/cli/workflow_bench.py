@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typer.main import get_command
 from confide import Ledger
 from confide.cli import main
 from confide.learning.workflow import Workflow
-from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.privacy.queries import Noise
 from confide.sources.encoded_rows import row_keys
 from tests.cli.commands import Answer, confide
 from tests.cli.desk import Desk, open_for
@@ -91,9 +91,7 @@ class Bench:
 
     def hear(self, noise: Noise) -> None:
         """Let every kind of noise come from elsewhere than the system."""
-        for one in fields(Noise):
-            self.desk.undo.append((one.name, getattr(SYSTEM_NOISE, one.name)))
-            object.__setattr__(SYSTEM_NOISE, one.name, getattr(noise, one.name))
+        self.desk.hear(noise)
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted(self.folder.iterdir()) if path.is_file()}

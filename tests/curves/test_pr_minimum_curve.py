@@ -38,8 +38,8 @@ def test_conventions_without_one_class() -> None:
     assert minimum_area(1.0) == 1.0
     assert minimum_area(1.0, 0.25, 1.0) == 0.75
     only = np.array([3]), np.array([0])
-    assert confide.aucnpr_score(ScoreCounts(np.array([0.5]), *only)) == 1.0
-    assert confide.aucnpr_score(ScoreCounts(np.array([0.5]), *only[::-1])) == 0.0
+    assert confide.metrics.aucnpr_score(ScoreCounts(np.array([0.5]), *only)) == 1.0
+    assert confide.metrics.aucnpr_score(ScoreCounts(np.array([0.5]), *only[::-1])) == 0.0
 
 
 @pytest.mark.parametrize(("positives", "negatives"), [(1, 1), (3, 2), (2, 7), (40, 3)])
@@ -49,9 +49,11 @@ def test_the_worst_ranking_lies_on_the_curve(positives: int, negatives: int) -> 
     reached = curve.recall > 0
     np.testing.assert_allclose(curve.precision[reached], curve.minimum()[reached], atol=1e-14)
     area = confide.aucpr_score(worst, estimator="interpolated_thresholds")
-    assert area == pytest.approx(confide.aucpr_minimum(worst), abs=1e-13)
-    assert confide.average_precision_score(worst) == pytest.approx(confide.average_precision_minimum(worst), abs=1e-14)
-    assert confide.normalised_average_precision_score(worst) == pytest.approx(0.0, abs=1e-14)
+    assert area == pytest.approx(confide.metrics.aucpr_minimum(worst), abs=1e-13)
+    assert confide.average_precision_score(worst) == pytest.approx(
+        confide.metrics.average_precision_minimum(worst), abs=1e-14
+    )
+    assert confide.metrics.normalised_average_precision_score(worst) == pytest.approx(0.0, abs=1e-14)
 
 
 @pytest.mark.parametrize(("positives", "negatives"), [(1, 4), (2, 3), (3, 3), (4, 2)])
@@ -63,7 +65,7 @@ def test_no_ranking_lies_below(positives: int, negatives: int) -> None:
         curve = confide.pr_curve(counts)
         assert (curve.precision >= curve.minimum() - 1e-14).all()
         areas.append(confide.average_precision_score(counts))
-    assert min(areas) == pytest.approx(confide.average_precision_minimum(counts), abs=1e-14)
+    assert min(areas) == pytest.approx(confide.metrics.average_precision_minimum(counts), abs=1e-14)
     assert max(areas) == 1.0
 
 
@@ -76,10 +78,10 @@ def test_aucnpr_between_worst_and_best() -> None:
     labels = [0, 1, 0, 1, 1, 0, 0, 1]
     counts = ScoreCounts.from_arrays(labels, np.arange(8))
     least = 1 + 0.5 * np.log(0.5) / 0.5
-    assert confide.aucnpr_score(counts) == pytest.approx(
+    assert confide.metrics.aucnpr_score(counts) == pytest.approx(
         (confide.average_precision_score(counts) - least) / (1 - least), abs=1e-13
     )
-    part = confide.aucnpr_score(counts, estimator="interpolated_median", recall=(0.25, 0.75))
+    part = confide.metrics.aucnpr_score(counts, estimator="interpolated_median", recall=(0.25, 0.75))
     least = minimum_area(0.5, 0.25, 0.75)
     area = confide.aucpr_score(counts, estimator="interpolated_median", recall=(0.25, 0.75))
     assert part == pytest.approx((area - least) / (0.5 - least), abs=1e-13)

@@ -24,14 +24,14 @@ def calibrated_rows(size: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np
 def test_curve_at_every_score(size: int, span: float) -> None:
     labels, scores = calibrated_rows(size, seed=size)
     expected = lowess(labels.astype(float), scores, frac=span, it=0, delta=0.0, return_sorted=False)
-    curve = confide.smooth_calibration(ScoreCounts.from_arrays(labels, scores), span=span)
+    curve = confide.curves.smooth_calibration(ScoreCounts.from_arrays(labels, scores), span=span)
     np.testing.assert_array_equal(curve.score, scores)
     np.testing.assert_allclose(curve.observed, np.clip(expected, 0.0, 1.0), atol=TOLERANCE)
 
 
 def test_curve_at_chosen_scores_of_many() -> None:
     labels, scores = calibrated_rows(1_500, seed=2)
-    curve = confide.smooth_calibration(ScoreCounts.from_arrays(labels, scores), span=0.5)
+    curve = confide.curves.smooth_calibration(ScoreCounts.from_arrays(labels, scores), span=0.5)
     expected = lowess(labels.astype(float), scores, frac=0.5, it=0, xvals=curve.score)
     assert curve.score.size <= 200
     np.testing.assert_allclose(curve.observed, np.clip(expected, 0.0, 1.0), atol=TOLERANCE)
@@ -39,7 +39,7 @@ def test_curve_at_chosen_scores_of_many() -> None:
 
 def test_cells_of_very_many_scores_hardly_move_the_curve() -> None:
     labels, scores = calibrated_rows(6_000, seed=3)
-    curve = confide.smooth_calibration(ScoreCounts.from_arrays(labels, scores))
+    curve = confide.curves.smooth_calibration(ScoreCounts.from_arrays(labels, scores))
     expected = lowess(labels.astype(float), scores, frac=0.75, it=0, xvals=curve.score)
     np.testing.assert_allclose(curve.observed, np.clip(expected, 0.0, 1.0), atol=1e-4)
 
@@ -57,7 +57,7 @@ def test_curve_and_standard_error_row_by_row(digits: int) -> None:
     """
     labels, raw = calibrated_rows(60, seed=6)
     scores = np.round(raw, digits)
-    curve = confide.smooth_calibration(ScoreCounts.from_arrays(labels, scores))
+    curve = confide.curves.smooth_calibration(ScoreCounts.from_arrays(labels, scores))
     first = np.searchsorted(scores, curve.score)
     np.testing.assert_allclose(curve.observed, smoothed(labels.astype(float), scores)[first].clip(0, 1), atol=TOLERANCE)
     weights = np.array([smoothed(np.eye(60)[row], scores)[first] for row in range(60)])

@@ -14,7 +14,7 @@ from tests.random_rows import KINDS, random_rows
 @pytest.mark.parametrize("kind", KINDS)
 def test_hull(kind: str) -> None:
     counts = random_rows(kind).counts
-    curve, hull = confide.roc_curve(counts), confide.roc_hull(counts)
+    curve, hull = confide.roc_curve(counts), confide.curves.roc_hull(counts)
     points = np.column_stack((curve.false_positive_rate, curve.true_positive_rate))
     qhull = ConvexHull(np.vstack((points, [[1.0, 0.0]])))
     assert hull.area == pytest.approx(qhull.volume, abs=1e-9)  # in two dimensions Qhull calls the area volume
@@ -28,7 +28,7 @@ def test_hull(kind: str) -> None:
 def test_hull_of_very_many_scores() -> None:
     """Where a walk over all scores would take too long, another algorithm takes over."""
     counts = random_rows("distinct", size=30_000).counts
-    curve, hull = confide.roc_curve(counts), confide.roc_hull(counts)
+    curve, hull = confide.roc_curve(counts), confide.curves.roc_hull(counts)
     points = np.column_stack((curve.false_positive_rate, curve.true_positive_rate))
     qhull = ConvexHull(np.vstack((points, [[1.0, 0.0]])))
     assert hull.area == pytest.approx(qhull.volume, abs=1e-9)
@@ -37,7 +37,7 @@ def test_hull_of_very_many_scores() -> None:
 
 def test_hull_keeps_thresholds_of_its_corners() -> None:
     counts = ScoreCounts.from_arrays([1, 0, 1, 0], [0.8, 0.6, 0.4, 0.2])
-    hull = confide.roc_hull(counts)
+    hull = confide.curves.roc_hull(counts)
     assert list(zip(hull.false_positive_rate, hull.true_positive_rate, hull.thresholds, strict=True)) == [
         (0.0, 0.0, np.inf),
         (0.0, 0.5, 0.8),

@@ -17,19 +17,13 @@ from types import ModuleType
 import pytest
 
 from tests.cli.commands import Answer, confide, confide_process
+from tests.docs.pages import PAGES, ROOT, blocks, commands
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ONE_COMMAND = re.compile(r"confide [^|<>&;$`*?~\\]*")  # what a shell would only pass on
-SET_UP_ELSEWHERE = re.compile(r"^(make (demo|test|bench|docs)|pip install)\b")
-RUN_ELSEWHERE = ("confide federation demo",)  # test_federation_command runs it, with fewer sites
+SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
+RUN_ELSEWHERE = ("confide federation demo",)  # tests/cli/test_federation.py runs it, with fewer sites
 ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
 CONNECT_SECONDS = 90
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return [body for found, body in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
 
 
 @pytest.fixture
@@ -63,6 +57,7 @@ def in_a_process(line: str, folder: Path) -> Answer:
             return answer
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = "\n".join(blocks(page, "python"))
@@ -70,15 +65,17 @@ def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.stem)
 def test_commands_run(page: Path, folder: Path) -> None:
-    commands = [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
-    assert commands
+    lines = [command.line for command in commands(page)]
+    assert lines
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for line in commands:
+    modules = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))  # studies are not installed
+    for line in lines:
         if SET_UP_ELSEWHERE.match(line):
             target = line.split()[-1]
-            assert target in (".", "'.[federation]'", "demo", "test", "bench", "docs")
+            assert target in (".", "'.[federation]'", "demo", "check", "test", "bench", "docs")
             continue
         if line in RUN_ELSEWHERE:
             continue
@@ -93,7 +90,7 @@ def test_commands_run(page: Path, folder: Path) -> None:
         finished = subprocess.run(
             ["bash", "-ceu", line],
             cwd=folder,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "PYTHONPATH": modules},
             capture_output=True,
             text=True,
             check=False,

@@ -50,7 +50,7 @@ def test_published_keys(result: confide.Evaluation) -> None:
         assert set(model) >= MODEL_KEYS
         assert set(model["auc"]) == {"value", "standard_error", "interval"}
         assert {"value", "interval"} <= set(model["average_precision"])
-        assert set(model["aucpr"]) == set(confide.ESTIMATORS)
+        assert set(model["aucpr"]) == set(confide.metrics.ESTIMATORS)
         for interval in (model["auc"]["interval"], model["average_precision"]["interval"]):
             assert set(interval) == {"lower", "upper", "level", "method"}
     (comparison,) = plain["comparisons"]
@@ -74,16 +74,18 @@ def test_numbers_are_those_of_the_functions(result: confide.Evaluation) -> None:
     assert (result.rows, result.positives, result.negatives) == (150, LABELS.sum(), 150 - LABELS.sum())
     assert result.prevalence == pytest.approx(LABELS.mean())
     assert model.auc.value == confide.auc_score(counts)
-    assert model.auc.standard_error == pytest.approx(math.sqrt(confide.delong_variance(counts)))
+    assert model.auc.standard_error == pytest.approx(math.sqrt(confide.intervals.delong_variance(counts)))
     assert model.auc.interval == confide.delong_interval(counts)
     assert model.average_precision.value == pytest.approx(confide.average_precision_score(counts))
-    assert model.average_precision.interval == confide.logit_interval(counts)
-    assert dict(model.aucpr) == {name: confide.aucpr_score(counts, estimator=name) for name in confide.ESTIMATORS}
-    assert model.aucnpr == confide.aucnpr_score(counts)
+    assert model.average_precision.interval == confide.intervals.logit_interval(counts)
+    assert dict(model.aucpr) == {
+        name: confide.aucpr_score(counts, estimator=name) for name in confide.metrics.ESTIMATORS
+    }
+    assert model.aucnpr == confide.metrics.aucnpr_score(counts)
     assert model.brier == confide.brier_score(counts)
     assert model.calibration is not None
-    assert model.calibration.slope == confide.calibration_slope(counts)
-    assert model.calibration.intercept == confide.calibration_intercept(counts)
+    assert model.calibration.slope == confide.metrics.calibration_slope(counts)
+    assert model.calibration.intercept == confide.metrics.calibration_intercept(counts)
     assert result.comparisons[0] == confide.compare_auc(LABELS, RISK, MARKER, names=("risk", "marker"))
 
 

@@ -14,7 +14,7 @@ from confide.counts import ScoreCounts
 from confide.federation.channel import InProcess, Message
 from confide.federation.coordinator.rounds import validate
 from confide.federation.outcome import Outcome
-from confide.federation.policy import default_policy
+from confide.federation.policy_template import default_policy
 from confide.federation.question import Question
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site import Site

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from confide.counts import ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.federation.coordinator.decode import strategy_of
-from confide.federation.modes.disclosure_control import disclosed
-from confide.federation.modes.noisy_scores import NoisyScores, PlacementSums, noise_scale
-from confide.federation.outcome import ANSWERED, Outcome, SiteReport
+from confide.federation.grouped_tables import disclosed
+from confide.federation.noisy_placements import NoisyScores, PlacementSums, noise_scale
+from confide.federation.outcome import Outcome, SiteReport
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from confide.federation.tables import SiteTable
 
 Data = Mapping[str, ScoreCounts]
@@ -43,7 +44,7 @@ def outcome_of(data: Data, mode: str, *, absent: Sequence[SiteReport] = (), **te
     question = asked(data, mode, **terms)
     makers = {"disclosure-control": _grouped, "secure-sum": _summed, "private": _private, "noisy-scores": _noisy}
     price = {"charged": float(question.exact_epsilon), "remaining": 1.5, "reused": False} if mode == "private" else None
-    reports = [*(SiteReport(name=name, state=ANSWERED, receipt=price) for name in data), *absent]
+    reports = [*(SiteReport(name=name, state=SiteState.ANSWERED, receipt=price) for name in data), *absent]
     return Outcome(
         question=question,
         reports=tuple(sorted(reports, key=lambda report: report.name)),

@@ -26,7 +26,7 @@ from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.shared_counts import combined_release, weighted_parts
 from tests.noises import SILENT, seeded
 

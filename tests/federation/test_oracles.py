@@ -16,16 +16,16 @@ import pytest
 from confide.errors import ParameterError
 from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.outcome import RunError
-from confide.federation.question import DISCLOSURE_CONTROL, PROTOCOL, SECURE_SUM, Question
+from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.data import SiteModel
-from confide.federation.site.register import KEY_FILE
+from confide.federation.site.register_store import KEY_FILE
 from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 
 SIZES = {"east": 90, "north": 60, "south": 75}
 POLICY = "minimum_cell = 1\n"
 TERMS: Mapping[str, Mapping[str, Any]] = {"private": {"epsilon": "1/4"}}
-EXACT = (DISCLOSURE_CONTROL, SECURE_SUM)
+EXACT = ("disclosure-control", "secure-sum")
 """Of noisy-scores the first offer is the answer, so there is nothing to repeat."""
 
 OWN_FILES = "the site's own files cannot be used; its administrator finds the reason in the site's log"
@@ -84,7 +84,7 @@ def test_a_grid_that_ends_inside_the_range_is_refused_whatever_the_data(network:
         (
             "refused",
             "scores of model 'risk' lie between 0 and 1 at this site, and the grid does not hold all of that; ask with "
-            "a grid that does (--grid)",
+            "a `grid` that does",
         )
     }
 
@@ -112,7 +112,7 @@ def test_no_minimum_cell_tells_how_large_a_class_is(network: Network, mode: str)
         heard.append([told(east, asked(network, mode, minimum_cell=least)) for least in (1, 5, 6, 36, 37, 10_000)])
     assert heard[0] == heard[1]
     assert [state for state, _ in heard[0]] == ["answered"] * 2 + ["refused"] * 4
-    assert all("ask with --minimum-cell 5 or less" in str(message) for _, message in heard[0][2:])
+    assert all("ask with `minimum_cell=5` or less" in str(message) for _, message in heard[0][2:])
     write_rows(east, classes(4, 82), np.linspace(0.0, 1.0, 86))
     refused = {told(east, asked(network, mode, minimum_cell=least)) for least in (1, 4, 5)}
     assert [(state, "too few rows of a class" in str(message)) for state, message in refused] == [("refused", True)]
@@ -129,6 +129,7 @@ def second_model(network: Network, twin: str) -> None:
         give_models(site, **{MODEL: "rows.csv", "other": "other.csv"})
 
 
+@pytest.mark.slow
 def test_a_private_answer_costs_the_same_whether_models_differ_or_not(tmp_path: Path) -> None:
     receipts, fields = [], []
     for twin in ("equal", "one row"):
@@ -145,6 +146,7 @@ def test_a_private_answer_costs_the_same_whether_models_differ_or_not(tmp_path: 
     assert not any(one and one["reused"] for each in receipts[0] for one in each)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", EXACT)
 def test_a_second_model_is_answered_alike_whether_it_differs_or_not(tmp_path: Path, mode: str) -> None:
     heard = []
@@ -226,12 +228,12 @@ def test_an_onnx_model_that_gives_no_number_for_one_person(network: Network) -> 
 def test_grids_that_would_fill_the_memory_are_refused_at_once(standing: Network, mode: str, grid: str) -> None:
     good = asked(standing, mode)
     started = time.perf_counter()
-    with pytest.raises(ParameterError, match="grid must look like"):
+    with pytest.raises(ParameterError, match="`grid` must look like"):
         asked(standing, mode, grid=grid)
     reply = offer(standing.sites["east"], {**good.to_dict(), "grid": grid})
     assert time.perf_counter() - started < 1.0
     assert reply["state"] == "failed"
-    assert "grid must look like" in reply["message"]
+    assert "`grid` must look like" in reply["message"]
 
 
 FIELDS = {
@@ -305,6 +307,7 @@ def readable_secret(site: Site) -> str:
     return str(site.folder.secret)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [readable_key, damaged_ledger, damaged_register, damaged_policy, readable_secret],

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from confide.errors import FederationError, ParameterError, RefusedError
-from confide.federation.policy import Policy, default_policy, with_studies
-from confide.federation.question import MODES, Question
+from confide.federation.modes.registry import MODES
+from confide.federation.policy import Policy
+from confide.federation.policy_template import default_policy, with_studies
+from confide.federation.question import Question
 
 SITES = ["a", "b", "c", "d"]
 NOISY: dict[str, Any] = {"delta": "1e-5", "sensitivity": "0.1", "epsilon": 1}
@@ -81,24 +83,24 @@ def test_studies_are_added_to_a_policy_as_it_was_written() -> None:
 
 
 REFUSED: dict[str, tuple[str, Question, str]] = {
-    "modes": ('modes = ["private"]', ask("secure-sum"), "ask with --mode private"),
+    "modes": ('modes = ["private"]', ask("secure-sum"), "ask with `mode=private`"),
     "no mode": ("modes = []", ask(), "allows no mode at present"),
-    "minimum_cell": ("minimum_cell = 10", ask("disclosure-control"), "at least 10 rows .* ask with --minimum-cell 10"),
-    "noisy": ('modes = ["noisy-scores"]\nminimum_cell = 9', ask("noisy-scores"), "ask with --minimum-cell 9"),
-    "secure_sum": ("secure_sum_minimum_cell = 4", ask("secure-sum"), "ask with --minimum-cell 4"),
-    "persons": ("rows_per_person = 3", ask("disclosure-control", minimum_cell=14), "ask with --minimum-cell 15"),
-    "epsilon": ('epsilon_per_study = "1/2"', ask(), "epsilon 1 was asked for.*at most 0.5.*--epsilon 1/2 or less"),
-    "colluders": ("least_colluders = 2", ask(colluders=1), "against 1 colluding sites.*ask with --colluders 2"),
-    "none collude": ("", ask(colluders=0), "against 0 colluding.*ask with --colluders 1"),
+    "minimum_cell": ("minimum_cell = 10", ask("disclosure-control"), "at least 10 rows .* ask with `minimum_cell=10`"),
+    "noisy": ('modes = ["noisy-scores"]\nminimum_cell = 9', ask("noisy-scores"), "ask with `minimum_cell=9`"),
+    "secure_sum": ("secure_sum_minimum_cell = 4", ask("secure-sum"), "ask with `minimum_cell=4`"),
+    "persons": ("rows_per_person = 3", ask("disclosure-control", minimum_cell=14), "ask with `minimum_cell=15`"),
+    "epsilon": ('epsilon_per_study = "1/2"', ask(), "epsilon 1 was asked for.*at most 0.5.*`epsilon=1/2` or less"),
+    "colluders": ("least_colluders = 2", ask(colluders=1), "against 1 colluding sites.*ask with `colluders=2`"),
+    "none collude": ("", ask(colluders=0), "against 0 colluding.*ask with `colluders=1`"),
     "fewest": ("fewest_sites = 5", ask(), "over 4 sites.*at least 5.*ask more sites"),
     "fewest exact": ("fewest_sites = 5", ask("secure-sum"), "over 4 sites"),
-    "fewest signed": ("fewest_sites = 4", ask(fewest=3), "as few as 3 sites.*at least 4.*--fewest 4"),
-    "larger cells": ("smallest_class = 7", ask("disclosure-control", minimum_cell=8), "--minimum-cell 7 or less"),
-    "larger sums": ("", ask("secure-sum", minimum_cell=6), "at most 5 rows.*--minimum-cell 5 or less"),
-    "studies": ('studies = ["other"]', ask(), "study 'trial' was asked for.*--study"),
-    "rows": ("rows_per_person = 2", ask(), "1 row of a person.*up to 2.*--unit person --rows-per-person 2"),
+    "fewest signed": ("fewest_sites = 4", ask(fewest=3), "as few as 3 sites.*at least 4.*`fewest=4`"),
+    "larger cells": ("smallest_class = 7", ask("disclosure-control", minimum_cell=8), "`minimum_cell=7` or less"),
+    "larger sums": ("", ask("secure-sum", minimum_cell=6), "at most 5 rows.*`minimum_cell=5` or less"),
+    "studies": ('studies = ["other"]', ask(), "study 'trial' was asked for.*`study`"),
+    "rows": ("rows_per_person = 2", ask(), "1 row of a person.*up to 2.*`unit=person` and `rows_per_person=2`"),
     "fewer rows": ("rows_per_person = 4", ask(unit="person", rows_per_person=3), "3 rows of a person.*up to 4"),
-    "cells": ("most_cells = 99", ask("disclosure-control"), "100 cells.*at most 99 cells.*--grid uniform:99"),
+    "cells": ("most_cells = 99", ask("disclosure-control"), "100 cells.*at most 99 cells.*`grid=uniform:99`"),
     "peers": (f'[peers]\na = "{"0" * 64}"', ask(), "a sum with site 'b'.*leave that site out"),
 }
 

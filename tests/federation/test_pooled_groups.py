@@ -15,7 +15,7 @@ from confide.errors import ParameterError
 from confide.federation.coordinator import pooled_groups
 from confide.federation.coordinator.performance import pooled_grouped
 from confide.federation.coordinator.pooled_groups import pooled_from_groups
-from confide.federation.modes.disclosure_control import DisclosedTable, disclosed
+from confide.federation.grouped_tables import DisclosedTable, disclosed
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
 from confide.metrics.calibration import (
@@ -178,6 +178,7 @@ def site_of(law: str, positives: int, negatives: int, rng: np.random.Generator) 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["smooth", "low risks", "worthless", "tenths"])
 @pytest.mark.parametrize("sizes", [(12, 30), (20, 40), (50, 150)])
 def test_the_error_of_a_sites_auc_has_what_groups_hide_in_it(law: str, sizes: tuple[int, int]) -> None:

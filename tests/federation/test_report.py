@@ -20,10 +20,11 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from confide.counts import ScoreCounts
-from confide.federation.coordinator.performance import Pooled
+from confide.federation.coordinator.performance import Performance
 from confide.federation.coordinator.validation import SiteResult, Validation, derive
-from confide.federation.modes.noisy_scores import NOT_PRIVATE
-from confide.federation.outcome import FAILED, REFUSED, SILENT, SiteReport
+from confide.federation.noisy_placements import NOT_PRIVATE
+from confide.federation.outcome import SiteReport
+from confide.federation.site_state import SiteState
 from confide.intervals import private_counts
 from confide.intervals.interval import Estimate, Interval
 from confide.releases import curve_numbers
@@ -55,9 +56,9 @@ from tests.federation.outcomes import drawn_sites, outcome_of
 NAMES = ("east", "north", "south", "west")
 HOSTILE = "</p><script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[31m[bold]red[/bold] \u202eevil"
 ABSENT = (
-    SiteReport(name="alps", state=REFUSED, message=f"the study is not allowed here {HOSTILE}"),
-    SiteReport(name="coast", state=SILENT, message="it did not reply within 60 s"),
-    SiteReport(name="valley", state=FAILED, message="its rows cannot be read"),
+    SiteReport(name="alps", state=SiteState.REFUSED, message=f"the study is not allowed here {HOSTILE}"),
+    SiteReport(name="coast", state=SiteState.SILENT, message="it did not reply within 60 s"),
+    SiteReport(name="valley", state=SiteState.FAILED, message="its rows cannot be read"),
 )
 TERMS: dict[str, dict[str, Any]] = {
     "disclosure-control": {},
@@ -109,7 +110,7 @@ def written(estimate: Estimate | None) -> list[str]:
     return found
 
 
-def seen(validation: Validation) -> list[tuple[str, Pooled]]:
+def seen(validation: Validation) -> list[tuple[str, Performance]]:
     return [(site.name, site.result) for site in validation.sites if site.result is not None]
 
 
@@ -500,9 +501,9 @@ def _renamed(validation: Validation) -> Validation:
 
 def test_whatever_is_missing_is_a_dash() -> None:
     validation = made("disclosure-control")
-    nothing = Pooled(level=0.95, auc=Estimate(value=math.nan))
+    nothing = Performance(level=0.95, auc=Estimate(value=math.nan))
     open_ends = Interval(lower=math.nan, upper=math.nan, level=0.95, method="none")
-    little = Pooled(
+    little = Performance(
         level=0.95,
         auc=Estimate(value=0.7, interval=open_ends),
         observed_expected=Estimate(value=1.2, interval=replace(open_ends, lower=0.0, upper=math.inf)),
@@ -587,7 +588,7 @@ def test_a_calibration_line_that_is_missing_has_its_reason() -> None:
 def test_intervals_that_leave_everything_open_are_said_to() -> None:
     validation = made("private")
     everything = Interval(lower=0.0, upper=1.0, level=0.95, method="noise")
-    wide = Pooled(level=0.95, auc=Estimate(value=0.6, interval=everything))
+    wide = Performance(level=0.95, auc=Estimate(value=0.6, interval=everything))
     sites = tuple(replace(site, result=wide) if site.name == "east" else site for site in validation.sites)
     assert "nearly all possible values" not in numbers_table(validation).note
     assert (

@@ -21,12 +21,13 @@ import pytest
 from confide.federation.channel import ANSWER, OFFER
 from confide.federation.crypto.sealing import Seal
 from confide.federation.crypto.secure_sum import MaskedVector
+from confide.federation.modes.secure_sum import exact_table
 from confide.federation.outcome import RunError
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.data import SiteConfig
 from confide.federation.site.private_answer import prepare_share
 from confide.federation.site.register import Register
-from confide.federation.site.site import Site, _exact_table
+from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 from tests.noises import Deaf
 
@@ -73,9 +74,9 @@ class TestWhoTakesPart:
         replies = served(network, question, (VICTIM, *COLLUDERS))
         if "masked" in replies[VICTIM]:
             total = sum(MaskedVector.from_dict(reply["masked"]).words()[0] for reply in replies.values())
-            others = sum(_exact_table(question, network.pooled(name)).to_words()[0] for name in COLLUDERS)
+            others = sum(exact_table(question, network.pooled(name)).to_words()[0] for name in COLLUDERS)
             stolen = np.asarray(total) - np.asarray(others)
-            exact = _exact_table(question, network.pooled(VICTIM)).to_words()[0]
+            exact = exact_table(question, network.pooled(VICTIM)).to_words()[0]
             raise AssertionError(f"the table was recovered: {bool((stolen == exact).all())}")
         assert states(replies) == ["refused"] * 3
         assert "3 sites were listed, and the coordinator signed that 5 must take part" in replies[VICTIM]["message"]
@@ -94,7 +95,7 @@ class TestWhoTakesPart:
         replies = [served(network, question, subset)[VICTIM] for subset in (*subsets, tuple(FIVE))]
         assert [reply["state"] for reply in replies] == ["answered"] + ["refused"] * len(subsets)
         assert "answered this question with the sites 'east', 'north', 'south'" in replies[1]["message"]
-        assert "--edition" in replies[1]["message"]
+        assert "`edition=2`" in replies[1]["message"]
         assert network.spent(VICTIM) == 0.25
 
     def test_the_same_sites_may_be_asked_again_at_no_cost(self, network: Network) -> None:
@@ -158,7 +159,7 @@ class TestWhoTakesPart:
 
     def test_a_policy_may_ask_for_more_sites_than_the_question(self, tmp_path: Path) -> None:
         network = Network.build(tmp_path / "strict", FIVE, "fewest_sites = 4\n")
-        with pytest.raises(RunError, match=r"as few as 3 sites .*fewest_sites in its policy.*--fewest 4") as caught:
+        with pytest.raises(RunError, match=r"as few as 3 sites .*fewest_sites in its policy.*`fewest=4`") as caught:
             network.run(network.question("private", epsilon="1/4", fewest=3))
         assert "Nothing was charged" in str(caught.value)
 
@@ -174,8 +175,8 @@ class TestWhoTakesPart:
         assert first.total == again.total
         with pytest.raises(RunError, match="answered this question before") as caught:
             network.run(question)
-        assert "--sites east,north,south,valley --colluders 2" in str(caught.value)
-        assert "--edition 2" in str(caught.value)
+        assert "`sites=east,north,south,valley` and `colluders=2`" in str(caught.value)
+        assert "`edition=2`" in str(caught.value)
         assert "Nothing was charged" in str(caught.value)
         assert [network.spent(name) for name in FIVE] == [0.25] * 4 + [0.0]
         named = network.question("private", epsilon="1/4", site_share=0, sites=tuple(FIVE)[:4], colluders=2)
@@ -212,7 +213,7 @@ class TestTheSameRowsUnderTwoNames:
 
         def subtract() -> None:
             stolen = _counts(first) - _counts(network.run(question))
-            exact = _exact_table(question, network.pooled(VICTIM)).cells.ravel()
+            exact = exact_table(question, network.pooled(VICTIM)).cells.ravel()
             raise AssertionError(f"the table was recovered: {bool((stolen[: exact.size] == exact).all())}")
 
         with pytest.raises(RunError, match="with other sites; the difference of two sums") as refused:
@@ -279,7 +280,7 @@ class TestTheSizeOfGroups:
                 network.run(network.question(mode, minimum_cell=q))
             told = {(report.state, report.message) for report in caught.value.reports}
             assert len(told) == 1
-            assert "smallest_class in its policy): ask with --minimum-cell 5 or less" in told.pop()[1]
+            assert "smallest_class in its policy): ask with `minimum_cell=5` or less" in told.pop()[1]
         assert [Register(site.folder.path).fixed() for site in network.sites.values()] == [()] * 5
         assert network.run(network.question(mode, minimum_cell=5))
 
@@ -296,9 +297,9 @@ class TestTheSizeOfGroups:
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr("confide.federation.site.site.disclosed", broken)
-            patch.setattr("confide.federation.site.site._exact_table", broken)
-            patch.setattr("confide.federation.modes.noisy_scores.site_noisy_scores", broken)
+            patch.setattr("confide.federation.grouped_tables.disclosed", broken)
+            patch.setattr("confide.federation.modes.secure_sum.exact_table", broken)
+            patch.setattr("confide.federation.noisy_placements.site_noisy_scores", broken)
             with pytest.raises(RunError):
                 network.run(network.question(mode, **terms))
         assert [Register(site.folder.path).fixed() for site in network.sites.values()] == [()] * 5

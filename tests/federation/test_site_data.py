@@ -238,10 +238,10 @@ class TestScoreColumns:
         ("name", "content"),
         [
             ("d.csv", b"age,risk,event\n"),
-            ("d.csv.gz", gzip.compress(b"age,risk,event\n")),
+            ("d.csv.gz", gzip.compress(b"age,risk,event\n", mtime=0)),
             ("d.jsonl", b""),
             ("d.jsonl", b"\n"),
-            ("d.jsonl.gz", gzip.compress(b"")),
+            ("d.jsonl.gz", gzip.compress(b"", mtime=0)),
             ("d.json", b"[]"),
             ("d.parquet", None),
         ],
@@ -261,6 +261,7 @@ class TestScoreColumns:
         with pytest.raises(UnreadableError, match="empty"):
             config(folder, score="risk").counts("m")
 
+    @pytest.mark.slow
     def test_a_million_rows_take_seconds(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(3)
         scores, labels = rng.random(1_000_000), rng.integers(0, 2, 1_000_000)

@@ -23,7 +23,7 @@ def test_joint_test_of_four_models() -> None:
     contrasts = np.eye(4)[:3] - np.eye(4)[1:]
     gaps = contrasts @ aucs
     expected = gaps @ np.linalg.inv(contrasts @ covariance @ contrasts.T) @ gaps
-    found = confide.compare_aucs(labels, {f"model {i}": scores for i, scores in enumerate(models)})
+    found = confide.intervals.compare_aucs(labels, {f"model {i}": scores for i, scores in enumerate(models)})
     assert found.chi_squared == pytest.approx(expected, abs=TOLERANCE)
     assert found.degrees_of_freedom == 3
     assert found.p_value == pytest.approx(chi2.sf(expected, 3), abs=TOLERANCE)
@@ -36,7 +36,7 @@ def test_joint_test_of_four_models() -> None:
 
 def test_two_models_have_one_test() -> None:
     labels, models = rows(2, None, models=2)
-    found = confide.compare_aucs(labels, {"first": models[0], "second": models[1]})
+    found = confide.intervals.compare_aucs(labels, {"first": models[0], "second": models[1]})
     assert found.chi_squared == pytest.approx(found.differences[0].z ** 2, abs=TOLERANCE)
     assert found.p_value == pytest.approx(found.differences[0].p_value, abs=TOLERANCE)
     assert found.differences[0].simultaneous is None
@@ -44,8 +44,10 @@ def test_two_models_have_one_test() -> None:
 
 def test_a_repeated_model_costs_a_degree_of_freedom() -> None:
     labels, models = rows(3, None, models=2)
-    found = confide.compare_aucs(labels, {"first": models[0], "again": 2 * models[0] + 1, "second": models[1]})
-    alone = confide.compare_aucs(labels, {"first": models[0], "second": models[1]})
+    found = confide.intervals.compare_aucs(
+        labels, {"first": models[0], "again": 2 * models[0] + 1, "second": models[1]}
+    )
+    alone = confide.intervals.compare_aucs(labels, {"first": models[0], "second": models[1]})
     assert found.degrees_of_freedom == 1
     assert found.chi_squared == pytest.approx(alone.chi_squared, rel=1e-6)
     same = found.differences[0]
@@ -54,7 +56,9 @@ def test_a_repeated_model_costs_a_degree_of_freedom() -> None:
 
 def test_certain_difference_is_significant_in_both_tests() -> None:
     """One model separates the classes, the other separates them the wrong way: no variance and a gap of 1."""
-    found = confide.compare_aucs([0, 0, 0, 1, 1, 1], {"right": [1, 2, 3, 4, 5, 6], "wrong": [6, 5, 4, 3, 2, 1]})
+    found = confide.intervals.compare_aucs(
+        [0, 0, 0, 1, 1, 1], {"right": [1, 2, 3, 4, 5, 6], "wrong": [6, 5, 4, 3, 2, 1]}
+    )
     assert found.differences[0].p_value == 0.0
     assert found.p_value == 0.0
 
@@ -66,7 +70,7 @@ def test_nearly_equal_models_are_not_certainly_different() -> None:
     ranks = rng.permutation(labels.size).astype(np.float64)
     moved = ranks.copy()
     moved[np.argmin(np.abs(ranks[:1_000] - 50_000))] += 5.5
-    found = confide.compare_aucs(labels, {"first": ranks, "second": moved})
+    found = confide.intervals.compare_aucs(labels, {"first": ranks, "second": moved})
     assert 0.2 < found.differences[0].p_value < 0.8
     assert found.p_value == pytest.approx(found.differences[0].p_value, rel=1e-3)
 
@@ -90,7 +94,7 @@ def test_unpaired_test_is_welchs() -> None:
     degrees = (v1 + v2) ** 2 / (v1**2 / (60 - 1) + v2**2 / (90 - 1))
     statistic = (a1 - a2) / np.sqrt(v1 + v2)
     counts = [ScoreCounts.from_arrays(labels, models[0]) for labels, models in parts]
-    found = confide.compare_auc_unpaired(counts[0], counts[1], level=0.9)
+    found = confide.intervals.compare_auc_unpaired(counts[0], counts[1], level=0.9)
     assert found.z == pytest.approx(statistic, abs=TOLERANCE)
     assert found.p_value == pytest.approx(2 * t.sf(abs(statistic), degrees), abs=TOLERANCE)
     assert found.interval.width == pytest.approx(2 * t.ppf(0.95, degrees) * np.sqrt(v1 + v2), abs=TOLERANCE)
@@ -113,7 +117,7 @@ def test_simultaneous_quantile_is_tukeys(models: int, level: float) -> None:
 
     400,000 draws know the quantile to a standard error of 0.003; the tolerance is five of them.
     """
-    found = confide.compare_aucs(*exchangeable_models(models), level=level)
+    found = confide.intervals.compare_aucs(*exchangeable_models(models), level=level)
     expected = studentized_range.ppf(level, models, np.inf) / np.sqrt(2)
     for pair in found.differences:
         assert pair.simultaneous is not None
@@ -123,5 +127,5 @@ def test_simultaneous_quantile_is_tukeys(models: int, level: float) -> None:
 
 def test_the_same_rows_give_the_same_simultaneous_intervals() -> None:
     labels, models = exchangeable_models(3)
-    first, second = (confide.compare_aucs(labels, models) for _ in range(2))
+    first, second = (confide.intervals.compare_aucs(labels, models) for _ in range(2))
     assert first == second

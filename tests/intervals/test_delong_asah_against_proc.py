@@ -41,8 +41,8 @@ def counts(patients: tuple[list[str], Columns]) -> dict[str, ScoreCounts]:
 )
 def test_auc_and_delong_variance(counts: dict[str, ScoreCounts], marker: str, auc: float, variance: float) -> None:
     assert confide.auc_score(counts[marker]) == pytest.approx(auc, abs=TOLERANCE)
-    assert confide.delong_variance(counts[marker]) == pytest.approx(variance, abs=TOLERANCE)
-    summary = confide.rank_summary(counts[marker])
+    assert confide.intervals.delong_variance(counts[marker]) == pytest.approx(variance, abs=TOLERANCE)
+    summary = confide.intervals.rank_summary(counts[marker])
     assert (summary.auc, summary.auc_variance) == pytest.approx((auc, variance), abs=TOLERANCE)
 
 
@@ -79,7 +79,7 @@ def test_paired_comparison(
 def test_unpaired_comparison(
     counts: dict[str, ScoreCounts], first: str, second: str, statistic: float, p_value: float
 ) -> None:
-    found = confide.compare_auc_unpaired(counts[first], counts[second])
+    found = confide.intervals.compare_auc_unpaired(counts[first], counts[second])
     assert (found.z, found.p_value) == pytest.approx((statistic, p_value), abs=TOLERANCE)
 
 
@@ -98,7 +98,9 @@ def test_unpaired_comparison(
 def test_partial_auc_over_specificities(
     counts: dict[str, ScoreCounts], marker: str, between: tuple[float, float], area: float, corrected: float
 ) -> None:
-    found = [confide.partial_auc_score(counts[marker], specificity=between, corrected=flag) for flag in (False, True)]
+    found = [
+        confide.metrics.partial_auc_score(counts[marker], specificity=between, corrected=flag) for flag in (False, True)
+    ]
     assert found == pytest.approx([area, corrected], abs=TOLERANCE)
 
 
@@ -116,12 +118,14 @@ def test_partial_auc_over_specificities(
 def test_partial_auc_over_sensitivities(
     counts: dict[str, ScoreCounts], marker: str, between: tuple[float, float], area: float, corrected: float
 ) -> None:
-    found = [confide.partial_auc_score(counts[marker], sensitivity=between, corrected=flag) for flag in (False, True)]
+    found = [
+        confide.metrics.partial_auc_score(counts[marker], sensitivity=between, corrected=flag) for flag in (False, True)
+    ]
     assert found == pytest.approx([area, corrected], abs=TOLERANCE)
 
 
 def test_the_default_part_is_specificity_from_nine_tenths(counts: dict[str, ScoreCounts]) -> None:
-    assert confide.partial_auc_score(counts["ndka"]) == pytest.approx(0.0107046070460705, abs=TOLERANCE)
+    assert confide.metrics.partial_auc_score(counts["ndka"]) == pytest.approx(0.0107046070460705, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize(("marker", "integral"), [("s100b", 0.686863128383769), ("ndka", 0.476008686650573)])

@@ -43,8 +43,8 @@ def test_variance(seed: int, digits: int | None) -> None:
     (auc,), ((variance,),) = covariance_by_pairs(labels, [scores])
     counts = ScoreCounts.from_arrays(labels, scores)
     assert confide.auc_score(counts) == pytest.approx(auc, abs=TOLERANCE)
-    assert confide.delong_variance(counts) == pytest.approx(variance, abs=TOLERANCE)
-    assert confide.rank_summary(labels, scores).auc_variance == pytest.approx(variance, abs=TOLERANCE)
+    assert confide.intervals.delong_variance(counts) == pytest.approx(variance, abs=TOLERANCE)
+    assert confide.intervals.rank_summary(labels, scores).auc_variance == pytest.approx(variance, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("digits", [None, 0])
@@ -53,7 +53,7 @@ def test_variance_with_whole_weights_is_that_of_repeated_rows(digits: int | None
     times = np.random.default_rng(5).integers(1, 5, labels.size)
     _, ((variance,),) = covariance_by_pairs(np.repeat(labels, times), [np.repeat(scores, times)])
     for weights in (times, times.astype(np.float64)):
-        found = confide.delong_variance(ScoreCounts.from_arrays(labels, scores, weights))
+        found = confide.intervals.delong_variance(ScoreCounts.from_arrays(labels, scores, weights))
         assert found == pytest.approx(variance, abs=TOLERANCE)
 
 
@@ -64,7 +64,7 @@ def test_covariance_of_three_models(digits: int | None, weighted: bool) -> None:
     times = np.random.default_rng(7).integers(1, 4, labels.size) if weighted else np.ones(labels.size, dtype=np.int64)
     aucs, covariance = covariance_by_pairs(np.repeat(labels, times), [np.repeat(scores, times) for scores in models])
     named = {f"model {i}": scores for i, scores in enumerate(models)}
-    found = confide.compare_aucs(labels, named, weights=times if weighted else None)
+    found = confide.intervals.compare_aucs(labels, named, weights=times if weighted else None)
     np.testing.assert_allclose(found.aucs, aucs, atol=TOLERANCE)
     np.testing.assert_allclose(found.covariance, covariance, atol=TOLERANCE)
 
@@ -75,7 +75,11 @@ def test_intervals_from_the_variance(level: float) -> None:
 
     labels, (scores,) = rows(8, 1)
     counts = ScoreCounts.from_arrays(labels, scores)
-    auc, error, z = confide.auc_score(counts), np.sqrt(confide.delong_variance(counts)), norm.ppf(0.5 + level / 2)
+    auc, error, z = (
+        confide.auc_score(counts),
+        np.sqrt(confide.intervals.delong_variance(counts)),
+        norm.ppf(0.5 + level / 2),
+    )
     plain = confide.delong_interval(counts, level=level, transform="none")
     assert (plain.lower, plain.upper) == pytest.approx((auc - z * error, auc + z * error), abs=TOLERANCE)
     logit = confide.delong_interval(counts, level=level)
@@ -96,5 +100,5 @@ def test_separated_classes_have_the_exact_interval_of_disjoint_pairs(top: int, v
     counts = ScoreCounts.from_arrays([1 - top] * 9 + [top] * 6, range(15))
     interval = confide.delong_interval(counts)
     bound = 0.025 ** (1 / 6)
-    assert confide.delong_variance(counts) == 0.0
+    assert confide.intervals.delong_variance(counts) == 0.0
     assert (interval.lower, interval.upper) == pytest.approx((bound, 1.0) if value else (0.0, 1 - bound), abs=TOLERANCE)

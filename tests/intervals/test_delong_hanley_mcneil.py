@@ -38,9 +38,9 @@ def test_interval_on_either_scale() -> None:
     q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     error = np.sqrt((auc * (1 - auc) + 50 * (q1 - auc**2) + 57 * (q2 - auc**2)) / (51 * 58))
     z = norm.ppf(0.975)
-    plain = confide.hanley_mcneil_interval(RATINGS, transform="none")
+    plain = confide.intervals.hanley_mcneil_interval(RATINGS, transform="none")
     assert (plain.lower, plain.upper) == pytest.approx((auc - z * error, auc + z * error), abs=1e-12)
-    logit = confide.hanley_mcneil_interval(RATINGS)
+    logit = confide.intervals.hanley_mcneil_interval(RATINGS)
     log_odds = [np.log(end / (1 - end)) for end in (logit.lower, logit.upper)]
     assert np.mean(log_odds) == pytest.approx(np.log(auc / (1 - auc)), abs=1e-12)
     assert np.ptp(log_odds) == pytest.approx(2 * z * error / (auc * (1 - auc)), abs=1e-12)

@@ -15,10 +15,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from confide import ScoreCounts, compare_auc, delong_interval, hanley_mcneil_interval, logit_interval
+from confide import ScoreCounts, compare_auc, delong_interval
+from confide.intervals import hanley_mcneil_interval, logit_interval
 from confide.intervals.comparison import compare_aucs
 from confide.intervals.interval import Interval
 from confide.intervals.resample import replicate_ranks
+
+pytestmark = pytest.mark.statistical
 
 LEVEL = 0.95
 TIMES = 1_500

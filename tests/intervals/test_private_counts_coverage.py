@@ -10,9 +10,12 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pytest
 
 from confide.intervals.private_counts import NoisyCells, PlausibleCounts, plausible_counts
 from confide.releases.confusion import CELLS, confusion_intervals
+
+pytestmark = pytest.mark.statistical
 
 ROWS, SCALE, REPETITIONS, ENOUGH = 1_000, 2.0, 600, 0.92
 SHARES = {"false_negatives": 0.03, "true_positives": 0.07, "true_negatives": 0.7, "false_positives": 0.2}

@@ -14,14 +14,17 @@ import pytest
 from scipy.stats import binom, norm
 
 import confide
-from confide import CurvesRelease, Grid, ScoreCounts, release_curves
+from confide import Grid, ScoreCounts
 from confide.counts import FloatArray
 from confide.intervals import private_counts, private_curves
 from confide.intervals.bands import Band
 from confide.intervals.private_counts import NoisyCells
 from confide.intervals.private_curves import CurveRegion, curve_region, sampling_errors
-from confide.releases import curve_numbers
+from confide.releases import CurvesRelease, curve_numbers
+from confide.releases.curves import draw_curves
 from tests.noises import RELATIONS, seeded
+
+pytestmark = pytest.mark.statistical
 
 ERROR = 1e-4
 SEPARATION = 1.5
@@ -179,7 +182,7 @@ HELD: dict[str, Callable[[CurvesRelease, ScoreCounts], bool]] = {
     "auc": holds_number("auc", confide.auc_score),
     "average precision": holds_number("average_precision", confide.average_precision_score),
     "brier": holds_number("brier", confide.brier_score),
-    "observed : expected": holds_number("observed_expected", confide.observed_expected_ratio),
+    "observed : expected": holds_number("observed_expected", confide.metrics.observed_expected_ratio),
     "prevalence": holds_number("prevalence", lambda counts: counts.prevalence),
     "chosen threshold": holds_chosen_point,
     "measures at a threshold": holds_measures,
@@ -203,7 +206,7 @@ def test_whole_curves_and_numbers_are_held(
     held = dict.fromkeys(HELD, 0)
     for draw in range(times):
         counts = drawn_rows(rng, rows, PREVALENCE)
-        curves = release_curves(
+        curves = draw_curves(
             counts, epsilon=epsilon, neighbours=relation, level=0.9, threshold=THRESHOLD, noise=seeded(draw)
         )
         for name, check in HELD.items():

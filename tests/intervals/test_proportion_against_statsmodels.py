@@ -44,15 +44,15 @@ def test_logit_is_the_dissertations(level: float) -> None:
     value = (1 + 1 / 2 + 3 / 5 + 2 / 5 + 5 / 17) / 5
     eta, tau = math.log(value / (1 - value)), (5 * value * (1 - value)) ** -0.5
     ends = [1 / (1 + math.exp(-(eta + sign * norm.ppf(0.5 + level / 2) * tau))) for sign in (-1, 1)]
-    found = confide.logit_interval(TABLE_4_1, level=level)
+    found = confide.intervals.logit_interval(TABLE_4_1, level=level)
     assert (found.lower, found.upper) == pytest.approx(tuple(ends), abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("estimator", confide.ESTIMATORS)
+@pytest.mark.parametrize("estimator", confide.metrics.ESTIMATORS)
 def test_any_estimator_has_both_intervals(estimator: str) -> None:
     value = confide.aucpr_score(TABLE_4_1, estimator=estimator)
-    binomial = confide.binomial_interval(TABLE_4_1, estimator=estimator)
-    logit = confide.logit_interval(TABLE_4_1, estimator=estimator)
+    binomial = confide.intervals.binomial_interval(TABLE_4_1, estimator=estimator)
+    logit = confide.intervals.logit_interval(TABLE_4_1, estimator=estimator)
     assert (binomial.lower + binomial.upper) / 2 == pytest.approx(value, abs=TOLERANCE)
     assert 0 < logit.lower < value < logit.upper < 1
 

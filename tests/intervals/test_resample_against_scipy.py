@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -22,9 +22,9 @@ PEERS: dict[str, Literal["percentile", "BCa"]] = {"percentile": "percentile", "b
 Floats = NDArray[np.float64]
 
 
-def bootstrap(counts: ScoreCounts, metric: str, **options: object) -> Estimate:
+def bootstrap(counts: ScoreCounts, metric: str, **options: Any) -> Estimate:
     with pytest.warns(SmallSampleWarning):
-        return confide.bootstrap_estimate(counts, metric, replicates=REPLICATES, rng=1, **options)  # type: ignore[arg-type]
+        return confide.intervals.bootstrap_estimate(counts, metric, replicates=REPLICATES, rng=1, **options)
 
 
 def classes(rows: RandomRows) -> tuple[Floats, Floats]:
@@ -146,6 +146,7 @@ def plain_loop(rows: RandomRows, replicates: int, seed: int, *, fixed_positives:
 REJECTED = 1e-6
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["distinct", "tied"])
 def test_replicates_are_distributed_as_a_plain_loop(kind: str) -> None:
     rows = random_rows(kind, size=100)
@@ -154,6 +155,7 @@ def test_replicates_are_distributed_as_a_plain_loop(kind: str) -> None:
         assert stats.ks_2samp(mine, theirs).pvalue > REJECTED
 
 
+@pytest.mark.statistical
 def test_that_comparison_rejects_a_broken_twin() -> None:
     """A loop that redraws the negatives only has too narrow a distribution, and is told apart."""
     rows = random_rows("distinct", size=100)
@@ -165,4 +167,4 @@ def test_that_comparison_rejects_a_broken_twin() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "weighted" in kind])
 def test_float_weights_are_refused(kind: str) -> None:
     with pytest.raises(confide.ConfideError, match="whole rows"):
-        confide.bootstrap_estimate(random_rows(kind).counts, "auc")
+        confide.intervals.bootstrap_estimate(random_rows(kind).counts, "auc")

@@ -19,7 +19,7 @@ REPLICATES = 200
 def test_bands(kind: str, level: float) -> None:
     counts = random_rows(kind, size=300).counts
     # 38 points: no false-positive rate or recall falls on one, where a curve that rises upright has many values.
-    roc, pr = confide.curve_bands(counts, level=level, replicates=REPLICATES, points=38, rng=3)
+    roc, pr = confide.intervals.curve_bands(counts, level=level, replicates=REPLICATES, points=38, rng=3)
     inner = slice(1, -1)
     heights, precisions = [], []
     for ours, theirs in zip(*redraw(counts, REPLICATES, np.random.default_rng(3)), strict=True):
@@ -38,9 +38,9 @@ def test_bands(kind: str, level: float) -> None:
 
 def test_bands_of_very_many_scores_are_hardly_coarser() -> None:
     rows = random_rows("distinct", size=5_000)
-    fine = confide.curve_bands(rows.counts, rng=1)
+    fine = confide.intervals.curve_bands(rows.counts, rng=1)
     rounded = ScoreCounts.from_arrays(rows.labels, np.round(rows.scores, 2))
-    coarse = confide.curve_bands(rounded, rng=1)
+    coarse = confide.intervals.curve_bands(rounded, rng=1)
     for one, other in zip(fine, coarse, strict=True):
         # Two sets of 1,000 replicates: their quantiles differ by chance, and by rounding to 100 scores, a little.
         assert np.abs(one.upper - other.upper)[5:-5].max() < 0.03

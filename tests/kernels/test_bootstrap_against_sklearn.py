@@ -68,6 +68,7 @@ def test_splitmix64_against_published_values() -> None:
     ]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("kind", TABLES)
 def test_each_replicate_drawn_by_rows_against_scikit_learn(kind: str) -> None:
     positives, negatives = table(kind)
@@ -142,6 +143,7 @@ def discrepancies(left: Scores, right: Scores) -> tuple[float, float]:
     return float(mean), (left_log - right_log) / math.sqrt(left_error + right_error)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("route", ["rows", "cells"])
 @pytest.mark.parametrize("kind", ["distinct", "tied", "coarse"])
 def test_replicates_have_the_bootstrap_distribution(kind: str, route: bootstrap.Route) -> None:
@@ -156,6 +158,7 @@ def test_replicates_have_the_bootstrap_distribution(kind: str, route: bootstrap.
         assert max(map(abs, discrepancies(left, right))) < 5.0
 
 
+@pytest.mark.statistical
 def test_wrong_bootstraps_are_told_apart() -> None:
     positives, negatives = table("coarse")
     actual = bootstrap.replicate_auc_ap(positives, negatives, 20_000, 31)

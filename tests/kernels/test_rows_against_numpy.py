@@ -165,6 +165,7 @@ def test_rows_against_numpy_and_scikit_learn(family: str, size: int, route: Rout
     assert_same_counts(rows.count_rows(labels, scores, _route=route), plain_counts(labels, scores))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_many_rows_against_numpy(family: str, workers: int) -> None:
@@ -175,6 +176,7 @@ def test_many_rows_against_numpy(family: str, workers: int) -> None:
     assert_same_counts(rows.count_rows(labels, scores, workers=workers), plain_counts(labels, scores))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     st.lists(
@@ -352,6 +354,7 @@ def test_insertion_sort_gives_up_before_it_is_quadratic() -> None:
     assert sorting._insertion_sort(tied, 0)
 
 
+@pytest.mark.slow
 def test_colliding_scores_are_not_hashed_for_ever() -> None:
     inverse = pow(int(hashing._HASH_FACTOR), -1, 2**64)
     wanted = ((0x2A5A << 49) + np.arange(200_000, dtype=object)) * inverse % 2**64

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import ParameterError
-from confide.learning.budget import Plan, together
+from confide.learning.budget import BudgetSplit, together
 
 epsilons = st.fractions(Fraction(1, 1000), Fraction(1000))
 flags = st.booleans()
@@ -17,7 +17,7 @@ flags = st.booleans()
 
 @given(epsilons, flags, flags)
 def test_the_steps_cost_the_budget_together_exactly(budget: Fraction, selects: bool, parallel: bool) -> None:
-    plan = Plan(budget=budget, selects=selects, parallel=parallel)
+    plan = BudgetSplit(budget=budget, selects=selects, parallel=parallel)
     assert together(plan.shares, parallel=parallel) == budget
     assert set(plan.shares) == ({"select", "train", "evaluate"} if selects else {"train", "evaluate"})
     assert all(cost > 0 for cost in plan.shares.values())
@@ -25,7 +25,7 @@ def test_the_steps_cost_the_budget_together_exactly(budget: Fraction, selects: b
 
 @given(epsilons, flags, st.fractions(Fraction(1, 1000), Fraction(999, 1000)))
 def test_what_selecting_cost_is_not_left_for_training(budget: Fraction, parallel: bool, share: Fraction) -> None:
-    plan = Plan(budget=budget, selects=True, parallel=parallel)
+    plan = BudgetSplit(budget=budget, selects=True, parallel=parallel)
     training = plan.shares["select"] + plan.shares["train"]
     spent = training * share
     costs = {"select": spent, "train": plan.left("train", spent), "evaluate": plan.left("evaluate", spent)}
@@ -44,12 +44,12 @@ def test_together_is_the_dearer_side_or_the_sum(costs: dict[str, Fraction], para
 
 
 def test_shares_as_documented() -> None:
-    assert dict(Plan(budget=Fraction(1), selects=True, parallel=False).shares) == {
+    assert dict(BudgetSplit(budget=Fraction(1), selects=True, parallel=False).shares) == {
         "select": Fraction(2, 5),
         "train": Fraction(2, 5),
         "evaluate": Fraction(1, 5),
     }
-    assert dict(Plan(budget=Fraction(3), selects=False, parallel=True).shares) == {"train": 3, "evaluate": 3}
+    assert dict(BudgetSplit(budget=Fraction(3), selects=False, parallel=True).shares) == {"train": 3, "evaluate": 3}
     for budget in (0, -1, "much"):
         with pytest.raises(ParameterError):
-            Plan(budget=budget, selects=True, parallel=True)  # type: ignore[arg-type]
+            BudgetSplit(budget=budget, selects=True, parallel=True)  # type: ignore[arg-type]

@@ -374,7 +374,7 @@ def test_ledger_account_and_question_go_together(tmp_path: Path) -> None:
     place, question = tmp_path / "ledger.sqlite", PublicQuestion(data="made-up rows")
     incomplete: list[dict[str, Any]] = [{"account": "trial"}, {"ledger": place}, {"question": question}]
     for given in incomplete:
-        with pytest.raises(ParameterError, match="give ledger"):
+        with pytest.raises(ParameterError, match="give `ledger`"):
             Silenced(1, **given).fit(matrix, labels)
     with pytest.raises(ParameterError, match="confide ledger new"):
         Silenced(1, ledger=place, account="trial").fit(matrix, labels)

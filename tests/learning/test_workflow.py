@@ -103,6 +103,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
 
 
 class TestTheFile:
+    @pytest.mark.slow
     @given(workflows())
     def test_what_is_written_is_read_again(self, workflow: Workflow) -> None:
         again = Workflow.from_dict(json.loads(workflow.written()))
@@ -215,7 +216,7 @@ class TestParallel:
     )
     def test_the_plan_counts_as_the_ledger_does(self, given: dict[str, Any], parallel: bool) -> None:
         workflow = Workflow(**self.BASE, **given)
-        assert workflow.parallel == workflow.plan(selects=True).parallel == parallel
+        assert workflow.parallel == workflow.budget_split(selects=True).parallel == parallel
         terms = Terms.checked(
             epsilon=1, neighbours="add-remove-one", unit=workflow.unit, rows_per_person=workflow.rows_per_person
         )

@@ -63,7 +63,7 @@ def test_data_of_one_account_are_not_charged_to_another(book: Ledger, place: Pla
     book.release(ask(1), account="first", question=about("cohort, version 1"))
     written = place.dump()
     for attempt in (book.quote, book.release):
-        with pytest.raises(ParameterError, match=r"under account 'first'; charged to 'second' as well.*--also-charge"):
+        with pytest.raises(ParameterError, match=r"under account 'first'; charged to 'second' as well.*`also_charge`"):
             attempt(ask(1), account="second", question=about("cohort, version 1"))
     with pytest.raises(ParameterError, match="under account 'first'"):
         book.open_account("fourth", epsilon=1, data="cohort, version 1")
@@ -125,7 +125,7 @@ def test_an_account_is_for_its_data_alone(book: Ledger) -> None:
         with pytest.raises(ParameterError, match=r"is for the data .* alone|under account"):
             book.release(ask(), account=account, question=other)
     for account in ("file", "named"):
-        with pytest.raises(ParameterError, match="say in public facts what is asked"):
+        with pytest.raises(ParameterError, match="describe the request in public facts"):
             book.release(ask(), account=account)
 
 
@@ -143,7 +143,7 @@ def test_a_label_only_account_has_one_label(book: Ledger) -> None:
         about("test set", positive="0"),
         None,
     ):
-        with pytest.raises(ParameterError, match=r"hides the labels in 'died'|say in public facts"):
+        with pytest.raises(ParameterError, match=r"hides the labels in 'died'|in public facts"):
             book.release(ask(bins=2, **hidden), account="contest", question=wrong)
     # What protects whole rows protects the labels too, whichever column is asked about.
     book.release(ask(bins=2), account="contest", question=about("test set", label="smoker"))
@@ -158,7 +158,7 @@ def test_what_one_account_hides_no_other_takes_for_public(book: Ledger) -> None:
         ("reversed", {**hidden, "positive": "0"}),
         ("rows", {"data": "cohort"}),
     ):
-        with pytest.raises(ParameterError, match=r"takes for public what the other hides. Charge 'died'"):
+        with pytest.raises(ParameterError, match=r"treats as public what the other hides. Charge 'died'"):
             book.open_account(name, epsilon=1, also_charge=True, **other)
     book.open_account("any", epsilon=1)
     with pytest.raises(ParameterError, match="which hides the labels in 'died' alone; account 'any' hides whole rows"):
@@ -198,5 +198,5 @@ def test_the_account_fixes_how_many_rows_a_person_has(book: Ledger) -> None:
     with pytest.raises(ParameterError, match="persons with up to 50 rows, but the release protects persons with 1"):
         book.release(persons(1), account="persons")
     book.release(persons(60), account="persons")  # protects more than the account asks for
-    with pytest.raises(ParameterError, match="rows per person are for protecting persons"):
+    with pytest.raises(ParameterError, match="`rows_per_person` is for protecting persons"):
         book.open_account("rows", epsilon=1, rows_per_person=2)

@@ -240,7 +240,7 @@ def test_history_says_what_happened(ledger: Book) -> None:
     opened, charge, answer, cap = ledger.history("a")
     assert [entry.kind for entry in (opened, charge, answer, cap)] == ["open", "charge", "answer", "cap"]
     assert charge.amount.epsilon == Fraction(1, 10)
-    assert charge.asked["request"]["bins"] == 3
+    assert charge.request_data["request"]["bins"] == 3
     assert charge.analyst == answer.analyst == "ana"
     assert answer.charge == charge.sequence
     assert answer.answered[0]["value"] == release.value

@@ -91,6 +91,7 @@ def test_a_removed_ledger_is_missed(used: Place) -> None:
         assert not ledger.release(ask(), account="a").reused
 
 
+@pytest.mark.processes
 def test_a_file_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENVIRONMENT, "ab" * 32)
     with tempfile.TemporaryDirectory() as name:  # not in pytest's folder, which other users cannot enter

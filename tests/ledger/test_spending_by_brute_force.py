@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.errors import BudgetError
-from confide.ledger.account import Account, AccountTerms, Caps
+from confide.ledger.account import Account
+from confide.ledger.account_terms import AccountTerms, Caps
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.spending import Cost, Spending, covering
 from confide.privacy.guarantee import Guarantee
@@ -76,7 +77,7 @@ def test_caps_are_never_exceeded_and_never_held_back(
     granted: list[tuple[Cost, str]] = []
     for asked, who in requests:
         try:
-            account.require(asked, who, asked=Fraction(1))
+            account.require(asked, who, requested=Fraction(1))
         except BudgetError:
             assert not fits(granted, asked, who, cap, own)
             continue

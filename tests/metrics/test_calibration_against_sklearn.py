@@ -26,7 +26,7 @@ def test_brier_score(rows: RandomRows) -> None:
 
 def test_scaled_brier_score(rows: RandomRows) -> None:
     expected = sklearn_metrics.d2_brier_score(rows.labels, rows.scores, sample_weight=rows.weights)
-    assert confide.scaled_brier_score(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
+    assert confide.metrics.scaled_brier_score(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
 
 
 def test_log_loss(rows: RandomRows) -> None:
@@ -45,14 +45,14 @@ def test_bins_of_equal_width() -> None:
     # No score lies on an edge: scikit-learn's bins are closed on the right, ours on the left.
     rows = random_rows("distinct")
     share, mean = calibration_curve(rows.labels, rows.scores, n_bins=10, strategy="uniform")
-    found = confide.reliability_bins(rows.counts, bins=10, binning="width")
+    found = confide.curves.reliability_bins(rows.counts, bins=10, binning="width")
     np.testing.assert_allclose(found.mean_score, mean, atol=TOLERANCE)
     np.testing.assert_allclose(found.observed, share, atol=TOLERANCE)
 
 
 def test_a_score_on_an_edge_belongs_to_the_bin_above() -> None:
     counts = ScoreCounts.from_arrays([0, 1, 1, 0], [0.25, 0.5, 0.75, 1.0])
-    found = confide.reliability_bins(counts, bins=4)
+    found = confide.curves.reliability_bins(counts, bins=4)
     np.testing.assert_array_equal(found.mean_score, [0.25, 0.5, 0.875])
     np.testing.assert_array_equal(found.observed, [0.0, 1.0, 0.5])
 
@@ -62,7 +62,7 @@ def test_bins_of_equal_mass_without_ties() -> None:
     # quantiles, which may leave bins empty, and we by the middle of each tie's mass.
     rows = random_rows("distinct", size=400)
     share, mean = calibration_curve(rows.labels, rows.scores, n_bins=8, strategy="quantile")
-    found = confide.reliability_bins(rows.counts, bins=8, binning="mass")
+    found = confide.curves.reliability_bins(rows.counts, bins=8, binning="mass")
     np.testing.assert_array_equal(found.weight, np.full(8, 50.0))
     np.testing.assert_allclose(found.mean_score, mean, atol=TOLERANCE)
     np.testing.assert_allclose(found.observed, share, atol=TOLERANCE)

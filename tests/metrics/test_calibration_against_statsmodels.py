@@ -29,7 +29,7 @@ def test_slope(rows: RandomRows) -> None:
     design = sm.add_constant(log_odds(rows.scores))
     model = sm.GLM(rows.labels, design, family=sm.families.Binomial(), freq_weights=rows.weights)
     expected = model.fit(tol=1e-14).params[1]
-    assert confide.calibration_slope(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
+    assert confide.metrics.calibration_slope(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
 
 
 def test_intercept_with_the_score_as_offset(rows: RandomRows) -> None:
@@ -41,7 +41,7 @@ def test_intercept_with_the_score_as_offset(rows: RandomRows) -> None:
         offset=log_odds(rows.scores),
     )
     expected = model.fit(tol=1e-14).params[0]
-    assert confide.calibration_intercept(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
+    assert confide.metrics.calibration_intercept(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
 
 
 def test_fit_solves_the_likelihood_equations() -> None:
@@ -51,9 +51,9 @@ def test_fit_solves_the_likelihood_equations() -> None:
         scores = 1 / (1 + np.exp(-rng.normal(size=200)))
         labels = (rng.random(200) < scores).astype(np.float64)
         counts, x = ScoreCounts.from_arrays(labels, scores), log_odds(scores)
-        shift = confide.calibration_intercept(counts)
+        shift = confide.metrics.calibration_intercept(counts)
         assert np.sum(labels - 1 / (1 + np.exp(-(x + shift)))) == pytest.approx(0.0, abs=1e-10)
-        slope = confide.calibration_slope(counts)
+        slope = confide.metrics.calibration_slope(counts)
 
         def residuals(start: float, line: Floats = slope * x, labels: Floats = labels) -> Floats:
             return labels - 1 / (1 + np.exp(-(start + line)))
@@ -70,7 +70,9 @@ def test_extreme_miscalibration_is_still_fitted() -> None:
     labels = (rng.random(2_000) < 1 / (1 + np.exp(-truth))).astype(np.int64)
     scores = 1 / (1 + np.exp(-(5.0 * truth - 7.0)))
     fit = sm.GLM(labels, sm.add_constant(log_odds(scores)), family=sm.families.Binomial()).fit(tol=1e-14)
-    assert confide.calibration_slope(ScoreCounts.from_arrays(labels, scores)) == pytest.approx(fit.params[1], abs=1e-6)
+    assert confide.metrics.calibration_slope(ScoreCounts.from_arrays(labels, scores)) == pytest.approx(
+        fit.params[1], abs=1e-6
+    )
 
 
 def test_scores_close_together_have_a_slope() -> None:
@@ -78,7 +80,9 @@ def test_scores_close_together_have_a_slope() -> None:
     scores = np.array([0.5, 0.5, 0.5001, 0.5001, 0.5001])
     # Two distinct scores: the fit is exact, with log-odds 0 (1 of 2) and ln 2 (2 of 3).
     expected = np.log(2.0) / (log_odds(scores)[-1] - log_odds(scores)[0])
-    assert confide.calibration_slope(ScoreCounts.from_arrays(labels, scores)) == pytest.approx(expected, rel=1e-6)
+    assert confide.metrics.calibration_slope(ScoreCounts.from_arrays(labels, scores)) == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,9 +95,9 @@ def test_scores_close_together_have_a_slope() -> None:
     ],
 )
 def test_no_slope_where_the_likelihood_has_no_maximum(labels: list[int], scores: list[float]) -> None:
-    assert np.isnan(confide.calibration_slope(ScoreCounts.from_arrays(labels, scores)))
+    assert np.isnan(confide.metrics.calibration_slope(ScoreCounts.from_arrays(labels, scores)))
 
 
 def test_intercept_exists_where_classes_separate() -> None:
     counts = ScoreCounts.from_arrays([0, 0, 1, 1], [0.2, 0.3, 0.7, 0.8])
-    assert confide.calibration_intercept(counts) == pytest.approx(0.0, abs=1e-12)
+    assert confide.metrics.calibration_intercept(counts) == pytest.approx(0.0, abs=1e-12)

@@ -17,45 +17,49 @@ ROWS = ScoreCounts.from_arrays(LABELS, SCORES)
 
 def test_expected_calibration_error() -> None:
     low, high = abs(1 / 4 - 0.54 / 4), abs(2 / 3 - 2.49 / 3)
-    assert confide.expected_calibration_error(ROWS) == pytest.approx((4 * low + 3 * high) / 7, abs=1e-14)
-    assert confide.expected_calibration_error(ROWS, bins=1) == pytest.approx(abs(3 - 3.03) / 7, abs=1e-14)
+    assert confide.metrics.expected_calibration_error(ROWS) == pytest.approx((4 * low + 3 * high) / 7, abs=1e-14)
+    assert confide.metrics.expected_calibration_error(ROWS, bins=1) == pytest.approx(abs(3 - 3.03) / 7, abs=1e-14)
 
 
 def test_expected_calibration_error_of_equal_mass() -> None:
     counts = ScoreCounts.from_arrays([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.9])
     expected = (2 * abs(1 / 2 - 0.15) + 2 * abs(1 / 2 - 0.6)) / 4
-    assert confide.expected_calibration_error(counts, bins=2, binning="mass") == pytest.approx(expected, abs=1e-14)
+    assert confide.metrics.expected_calibration_error(counts, bins=2, binning="mass") == pytest.approx(
+        expected, abs=1e-14
+    )
 
 
 def test_observed_over_expected() -> None:
-    assert confide.observed_expected_ratio(ROWS) == pytest.approx(3 / 3.03, abs=1e-14)
+    assert confide.metrics.observed_expected_ratio(ROWS) == pytest.approx(3 / 3.03, abs=1e-14)
     weights = [1.0, 2.0, 1.0, 1.0, 0.5, 1.0, 4.0]
     weighted = ScoreCounts.from_arrays(LABELS, SCORES, weights)
-    assert confide.observed_expected_ratio(weighted) == pytest.approx(2.5 / np.dot(weights, SCORES), abs=1e-14)
+    assert confide.metrics.observed_expected_ratio(weighted) == pytest.approx(2.5 / np.dot(weights, SCORES), abs=1e-14)
 
 
 def test_integrated_calibration_index_is_the_mean_distance_over_rows() -> None:
     rows = random_rows("distinct", size=150)
-    curve = confide.smooth_calibration(rows.counts)
+    curve = confide.curves.smooth_calibration(rows.counts)
     assert curve.score.size == 150  # every score has its own point, so nothing is interpolated
     expected = np.mean(np.abs(curve.observed - curve.score))
-    assert confide.integrated_calibration_index(rows.counts) == pytest.approx(expected, abs=1e-14)
+    assert confide.metrics.integrated_calibration_index(rows.counts) == pytest.approx(expected, abs=1e-14)
 
 
 def test_integrated_calibration_index_weighs_repeated_rows() -> None:
     rows = random_rows("tied and repeated")
-    curve = confide.smooth_calibration(rows.counts)
+    curve = confide.curves.smooth_calibration(rows.counts)
     assert rows.weights is not None
     at_rows = np.abs(curve.observed[np.searchsorted(curve.score, rows.scores)] - rows.scores)
     expected = np.average(at_rows, weights=rows.weights)
-    assert confide.integrated_calibration_index(rows.counts) == pytest.approx(expected, abs=1e-14)
+    assert confide.metrics.integrated_calibration_index(rows.counts) == pytest.approx(expected, abs=1e-14)
 
 
 def test_perfect_straight_line_has_no_error() -> None:
     """Shares equal to scores lie on a line, and a local line finds it: 1 of 4, 2 of 4 and 3 of 4."""
     counts = ScoreCounts(np.array([0.25, 0.5, 0.75]), np.array([1, 2, 3]), np.array([3, 2, 1]))
-    assert confide.integrated_calibration_index(counts) == pytest.approx(0.0, abs=1e-12)
-    assert confide.calibration_slope(counts) == pytest.approx(1.0, abs=1e-9)
-    assert confide.calibration_intercept(counts) == pytest.approx(0.0, abs=1e-9)
-    assert confide.observed_expected_ratio(counts) == 1.0
-    assert confide.scaled_brier_score(counts) == pytest.approx(1 - confide.brier_score(counts) / 0.25, abs=1e-14)
+    assert confide.metrics.integrated_calibration_index(counts) == pytest.approx(0.0, abs=1e-12)
+    assert confide.metrics.calibration_slope(counts) == pytest.approx(1.0, abs=1e-9)
+    assert confide.metrics.calibration_intercept(counts) == pytest.approx(0.0, abs=1e-9)
+    assert confide.metrics.observed_expected_ratio(counts) == 1.0
+    assert confide.metrics.scaled_brier_score(counts) == pytest.approx(
+        1 - confide.brier_score(counts) / 0.25, abs=1e-14
+    )

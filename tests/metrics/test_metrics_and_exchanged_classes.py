@@ -67,7 +67,7 @@ def lowest_best_threshold(counts: ScoreCounts) -> float:
 NONE = "precision looks at one class only, so the area has no counterpart"
 TURNED: dict[str, Expected | str] = {
     "auc": unchanged("auc"),
-    "partial_auc": lambda counts: confide.partial_auc_score(counts, sensitivity=(0.9, 1.0)),
+    "partial_auc": lambda counts: confide.metrics.partial_auc_score(counts, sensitivity=(0.9, 1.0)),
     "hull_auc": unchanged("hull_auc"),
     "average_precision_minimum": lambda counts: (
         sum(i / (i + counts.total_positives) for i in range(1, int(counts.total_negatives) + 1))
@@ -120,6 +120,7 @@ def test_no_metric_is_forgotten() -> None:
     assert set(TURNED) == set(METRICS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RELATED)
 @given(rows=row_tables())
 def test_turned_around(name: str, rows: RowTable) -> None:

@@ -39,7 +39,7 @@ def test_average_precision_is_one_number() -> None:
 def test_decision_curve_stands_on_the_hundredths() -> None:
     labels = RNG.random(400) < 0.4
     counts = ScoreCounts.from_arrays(labels, np.round(RNG.random(400), 2))
-    curve = confide.decision_curve(counts)
+    curve = confide.curves.decision_curve(counts)
     for i in range(1, 100):
         assert curve.threshold[i - 1] == i / 100
         expected = confide.confusion_matrix(counts, i / 100).net_benefit(i / 100)
@@ -50,7 +50,7 @@ def test_cells_are_closed_on_the_left_at_every_decimal() -> None:
     tenths = np.arange(10) / 10
     assert Grid.uniform(10).cells(tenths).tolist() == list(range(10))
     for tenth in tenths:
-        bins = confide.reliability_bins(ScoreCounts.from_arrays([0, 1], [tenth, tenth + 0.05]))
+        bins = confide.curves.reliability_bins(ScoreCounts.from_arrays([0, 1], [tenth, tenth + 0.05]))
         assert bins.weight.tolist() == [2.0], tenth
 
 
@@ -77,10 +77,10 @@ def test_decimal_labels_are_numbers() -> None:
 
 def test_smoothing_does_not_depend_on_the_scale_of_weights() -> None:
     labels, scores = RNG.random(300) < 0.5, RNG.random(300)
-    expected = confide.integrated_calibration_index(ScoreCounts.from_arrays(labels, scores, np.full(300, 1.0)))
+    expected = confide.metrics.integrated_calibration_index(ScoreCounts.from_arrays(labels, scores, np.full(300, 1.0)))
     for scale in (1 / 300, 7.3):
         counts = ScoreCounts.from_arrays(labels, scores, np.full(300, scale))
-        assert confide.integrated_calibration_index(counts) == pytest.approx(expected, abs=1e-9)
+        assert confide.metrics.integrated_calibration_index(counts) == pytest.approx(expected, abs=1e-9)
 
 
 def test_enormous_counts_are_refused_or_right() -> None:
@@ -89,14 +89,14 @@ def test_enormous_counts_are_refused_or_right() -> None:
     scores, labels = [0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1]
     weights = np.array([4, 4, 1, 3]) * 10**9
     whole, floats = (ScoreCounts.from_arrays(labels, scores, w) for w in (weights, weights.astype(float)))
-    assert confide.youden_threshold(whole) == confide.youden_threshold(floats)
+    assert confide.metrics.youden_threshold(whole) == confide.metrics.youden_threshold(floats)
     assert confide.auc_score(whole) == pytest.approx(confide.auc_score(floats), abs=1e-12)
 
 
 @pytest.mark.parametrize("scores", [[1e-12, 2e-12, 3e-12, 4e-12], [1e-12, 1e-12, 1 - 1e-12, 1 - 1e-12], [0.5] * 4])
 def test_intercept_exists_for_every_probability(scores: list[float]) -> None:
     labels = np.array([0, 1, 0, 1])
-    shift = confide.calibration_intercept(ScoreCounts.from_arrays(labels, scores))
+    shift = confide.metrics.calibration_intercept(ScoreCounts.from_arrays(labels, scores))
     odds = np.log(scores) - np.log1p(-np.array(scores))
     assert np.sum(1 / (1 + np.exp(-(odds + shift)))) == pytest.approx(labels.sum(), rel=1e-6)
 

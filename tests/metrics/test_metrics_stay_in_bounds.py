@@ -84,15 +84,15 @@ def test_areas_that_dominate_each_other(rows: RowTable) -> None:
         ("upper_trapezoid", "lower_trapezoid"),
     ]:
         assert area[larger] >= area[smaller] - ROUNDING
-    least = confide.aucpr_minimum(counts)
+    least = confide.metrics.aucpr_minimum(counts)
     for name, value in area.items():
         if "interpolated" in name:
             assert value >= least - ROUNDING
-    assert confide.hull_auc_score(counts) >= confide.auc_score(counts) - ROUNDING
-    assert confide.average_precision_score(counts) >= confide.average_precision_minimum(counts) - ROUNDING
+    assert confide.metrics.hull_auc_score(counts) >= confide.auc_score(counts) - ROUNDING
+    assert confide.average_precision_score(counts) >= confide.metrics.average_precision_minimum(counts) - ROUNDING
 
 
-@pytest.mark.parametrize("estimator", [*confide.ESTIMATORS, "interpolated_thresholds"])
+@pytest.mark.parametrize("estimator", [*confide.metrics.ESTIMATORS, "interpolated_thresholds"])
 @given(rows=row_tables(), cut=st.integers(1, 63).map(lambda k: k / 64))
 def test_areas_over_parts_of_the_recalls_add_up(estimator: str, rows: RowTable, cut: float) -> None:
     counts = rows.counts()
@@ -104,8 +104,12 @@ def test_areas_over_parts_of_the_recalls_add_up(estimator: str, rows: RowTable, 
 @given(rows=row_tables(), cut=st.integers(1, 63).map(lambda k: k / 64))
 def test_partial_aucs_add_up(rows: RowTable, cut: float) -> None:
     counts = rows.counts()
-    over_specificity = [confide.partial_auc_score(counts, specificity=part) for part in ((0.0, cut), (cut, 1.0))]
-    over_sensitivity = [confide.partial_auc_score(counts, sensitivity=part) for part in ((0.0, cut), (cut, 1.0))]
+    over_specificity = [
+        confide.metrics.partial_auc_score(counts, specificity=part) for part in ((0.0, cut), (cut, 1.0))
+    ]
+    over_sensitivity = [
+        confide.metrics.partial_auc_score(counts, sensitivity=part) for part in ((0.0, cut), (cut, 1.0))
+    ]
     assert sum(over_specificity) == pytest.approx(confide.auc_score(counts), abs=1e-12)
     assert sum(over_sensitivity) == pytest.approx(confide.auc_score(counts), abs=1e-12)
 
@@ -117,8 +121,8 @@ def test_intervals_hold_their_value_and_stay_inside(rows: RowTable, level: float
     for interval, value in [
         (confide.delong_interval(counts, level=level), auc),
         (confide.delong_interval(counts, level=level, transform="none"), auc),
-        (confide.hanley_mcneil_interval(counts, level=level), auc),
-        (confide.logit_interval(counts, level=level), area),
+        (confide.intervals.hanley_mcneil_interval(counts, level=level), auc),
+        (confide.intervals.logit_interval(counts, level=level), area),
     ]:
         assert 0 <= interval.lower <= value + ROUNDING
         assert value - ROUNDING <= interval.upper <= 1

@@ -192,8 +192,8 @@ BY_DEFINITION: dict[str, Callable[[Rows], float]] = {
 
 
 def test_every_estimator_is_defined_here() -> None:
-    assert set(BY_DEFINITION) == {*confide.ESTIMATORS, "interpolated_thresholds"}
-    assert len(confide.ESTIMATORS) == 8
+    assert set(BY_DEFINITION) == {*confide.metrics.ESTIMATORS, "interpolated_thresholds"}
+    assert len(confide.metrics.ESTIMATORS) == 8
 
 
 def test_table_4_1_has_its_printed_points() -> None:

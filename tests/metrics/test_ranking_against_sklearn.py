@@ -26,13 +26,13 @@ def test_average_precision(rows: RandomRows) -> None:
     expected = sklearn_metrics.average_precision_score(rows.labels, rows.scores, sample_weight=rows.weights)
     assert confide.average_precision_score(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
     assert confide.aucpr_score(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
-    assert confide.rank_summary(rows.counts).average_precision == pytest.approx(expected, abs=TOLERANCE)
+    assert confide.intervals.rank_summary(rows.counts).average_precision == pytest.approx(expected, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("max_fpr", [0.01, 0.1, 0.35, 0.999])
 def test_partial_auc_with_mcclish_correction(rows: RandomRows, max_fpr: float) -> None:
     expected = sklearn_metrics.roc_auc_score(rows.labels, rows.scores, sample_weight=rows.weights, max_fpr=max_fpr)
-    found = confide.partial_auc_score(rows.counts, specificity=(1.0 - max_fpr, 1.0), corrected=True)
+    found = confide.metrics.partial_auc_score(rows.counts, specificity=(1.0 - max_fpr, 1.0), corrected=True)
     assert found == pytest.approx(expected, abs=TOLERANCE)
 
 

@@ -32,7 +32,7 @@ PATIENTS = ScoreCounts.from_arrays(LABELS, SCORES)
 )
 def test_net_benefit(threshold: float, benefit: float, treat_all: float) -> None:
     assert metric_score(PATIENTS, "net_benefit", threshold=threshold) == pytest.approx(benefit, abs=1e-12)
-    curve = confide.decision_curve(PATIENTS, [threshold])
+    curve = confide.curves.decision_curve(PATIENTS, [threshold])
     assert curve.net_benefit[0] == pytest.approx(benefit, abs=1e-12)
     assert curve.treat_all[0] == pytest.approx(treat_all, abs=1e-12)
 
@@ -43,7 +43,7 @@ def rows(request: pytest.FixtureRequest) -> RandomRows:
 
 
 def test_decision_curve_row_by_row(rows: RandomRows) -> None:
-    curve = confide.decision_curve(rows.counts)
+    curve = confide.curves.decision_curve(rows.counts)
     np.testing.assert_allclose(curve.threshold, np.arange(1, 100) / 100, atol=1e-12)
     weights = np.ones(rows.labels.size) if rows.weights is None else rows.weights
     for at, found, everybody in zip(curve.threshold, curve.net_benefit, curve.treat_all, strict=True):
@@ -63,14 +63,14 @@ def test_youden_threshold_by_search(rows: RandomRows) -> None:
 
     best = max(youden(score) for score in rows.scores)
     expected = max(score for score in rows.scores if youden(score) >= best - 1e-12)
-    found = confide.youden_threshold(rows.counts)
+    found = confide.metrics.youden_threshold(rows.counts)
     assert found == expected
     assert confide.confusion_matrix(rows.counts, found).youden == pytest.approx(best, abs=1e-12)
 
 
 def test_youden_threshold_takes_the_highest_of_equals() -> None:
     # Both 0.8 and 0.4 reach recall + specificity - 1 = 1/2.
-    assert confide.youden_threshold(ScoreCounts.from_arrays([1, 0, 1, 0], [0.8, 0.6, 0.4, 0.2])) == 0.8
+    assert confide.metrics.youden_threshold(ScoreCounts.from_arrays([1, 0, 1, 0], [0.8, 0.6, 0.4, 0.2])) == 0.8
 
 
 def matrix(tp: float, fp: float, fn: float, tn: float) -> ConfusionMatrix:

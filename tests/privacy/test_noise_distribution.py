@@ -26,6 +26,8 @@ from confide.privacy.noise.heavy_tailed import cauchy_on_grid, laplace_on_grid, 
 from confide.privacy.noise.integers import discrete_gaussian, discrete_laplace
 from confide.privacy.noise.reals import ExactReal, exponential, maximum
 
+pytestmark = pytest.mark.statistical
+
 ALARM = 1e-7
 Distribution = Callable[[float], float]
 

@@ -86,6 +86,7 @@ def test_the_median_is_the_median() -> None:
         assert median(padded(points)) == by_definition(points)
 
 
+@pytest.mark.slow
 @every_beta
 def test_the_smooth_sensitivity_is_that_of_all_datasets(beta: Fraction) -> None:
     for points in datasets(4):

@@ -37,6 +37,8 @@ from tests.selection_odds import (
     top_odds,
 )
 
+pytestmark = pytest.mark.statistical
+
 ALARM = 1e-7
 DRAWS = 2000
 

@@ -129,6 +129,7 @@ def test_values_by_definition_are_the_codes_values(rows: int) -> None:
         assert error <= SLACK / 64
 
 
+@pytest.mark.slow
 def test_enumeration_refutes_wrong_sensitivities() -> None:
     """The larger class's size, the positives' alone, a rank sum with too little noise, cells as if rows only came."""
     changes = found("auc", Neighbours.REPLACE_ONE)
@@ -152,6 +153,7 @@ def test_enumeration_refutes_wrong_sensitivities() -> None:
 # --- integers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "ties"), [(1, True), (2, True), (4, True), (7, True), (9, False)])
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE_ONE, Neighbours.LABEL_ONLY])
 def test_rank_sum_loses_exactly_epsilon(neighbours: Neighbours, rows: int, ties: bool) -> None:
@@ -188,6 +190,7 @@ INTEGERS: dict[str, Callable[[tuple[Row, ...], Neighbours], IntegerQuery]] = {
 }
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers_lose_exactly_epsilon(name: str, neighbours: Neighbours) -> None:
@@ -211,6 +214,7 @@ def test_the_number_of_rows_loses_exactly_epsilon() -> None:
     assert losses == {EPSILON}
 
 
+@pytest.mark.slow
 @every_relation
 def test_concentrated_counts_lose_at_most_rho_and_hardly_less(neighbours: Neighbours) -> None:
     rho = Fraction(1, 30)
@@ -239,6 +243,7 @@ def test_neighbours_must_be_asked_alike() -> None:
 # --- AUC
 
 
+@pytest.mark.slow
 @every_relation
 def test_auc_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("auc", neighbours).items():
@@ -304,6 +309,7 @@ def one_step(n: int, m: int, neighbours: Neighbours) -> list[Sizes]:
 # --- average precision
 
 
+@pytest.mark.slow
 def test_the_local_sensitivity_of_average_precision_is_exact_under_replace_one() -> None:
     for (positives, negatives), change in found("average_precision", Neighbours.REPLACE_ONE).items():
         bound = local_sensitivity(positives + negatives, Neighbours.REPLACE_ONE).exact(positives)
@@ -312,6 +318,7 @@ def test_the_local_sensitivity_of_average_precision_is_exact_under_replace_one()
             assert same(change, bound), (positives, negatives)
 
 
+@pytest.mark.slow
 @every_relation
 def test_average_precision_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("average_precision", neighbours).items():

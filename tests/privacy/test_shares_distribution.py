@@ -21,6 +21,8 @@ from confide.privacy.noise.shares import laplace_share
 from tests.noises import seeded
 from tests.privacy.test_noise_distribution import Distribution, laplace_on_integers, refused
 
+pytestmark = pytest.mark.statistical
+
 DRAWS = 20_000
 KINDS = [(Fraction(2, 5), 2), (Fraction(1), 4), (Fraction(22, 7), 3), (Fraction(15), 2), (Fraction(1), 1000)]
 

@@ -17,6 +17,8 @@ from confide.counts import FloatArray
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration, published_cauchy, published_laplace, student_t
 from confide.privacy.noise.reals import upper_log
 
+pytestmark = pytest.mark.slow
+
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(4)]
 LARGE = [Fraction(14), Fraction(20), Fraction(60)]
 

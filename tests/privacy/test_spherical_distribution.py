@@ -23,6 +23,8 @@ from confide.errors import ConfideError, ParameterError
 from confide.privacy.noise.bits import BitSource
 from confide.privacy.noise.spherical import spherical_laplace_on_grid
 
+pytestmark = pytest.mark.statistical
+
 ALARM = 1e-4
 DRAWS = 3000
 FINE = Fraction(1, 2**60)

@@ -173,6 +173,7 @@ def test_padded_wavelets_are_those_of_more_cells(cells: int) -> None:
     assert Haar().reconstruct(noisy, cells) == pytest.approx(solution[:cells], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("branching", [2, 3, 5, 16])
 def test_the_sums_of_a_tree_agree_and_are_no_worse_than_what_was_measured(branching: int) -> None:
     strategy = Tree(branching)
@@ -276,6 +277,7 @@ def differences(queries: list[IntegerQuery], pairs: NDArray[np.intp]) -> Matrix:
     return changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [3, 4])
 @every_relation
 @every_strategy

@@ -10,11 +10,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from confide.counts import FloatArray
 from confide.privacy.mechanisms.rank_sum import rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import rank_sum_limits
+
+pytestmark = pytest.mark.statistical
 
 ROWS, POSITIVES, AUC, RELEASES = 2_000, 60, 0.9, 4_000
 

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 import confide
-from confide import CurvesRelease, Grid, ScoreCounts, release_curves
+from confide import Grid, ScoreCounts
 from confide.errors import ParameterError
 from confide.privacy.queries import Noise
-from confide.releases.curves import prepare_curves
-from confide.releases.curves_release import CURVE_METRICS, curves_of
+from confide.releases import CurvesRelease
+from confide.releases.curves import draw_curves, prepare_curves
+from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves_release import CURVE_METRICS
 from confide.releases.release import Release
 from confide.releases.shapes import SHAPES
 from tests.ledger.asking import Book
@@ -41,7 +43,7 @@ COUNTS = drawn_rows()
 
 def released(relation: str = "add-remove-one", noise: Noise | None = None, **options: Any) -> CurvesRelease:
     given: dict[str, Any] = {"epsilon": 1, "noise": seeded(1) if noise is None else noise, **options}
-    return release_curves(COUNTS, neighbours=relation, **given)
+    return draw_curves(COUNTS, neighbours=relation, **given)
 
 
 def check_sound(curves: CurvesRelease) -> None:
@@ -67,6 +69,7 @@ def check_sound(curves: CurvesRelease) -> None:
         assert ((high <= 1.0) & (high >= curves.calibration.observed - 1e-12)).all()
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -88,6 +91,7 @@ def test_every_mechanism_gives_a_sound_curve(relation: str, mechanism: str) -> N
     check_sound(released(relation, mechanism=mechanism, delta="1e-6" if mechanism == "gaussian" else 0, grid=grid))
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("level", [-500, 0, 7, 10_000])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -109,7 +113,7 @@ def test_without_noise_it_is_the_exact_evaluation_of_the_projected_rows(
     assert points >= set(zip(exact.false_positive_rate, exact.true_positive_rate, strict=True))
     assert curves.auc == pytest.approx(confide.auc_score(curves.drawn), abs=2e-3)
     assert curves.brier == pytest.approx(confide.brier_score(COUNTS.project(grid)))
-    assert curves.observed_expected == pytest.approx(confide.observed_expected_ratio(COUNTS.project(grid)))
+    assert curves.observed_expected == pytest.approx(confide.metrics.observed_expected_ratio(COUNTS.project(grid)))
     assert curves.prevalence == pytest.approx(COUNTS.prevalence)
     assert curves.confusion(0.5) == confide.confusion_matrix(COUNTS, 0.5)
 
@@ -117,7 +121,7 @@ def test_without_noise_it_is_the_exact_evaluation_of_the_projected_rows(
 def test_without_noise_the_concave_shape_is_the_hull_but_for_half_a_row() -> None:
     grid = Grid.uniform(12)
     curves = released(noise=SILENT, grid=grid)
-    hull = confide.roc_hull(COUNTS.project(grid))
+    hull = confide.curves.roc_hull(COUNTS.project(grid))
     at_edges = np.isin(curves["roc"].curve.points["threshold"], grid.edges)  # type: ignore[union-attr]
     beyond = at_edges & (curves.roc.false_positive_rate > 0.0)
     found = np.interp(curves.roc.false_positive_rate[beyond], hull.false_positive_rate, hull.true_positive_rate)
@@ -143,25 +147,25 @@ def test_what_is_public_is_kept(relation: str) -> None:
 
 NEEDED: dict[str, dict[str, Any]] = {"partial_auc": {"specificity": (0.9, 1.0)}}
 EXACT: dict[str, Callable[[ScoreCounts], object]] = {
-    "curve_bands": lambda counts: confide.curve_bands(counts, replicates=100, rng=0),
-    "decision_curve": confide.decision_curve,
-    "reliability_bins": confide.reliability_bins,
-    "smooth_calibration": confide.smooth_calibration,
-    "roc_hull": confide.roc_hull,
+    "curve_bands": lambda counts: confide.intervals.curve_bands(counts, replicates=100, rng=0),
+    "decision_curve": confide.curves.decision_curve,
+    "reliability_bins": confide.curves.reliability_bins,
+    "smooth_calibration": confide.curves.smooth_calibration,
+    "roc_hull": confide.curves.roc_hull,
     "delong_interval": confide.delong_interval,
-    "hanley_mcneil_interval": confide.hanley_mcneil_interval,
+    "hanley_mcneil_interval": confide.intervals.hanley_mcneil_interval,
     "bootstrap_interval": lambda counts: confide.bootstrap_interval(counts, "auc", replicates=100, rng=0),
-    "average_precision_minimum": confide.average_precision_minimum,
-    "youden_threshold": confide.youden_threshold,
-    "partial_auc_score": lambda counts: confide.partial_auc_score(counts, specificity=(0.9, 1.0)),
+    "average_precision_minimum": confide.metrics.average_precision_minimum,
+    "youden_threshold": confide.metrics.youden_threshold,
+    "partial_auc_score": lambda counts: confide.metrics.partial_auc_score(counts, specificity=(0.9, 1.0)),
     "evaluate": confide.evaluate,
     **{
         f"aucpr {name}": lambda counts, name=name: confide.aucpr_score(counts, estimator=name)  # type: ignore[misc]
-        for name in confide.ESTIMATORS
+        for name in confide.metrics.ESTIMATORS
     },
     **{
         f"metric {name}": lambda counts, name=name: confide.metric_score(counts, name, **NEEDED.get(name, {}))  # type: ignore[misc]
-        for name in confide.metric_names()
+        for name in confide.metrics.metric_names()
     },
 }
 
@@ -240,7 +244,7 @@ def test_bad_requests_are_refused_before_noise_is_drawn(wrong: dict[str, Any], s
     from tests.noises import FORBIDDEN
 
     with pytest.raises(ParameterError, match=says):
-        release_curves(COUNTS, **{"epsilon": 1, "noise": FORBIDDEN, **wrong})
+        draw_curves(COUNTS, **{"epsilon": 1, "noise": FORBIDDEN, **wrong})
 
 
 def test_the_default_follows_what_is_public_alone() -> None:
@@ -248,7 +252,7 @@ def test_the_default_follows_what_is_public_alone() -> None:
     for rows in (100, 2_000, 50_000):
         counts = drawn_rows(rows)
         sizes[rows] = {
-            relation: len(release_curves(counts, epsilon=1, neighbours=relation, noise=SILENT).grid)
+            relation: len(draw_curves(counts, epsilon=1, neighbours=relation, noise=SILENT).grid)
             for relation in RELATIONS
         }
     assert sizes[100] == dict.fromkeys(RELATIONS, 12)
@@ -271,6 +275,7 @@ def test_the_strategy_is_the_one_that_promises_least_error(options: dict[str, An
     assert released(**options).strategy == strategy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("delta", "mechanism"), [("0", "laplace"), ("1e-6", "laplace"), ("0.1", "gaussian")])
 def test_gaussian_noise_is_taken_where_it_promises_less_error(delta: str, mechanism: str) -> None:
     curves = released(grid="uniform:1024", delta=delta, epsilon="0.1")
@@ -283,17 +288,17 @@ def test_a_curve_that_is_not_proper_is_not_drawn_so() -> None:
     swapped = COUNTS.swapped()
     exact = confide.auc_score(swapped)
     assert exact < 0.3
-    curves = release_curves(swapped, epsilon=5, noise=seeded(2))
+    curves = draw_curves(swapped, epsilon=5, noise=seeded(2))
     assert curves.shape == "isotonic"
     assert curves.auc == pytest.approx(exact, abs=0.05)
-    asked = release_curves(swapped, epsilon=5, noise=seeded(2), shape="concave")
+    asked = draw_curves(swapped, epsilon=5, noise=seeded(2), shape="concave")
     assert asked.auc == pytest.approx(0.5)
     assert released(noise=seeded(2)).shape == "concave"
 
 
 def test_scores_that_are_no_probabilities_have_no_brier_score() -> None:
     counts = ScoreCounts(COUNTS.scores * 8.0 - 4.0, COUNTS.positives, COUNTS.negatives)
-    curves = release_curves(counts, epsilon=5, grid="uniform:16:-4:4", noise=seeded(2))
+    curves = draw_curves(counts, epsilon=5, grid="uniform:16:-4:4", noise=seeded(2))
     assert np.isnan(curves.brier)
     assert np.isnan(curves.observed_expected)
     assert curves["calibration"].to_dict()["value"] is None
@@ -305,7 +310,7 @@ def test_more_epsilon_does_not_widen_the_population_s_bands() -> None:
     counts = drawn_rows(4_000)
     widths = []
     for epsilon in (2, 20):
-        band = release_curves(counts, epsilon=epsilon, noise=seeded(4)).bands["roc"].population
+        band = draw_curves(counts, epsilon=epsilon, noise=seeded(4)).bands["roc"].population
         widths.append(float(np.trapezoid(band.upper - band.lower, band.x)))
     assert widths[1] < 1.02 * widths[0]
 
@@ -316,13 +321,13 @@ def test_curves_come_back_from_what_a_ledger_paid_for(tmp_path: Any) -> None:
     with Book(tmp_path / "ledger.sqlite") as ledger:
         receipt = ledger.release(prepare(["roc", "counts", "calibration"], COUNTS, epsilon=1), account="a")
     roc, table, calibration = receipt.releases
-    curves = confide.curves_of(table)
+    curves = confide.releases.curves_of(table)
     assert curves["roc"] == roc
     points = calibration.parts["recalibration"]
     for method in ("isotonic", "logistic"):
         np.testing.assert_allclose(curves.calibrator(method)(points["score"]), points[method])
     with pytest.raises(ParameterError, match="'counts'"):
-        confide.curves_of(roc)
+        confide.releases.curves_of(roc)
 
 
 @pytest.mark.parametrize("grid", ["uniform:2048", "medians:11"])

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import confide
-from confide import CurvesRelease, ScoreCounts, release_curves
+from confide import ScoreCounts
 from confide.errors import ParameterError
+from confide.releases import CurvesRelease
+from confide.releases.curves import draw_curves
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from tests.ledger.asking import Book
@@ -32,7 +34,7 @@ COUNTS = drawn_rows()
 
 def released(**options: Any) -> CurvesRelease:
     given: dict[str, Any] = {"epsilon": 1, "grid": "uniform:40", "noise": seeded(3), "shape": "counts", **options}
-    return release_curves(COUNTS, **given)
+    return draw_curves(COUNTS, **given)
 
 
 @pytest.mark.parametrize(("measure", "value"), TARGETS)
@@ -69,6 +71,7 @@ def test_the_chosen_threshold_reaches_the_target_and_the_safe_one_surely(
         assert each.thresholds.sample.lower <= each.threshold <= each.thresholds.sample.upper
 
 
+@pytest.mark.statistical
 def test_safe_thresholds_really_reach_the_target() -> None:
     """At level 0.9 a safe threshold misses its target in the rows in at most a tenth of all draws; twins do not."""
     missed = {True: 0, False: 0}
@@ -82,7 +85,7 @@ def test_safe_thresholds_really_reach_the_target() -> None:
 
 
 def test_a_target_that_nothing_reaches_ends_at_the_end_of_the_grid() -> None:
-    curves = release_curves(COUNTS, epsilon="0.001", grid="uniform:4", noise=seeded(1))
+    curves = draw_curves(COUNTS, epsilon="0.001", grid="uniform:4", noise=seeded(1))
     everybody = curves.threshold_for(recall=0.99, safe=True)
     nobody = curves.threshold_for(specificity=0.99, safe=True)
     assert (everybody.threshold, everybody.recall, everybody.specificity) == (-np.inf, 1.0, 0.0)
@@ -94,7 +97,7 @@ def test_a_target_that_nothing_reaches_ends_at_the_end_of_the_grid() -> None:
 def test_scores_at_and_beyond_the_ends_of_the_grid_are_never_misjudged(scores: tuple[float, float]) -> None:
     """What is said of a threshold is true of `score >= threshold`, wherever scores lie."""
     counts = ScoreCounts(np.array(scores), np.array([100, 400]), np.array([400, 100]))
-    curves = release_curves(counts, epsilon=1, grid="uniform:10", noise=SILENT)
+    curves = draw_curves(counts, epsilon=1, grid="uniform:10", noise=SILENT)
     for measure, value in TARGETS:
         target: dict[str, Any] = {measure: value}
         point = curves.threshold_for(**target)

@@ -29,14 +29,16 @@ from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
 from confide.privacy.mechanisms.average_precision_sensitivity import pessimistic_average_precision
 from confide.releases.confusion import CONFUSION_METRICS
-from confide.releases.plan import EPSILONS, PLANNED, MechanismPlan, Plan, plan
+from confide.releases.epsilon_search import EPSILONS
+from confide.releases.plan import PLANNED, plan
+from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, prepare
 from confide.releases.release import Release
-from confide.releases.stand_in import guess
+from confide.releases.stand_in import make_stand_in
 from tests.noises import seeded
 
 ROWS, PREVALENCE, THRESHOLD = 1_000, 0.2, 0.2
-TIMES, FEW = 800, 30
+TIMES, FEW = 400, 30
 ERRORS = 5.0
 
 CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -126,6 +128,7 @@ def is_coarse(metric: str, mechanism: str) -> bool:
     return metric == "true_positives" or mechanism == "private-counts"
 
 
+@pytest.mark.statistical
 @named
 def test_the_error_is_the_promised_one(
     metric: str, mechanism: str, terms: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -140,6 +143,7 @@ def test_the_error_is_the_promised_one(
     assert not agrees(twin, errors, coarse=coarse)
 
 
+@pytest.mark.statistical
 @named
 def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: dict[str, Any]) -> None:
     promise = planned(metric, mechanism, terms)
@@ -154,6 +158,7 @@ def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: di
         assert not agrees(twin.sample_width, sample, coarse=coarse)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("metric", "mechanism", "width"),
     [
@@ -176,6 +181,7 @@ def test_the_epsilon_needed_gives_the_width(metric: str, mechanism: str, width: 
         assert agrees(width, widths, coarse=False)
 
 
+@pytest.mark.slow
 def test_without_an_epsilon_the_plan_is_for_the_one_that_is_needed() -> None:
     found = plan("auc", rows=ROWS, prevalence=PREVALENCE, width=0.1)
     assert found.recommended.population_needs is not None
@@ -183,6 +189,7 @@ def test_without_an_epsilon_the_plan_is_for_the_one_that_is_needed() -> None:
     assert found.recommended.population_width == pytest.approx(0.1, rel=0.03)
 
 
+@pytest.mark.slow
 def test_a_width_that_sampling_alone_exceeds_needs_no_epsilon_that_exists() -> None:
     found = plan("auc", rows=ROWS, prevalence=PREVALENCE, width=0.05)
     assert found.sampling_width > 0.05
@@ -194,6 +201,7 @@ def test_a_width_that_sampling_alone_exceeds_needs_no_epsilon_that_exists() -> N
     assert float(found.epsilon) == found["rank-sum"].sample_needs.epsilon
 
 
+@pytest.mark.slow
 def test_widths_out_of_the_searched_range_say_so() -> None:
     needed = plan("auc", rows=ROWS, width=0.1)["published-cauchy"].population_needs
     assert needed is not None
@@ -203,6 +211,7 @@ def test_widths_out_of_the_searched_range_say_so() -> None:
     assert (large.relation, large.epsilon) == ("at most", float(EPSILONS[0]))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("metric", ["auc", "average_precision", "brier", "prevalence", "recall"])
 def test_more_epsilon_and_more_rows_never_widen(metric: str) -> None:
     by_epsilon = plan(metric, rows=ROWS, prevalence=PREVALENCE, epsilon=1, delta=1e-6)
@@ -224,6 +233,7 @@ def test_a_curve_has_no_plan(metric: str) -> None:
         plan(metric, rows=400, epsilon=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", PLANNED)
 def test_every_metric_has_a_plan(metric: str) -> None:
     found = plan(metric, rows=400, epsilon=1, delta=1e-6, curve=False)
@@ -235,6 +245,7 @@ def test_every_metric_has_a_plan(metric: str) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-one", "label-only"])
 @pytest.mark.parametrize("metric", ["auc", "average_precision", "brier", "prevalence", "confusion"])
 def test_every_relation_has_a_plan(metric: str, neighbours: str) -> None:
@@ -253,17 +264,20 @@ def test_mechanisms_that_cannot_be_used_are_left_out_with_the_reason() -> None:
         found["rank-sum"]
 
 
+@pytest.mark.slow
 def test_the_same_plan_gives_the_same_numbers() -> None:
     first, second = (plan("average_precision", rows=300, epsilon=1, curve=False) for _ in range(2))
     assert first.to_dict() == second.to_dict()
 
 
+@pytest.mark.slow
 def test_the_recommended_one_is_the_narrowest() -> None:
     found = plan("average_precision", rows=200, prevalence=0.2, epsilon=0.5, curve=False)
     assert found.recommended.population_width <= 1.01 * min(entry.population_width for entry in found.mechanisms)
     assert found.recommended.mechanism in found.why
 
 
+@pytest.mark.slow
 def test_a_guess_of_prevalence_is_given_to_the_release() -> None:
     """Student-t noise is tuned with it: a plan without it must not promise what only the guess gives."""
     with_it, without = (
@@ -274,8 +288,8 @@ def test_a_guess_of_prevalence_is_given_to_the_release() -> None:
 
 @pytest.mark.parametrize("metric", [name for name in PLANNED if name not in ("prevalence", "confusion")])
 def test_the_stand_in_has_the_guessed_value(metric: str) -> None:
-    usual = guess(metric, 10_000, 0.3)
-    again = guess(metric, 10_000, 0.3, usual.value)
+    usual = make_stand_in(metric, 10_000, 0.3)
+    again = make_stand_in(metric, 10_000, 0.3, usual.value)
     assert again.separation == pytest.approx(usual.separation, abs=1e-4)
     assert (again.counts.total_positives, again.counts.total_negatives) == (3_000, 7_000)
     matrix = confusion_matrix(again.counts, again.threshold)

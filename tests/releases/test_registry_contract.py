@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import confide
-from confide import RELEASE_METRICS, Grid, Release, ScoreCounts
+from confide import Grid, Release, ScoreCounts
 from confide.errors import ParameterError
 from confide.metrics.threshold import MEASURES
-from confide.releases import auc, average_precision, brier, confusion, curves
+from confide.releases import RELEASE_METRICS, auc, average_precision, brier, confusion, curves
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.curves_release import CURVES
 from confide.releases.registry import RELEASABLE, prepare
@@ -76,7 +76,7 @@ def test_nothing_was_forgotten() -> None:
     assert {way.metric for way in WAYS} == set(RELEASABLE)
     assert len(WAYS) == 3 * sum(len(each) for each in mechanisms.values()) - 1
     for metric in RELEASABLE:
-        assert callable(getattr(confide, f"release_{metric}")), metric
+        assert callable(getattr(confide.releases, f"release_{metric}")), metric
 
 
 def test_the_only_way_without_a_proof_is_refused() -> None:
@@ -154,6 +154,7 @@ def check_numbers(release: Release, where: object) -> None:
     assert population.lower <= population.upper, (release.metric, where)
 
 
+@pytest.mark.slow
 @every_way
 def test_numbers_stay_in_their_range(way: Way) -> None:
     measures = {"measures": ("matthews_correlation", "negative_likelihood_ratio")} if way.metric == "confusion" else {}
@@ -163,6 +164,7 @@ def test_numbers_stay_in_their_range(way: Way) -> None:
             check_numbers(release, (rows, prevalence, epsilon))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.95, 0.999])
 @every_way
 def test_the_population_is_never_better_known_than_the_sample(way: Way, level: float) -> None:
@@ -187,6 +189,7 @@ def test_intervals_hold_the_released_value(way: Way) -> None:
                 assert release.value in release.intervals.population, (release.metric, seed)
 
 
+@pytest.mark.slow
 @every_way
 def test_a_higher_level_is_wider_and_more_epsilon_narrower(way: Way) -> None:
     def widths(**terms: Any) -> list[float]:
@@ -212,7 +215,7 @@ def test_every_measure_follows_from_one_matrix() -> None:
 
 
 def _measure(release: Release) -> float:
-    found: float = getattr(confide.ConfusionMatrix(**release.parts), release.metric)
+    found: float = getattr(confide.metrics.ConfusionMatrix(**release.parts), release.metric)
     return found
 
 
@@ -318,7 +321,7 @@ class TestSeveralAtOnce:
 
     def test_confusion_stands_for_all_of_them(self) -> None:
         (single,) = prepare(["recall", "confusion"], COUNTS, epsilon=1, noise=SILENT)
-        assert single.asked == CONFUSION_METRICS
+        assert single.requested == CONFUSION_METRICS
 
     def test_asking_twice_for_one_is_asking_once(self) -> None:
         assert len(prepare(["auc", "auc"], COUNTS, epsilon=1, noise=FORBIDDEN)) == 1
@@ -366,5 +369,5 @@ class TestPersonsWithSeveralRows:
             prepare("auc", COUNTS, epsilon=1, unit="person", rows_per_person=rows, noise=FORBIDDEN)
 
     def test_rows_have_no_rows(self) -> None:
-        with pytest.raises(ParameterError, match="--unit person"):
+        with pytest.raises(ParameterError, match="`unit` person"):
             prepare("auc", COUNTS, epsilon=1, rows_per_person=2, noise=FORBIDDEN)

@@ -24,6 +24,8 @@ from confide.metrics.threshold import confusion_matrix
 from confide.privacy.mechanisms.average_precision_sensitivity import pessimistic_average_precision
 from tests.noises import Way, seeded
 
+pytestmark = pytest.mark.statistical
+
 TIMES = 200
 
 

@@ -81,6 +81,7 @@ def test_average_precision_by_brute_force(way: Way, data: Rows) -> None:
     check_sizes(release, data, way)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_average_precision_of_private_counts_is_near_the_exact_one(relation: str) -> None:
     way = Way("average_precision", "private-counts", relation)

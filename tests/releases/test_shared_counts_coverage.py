@@ -26,10 +26,12 @@ from confide.privacy.mechanisms.strategies import FLAT, Haar, Strategy, Tree
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
 from confide.releases import curve_numbers
-from confide.releases.curves_release import curves_of
+from confide.releases.curves_from_counts import curves_of
 from confide.releases.release import Release
 from confide.releases.shared_counts import SHARED, pooled_release
 from tests.noises import SILENT, seeded
+
+pytestmark = pytest.mark.statistical
 
 EPSILON = Fraction(1, 2)
 PROMISE = Guarantee(epsilon=EPSILON, neighbours=Neighbours.ADD_REMOVE_ONE)

@@ -13,6 +13,8 @@ import confide
 from confide.examples import HEART_ATTACK
 from tests.cli.commands import confide as command
 
+pytestmark = pytest.mark.slow
+
 
 class Elements(HTMLParser):
     """Collects tags, attributes and text, and insists that tags are closed in order."""
@@ -98,6 +100,7 @@ def test_identifiers_do_not_clash(page: str) -> None:
         assert used in identifiers
 
 
+@pytest.mark.slow
 def test_page_is_the_same_each_time_and_not_large() -> None:
     rng = np.random.default_rng(0)
     labels = rng.random(3000) < 0.2
@@ -120,6 +123,7 @@ def test_scores_that_are_not_probabilities_leave_two_pictures_out() -> None:
     assert elements.tags.count("svg") == 2
 
 
+@pytest.mark.slow
 def test_million_rows_do_not_make_a_large_page() -> None:
     rng = np.random.default_rng(2)
     labels = rng.random(400_000) < 0.1

@@ -23,7 +23,8 @@ from confide.releases.auc import release_auc
 from confide.releases.confusion import ConfusionRelease, release_confusion
 from confide.releases.curves import release_curves
 from confide.releases.curves_release import CurvesRelease
-from confide.releases.plan import Plan, plan
+from confide.releases.plan import plan
+from confide.releases.plan_result import Plan
 from confide.releases.registry import prepare
 from confide.releases.release import Release
 from tests.federation.outcomes import drawn_sites, outcome_of

@@ -16,7 +16,8 @@ def form_alone(few_simulated_tables: None) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Warnings that the engine's own dependencies give are not ours to fail on."""
+    here = Path(__file__).parent
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path.is_relative_to(here):
             for line in QUIET:
                 item.add_marker(pytest.mark.filterwarnings(line))

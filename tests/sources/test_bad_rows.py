@@ -102,6 +102,7 @@ BAD: dict[str, Bad] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.parametrize("source", READERS)
 def test_refused(source: str, case: str, tmp_path: Path) -> None:
@@ -238,17 +239,17 @@ MODELS = {"first": SCORES, "second": [0.61187, 0.29311, 0.93719, 0.44453]}
 def test_comparison_refuses_bad_scores_of_any_model(bad: object) -> None:
     for model in MODELS:
         scores = {**MODELS, model: [*MODELS[model][:3], bad]}
-        for function in (confide.compare_aucs, confide.evaluate):
+        for function in (confide.intervals.compare_aucs, confide.evaluate):
             with refused(ScoreError, private=[*SCORES, *MODELS["second"], "wordy"]):
                 function(LABELS, scores)  # type: ignore[arg-type]
 
 
 def test_comparison_refuses_other_lengths() -> None:
-    for function in (confide.compare_aucs, confide.evaluate):
+    for function in (confide.intervals.compare_aucs, confide.evaluate):
         with pytest.raises(ParameterError, match="'second'"):
             function(LABELS, {**MODELS, "second": SCORES[:3]})
     with pytest.raises(ParameterError, match="two models"):
-        confide.compare_aucs(LABELS, {"first": SCORES})
+        confide.intervals.compare_aucs(LABELS, {"first": SCORES})
 
 
 def test_two_models_of_one_name_are_told_so() -> None:
@@ -261,14 +262,14 @@ def test_levels_are_refused(level: Any) -> None:
     counts = ScoreCounts.from_arrays([0, 0, 1, 1], SCORES)
     calls: list[Callable[[], object]] = [
         lambda: confide.delong_interval(counts, level=level),
-        lambda: confide.logit_interval(counts, level=level),
-        lambda: confide.binomial_interval(counts, level=level),
-        lambda: confide.hanley_mcneil_interval(counts, level=level),
-        lambda: confide.bootstrap_estimate(counts, level=level),
-        lambda: confide.cross_validation_estimate([counts, counts], level=level),
+        lambda: confide.intervals.logit_interval(counts, level=level),
+        lambda: confide.intervals.binomial_interval(counts, level=level),
+        lambda: confide.intervals.hanley_mcneil_interval(counts, level=level),
+        lambda: confide.intervals.bootstrap_estimate(counts, level=level),
+        lambda: confide.intervals.cross_validation_estimate([counts, counts], level=level),
         lambda: confide.compare_auc(LABELS, *MODELS.values(), level=level),
-        lambda: confide.compare_auc_unpaired(counts, counts, level=level),
-        lambda: confide.curve_bands(counts, level=level),
+        lambda: confide.intervals.compare_auc_unpaired(counts, counts, level=level),
+        lambda: confide.intervals.curve_bands(counts, level=level),
         lambda: confide.evaluate(LABELS, SCORES, level=level),
         lambda: confide.evaluate(counts, level=level),
     ]

@@ -115,6 +115,7 @@ def test_columns_without_any_value(given_as: Callable[[Columns], Any]) -> None:
     assert ENCODING.names(rows.features) == ("grade=1", "grade=2", "grade=1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "positive"),
     [
@@ -140,6 +141,7 @@ def test_one_class_is_no_error(
     assert read_rows(source, ENCODING, label="died", positive=positive).labels.tolist() == [all_are] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "error", "says"),
     [
@@ -163,6 +165,7 @@ def test_the_data_holder_sees_what_is_wrong(
         read_rows(given_as({**COLUMNS, **changed}), ENCODING, label="died")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "says"),
     [
@@ -245,6 +248,7 @@ def places() -> Any:
     return pa.table({"died": place % 7 % 2, "note": note[:ROWS]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"), [("rows.csv", ROWS), ("rows.csv.gz", ROWS), ("rows.parquet", ROWS), ("rows.jsonl", 50_000)]
 )
@@ -274,6 +278,7 @@ odd_cells = st.one_of(
 two_cells = st.tuples(odd_cells, odd_cells)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     rows=st.lists(two_cells, min_size=1, max_size=5), other=two_cells, ending=st.sampled_from(["csv", "tsv", "jsonl"])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 LIMIT = 1_600 * 2**20
 
 COUNT = """

@@ -100,6 +100,7 @@ def test_no_rows(ending: str, tmp_path: Path) -> None:
         assert pq.read_table(tmp_path / "new.parquet").column_names == ["id", "note", "score"]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(

@@ -74,6 +74,7 @@ def by_hand(columns: Columns, names: Names) -> ScoreCounts:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("source", READERS)
 def test_same_rows_same_counts(source: str, rows: str, tmp_path: Path) -> None:
@@ -99,6 +100,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("source", TABLES)
 def test_tables_count_alike_on_both_routes(source: str, rows: str, route: str, tmp_path: Path) -> None:

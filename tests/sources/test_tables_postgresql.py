@@ -13,6 +13,8 @@ from confide import ScoreCounts
 from confide.errors import ColumnError, DataError, ScoreError
 from tests.servers import running_server
 
+pytestmark = pytest.mark.postgresql
+
 ROWS = 3_000
 RNG = np.random.default_rng(8)
 LABELS = (RNG.random(ROWS) < 0.3).astype(int)

@@ -12,22 +12,23 @@ from rich.console import Console
 from scipy.stats import nbinom
 from studies.schalk.claims import Claim, claims
 from studies.schalk.data import SHARES_AS_WRITTEN, row_numbers, simulated
-from studies.schalk.outcomes import Errors, Mean
+from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import PIECE, Settings, pieces
 from studies.schalk.plots import shade_of
 from studies.schalk.private_mode import PrivateMode, counted, pooled_noise, table_aucs
 from studies.schalk.published import BINS, TABLE_1, bin_name, bins_of
 from studies.schalk.report import TITLE, print_study
-from studies.schalk.running import FINE, Found, Plain, rates, run
+from studies.schalk.running import FINE, Plain, SimulationResult, rates, run
 from studies.schalk.study import Study
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.federation.modes.noisy_scores import analytic_gaussian_scale
+from confide.federation.noisy_placements import analytic_gaussian_scale
 from confide.grid import Grid
 from confide.kernels.roc_glm import exact_studies
 from confide.metrics.ranking import auc_score
-from tests.cli.commands import Answer, confide
+from tests.cli.commands import Answer
+from tests.studies.commands import studies
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def plain() -> Study:
 
     return Study(
         settings=Settings.checked(),
-        found=Found(
+        found=SimulationResult(
             plain=Plain(
                 rows=row_numbers(rows),
                 auc=found.auc,
@@ -205,7 +206,7 @@ def test_figure_5_fits_its_text_at_five_hundredths_only(study: Study) -> None:
 
 def test_claims_hold_if_differences_are_clear() -> None:
     def claim(*values: float) -> str:
-        named = {str(value): Mean(value=value, standard_error=0.1, count=9) for value in values}
+        named = {str(value): SampleMean(value=value, standard_error=0.1, count=9) for value in values}
         return Claim(where="", sentence="", differences=named).holds
 
     assert [claim(0.3, 0.5), claim(-0.3), claim(0.1), claim(0.3, 0.1), claim(0.3, -0.3)] == [
@@ -242,7 +243,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
     """The command with everything that it writes."""
     report = tmp_path_factory.mktemp("study") / "study.html"
     asked = ("--repetitions", "100", "--seed", "7", "--jobs", "1", "--json", "--report", report)
-    return confide("study", "schalk", *asked), report
+    return studies("schalk", *asked), report
 
 
 def test_the_command_writes_json_and_a_report(ran: tuple[Answer, Path]) -> None:
@@ -273,6 +274,6 @@ def test_the_page_opens_offline_and_names_what_is_not_private(ran: tuple[Answer,
     ],
 )
 def test_wrong_usage_is_refused_first(arguments: tuple[str, ...], message: str) -> None:
-    answer = confide("study", "schalk", *arguments)
+    answer = studies("schalk", *arguments)
     assert (answer.code, answer.out) == (2, "")
     assert message in answer.err

@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from studies.claims import Mean
 from studies.stoddard.claims import Claim
 from studies.stoddard.data import CORPORA, read_dataset
 from studies.stoddard.methods import METHODS
-from studies.stoddard.outcomes import Mean, Outcome
 from studies.stoddard.plan import GRID, Settings, planned
 from studies.stoddard.report import TITLE, print_study, study_page
+from studies.stoddard.results import TrialResult
 from studies.stoddard.running import Ground
 from studies.stoddard.study import Study
 from studies.stoddard.tables import points
 from studies.stoddard.trials import Trial, run_trials
 
 from confide.errors import ParameterError
-from tests.cli.commands import confide
+from tests.studies.commands import studies
 
 
 def test_settings_are_checked() -> None:
@@ -64,7 +65,7 @@ def test_the_best_of_the_grid_is_shown(study: Study) -> None:
 
 def test_means_and_differences_by_hand() -> None:
     ours, theirs = (
-        Outcome(trial=Trial(dataset="sms", method="all"), values=values, features=1.0)
+        TrialResult(trial=Trial(dataset="sms", method="all"), values=values, features=1.0)
         for values in ((0.9, 0.8, 1.0), (0.7, 0.7, 0.7))
     )
     assert ours.mean.value == pytest.approx(0.9)
@@ -137,8 +138,8 @@ def test_the_terminal_shows_every_number_table(study: Study, tmp_path: Path) -> 
 
 def test_the_command_writes_json_and_a_report(texts: Path, tmp_path: Path) -> None:
     report = tmp_path / "study.html"
-    answer = confide(
-        *("study", "stoddard", "--data", texts, "--dataset", "reuters", "--quick", "--epsilon", "2", "--jobs", "1"),
+    answer = studies(
+        *("stoddard", "--data", texts, "--dataset", "reuters", "--quick", "--epsilon", "2", "--jobs", "1"),
         *("--json", "--report", report, "--seed", "7"),
     )
     assert answer.code == 0, answer.err
@@ -161,7 +162,7 @@ def test_the_command_writes_json_and_a_report(texts: Path, tmp_path: Path) -> No
     ],
 )
 def test_wrong_usage_is_refused_first(texts: Path, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    answer = confide("study", "stoddard", *(argument.format(texts=texts, empty=tmp_path) for argument in arguments))
+    answer = studies("stoddard", *(argument.format(texts=texts, empty=tmp_path) for argument in arguments))
     assert (answer.code, answer.out) == (2, "")
     assert message in answer.err
 

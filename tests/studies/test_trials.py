@@ -12,7 +12,7 @@ from sklearn.naive_bayes import BernoulliNB
 from studies.stoddard.data import Dataset
 from studies.stoddard.methods import METHODS, shown_name
 from studies.stoddard.running import Ground, pieces, run_pieces
-from studies.stoddard.selectors import Asked, Cut, Exact, Training
+from studies.stoddard.selectors import Cut, Exact, SelectionTask, Training
 from studies.stoddard.trials import Fold, Trial, f1_score, run_trials
 
 from confide.privacy.mechanisms.feature_scores import scored
@@ -55,7 +55,7 @@ def test_without_noise_every_method_selects_high_scores(fold: Fold, key: str) ->
     """At an enormous epsilon no feature that is taken scores below one that is not, as the method counts rows."""
     method = METHODS[key].with_worth(fold.test.width)
     assert method.selector is not None
-    asked = Asked(epsilon=HUGE, cut=Cut(k=K), generator=np.random.default_rng(0))
+    asked = SelectionTask(epsilon=HUGE, cut=Cut(k=K), generator=np.random.default_rng(0))
     chosen = method.selector.features(fold.training, asked)
     assert np.array_equal(chosen, np.unique(chosen))
     score = {"TC": "total-count", "DC": "difference-count", "PI": "purity-index", "IG": "information-gain"}
@@ -98,7 +98,7 @@ def test_naive_bayes_without_noise_is_the_textbooks(fold: Fold) -> None:
 
 
 def test_logistic_regression_sees_the_most_frequent_words(fold: Fold) -> None:
-    asked = Asked(epsilon=HUGE, cut=Cut(k=K), generator=np.random.default_rng(0))
+    asked = SelectionTask(epsilon=HUGE, cut=Cut(k=K), generator=np.random.default_rng(0))
     frequent = Fold(number=0, training=Training(fold.training.rows), test=fold.test).frequent
     assert frequent.test.width == fold.test.width  # all of them, if there are fewer than the paper took
     assert Exact(score="total-count").features(frequent.training, asked).size == K

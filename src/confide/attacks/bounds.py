@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.intervals.interval import Interval
 from confide.intervals.proportion import wilson_interval_of
 from confide.privacy.guarantee import Guarantee
@@ -66,7 +66,7 @@ class Game:
 
 
 def finished(
-    published: Published,
+    published: Publication,
     hits: int,
     trials: int,
     *,

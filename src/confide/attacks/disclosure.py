@@ -87,7 +87,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Publication:
     """A metric and how it is published: exact, rounded to decimal digits, or released with an epsilon.
 
     With `times`, a release is drawn so often, with fresh noise and that epsilon each time.
@@ -110,11 +110,11 @@ class Published:
             raise ParameterError(f"times must lie between 1 and {MOST_TIMES}, and be 1 without an epsilon")
 
     @classmethod
-    def parse(cls, text: str) -> Published:
+    def parse(cls, text: str) -> Publication:
         """Read `auc`, `auc:exact`, `auc:digits=4`, `auc:epsilon=1` or `auc:epsilon=0.1,times=10`.
 
-        >>> Published.parse("auc:digits=4")
-        Published(metric='auc', digits=4, epsilon=None, times=1)
+        >>> Publication.parse("auc:digits=4")
+        Publication(metric='auc', digits=4, epsilon=None, times=1)
         """
         metric, _, how = text.strip().partition(":")
         metric = _ALIASES.get(metric, metric)

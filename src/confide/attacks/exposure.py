@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.attacks.bounds import success_bound
-from confide.attacks.disclosure import NUMBERS, SCHEMA, Published
+from confide.attacks.disclosure import NUMBERS, SCHEMA, Publication
 from confide.attacks.insider import Insider, insider
 from confide.attacks.numbers import checked_rows
 from confide.attacks.one_row.differencing_game import DifferencedRows, differenced_rows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 USUAL = ("auc:exact", "auc:digits=4", "auc:digits=2", "auc:epsilon=1", "roc:exact", "roc:epsilon=1")
-"""What is attacked if nothing is said."""
+"""Publications that `attack` examines by default."""
 
 _ROWS_ADDED, _ROWS_DIFFERENCED = 50, 2_000
 
@@ -34,7 +34,7 @@ class Exposure:
     `added` has the labels of rows that follow if the number is published without a row, and again with it.
     """
 
-    published: Published
+    published: Publication
     insider: Insider
     outsider: Outsider | None = None
     left_out: str | None = None
@@ -52,7 +52,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Attacked:
+class AttackReport:
     """What each of several publications would give away, and the epsilon that would prevent it.
 
     `level` is from which probability on a label counts as known; `sure` how sure of a label, even beforehand, nobody
@@ -108,7 +108,7 @@ class Attacked:
 
 def attack(
     counts: ScoreCounts,
-    releases: Sequence[str | Published] = USUAL,
+    releases: Sequence[str | Publication] = USUAL,
     *,
     level: float = 0.9,
     sure: float = 0.75,
@@ -116,8 +116,8 @@ def attack(
     trials: int = 200,
     effort: Effort | None = None,
     generator: np.random.Generator | None = None,
-    starting: Callable[[Published], None] | None = None,
-) -> Attacked:
+    starting: Callable[[Publication], None] | None = None,
+) -> AttackReport:
     """Say what publishing each of some numbers of this dataset would give away of its labels.
 
     `class_sizes` says that the exact numbers of positives and negatives are published too. `trials` is how often the
@@ -129,7 +129,7 @@ def attack(
     >>> found.outsider.labelings, found.outsider.certain, found.insider.told
     (1, 6, 6)
     """
-    asked = tuple(each if isinstance(each, Published) else Published.parse(each) for each in releases)
+    asked = tuple(each if isinstance(each, Publication) else Publication.parse(each) for each in releases)
     if not asked:
         raise ParameterError("releases must name at least one publication, for example auc:digits=4")
     check_levels(level=level, sure=sure)
@@ -143,7 +143,7 @@ def attack(
         if starting is not None:
             starting(published)
         found.append(_exposure(counts, published, effort, trials, class_sizes, rng))
-    return Attacked(
+    return AttackReport(
         rows=positives + negatives,
         majority=max(positives, negatives),
         class_sizes=class_sizes,
@@ -162,7 +162,7 @@ def check_levels(*, level: float, sure: float) -> None:
 
 def _exposure(
     counts: ScoreCounts,
-    published: Published,
+    published: Publication,
     effort: Effort,
     trials: int,
     class_sizes: bool,
@@ -177,7 +177,7 @@ def _exposure(
 
 
 def _added(
-    counts: ScoreCounts, published: Published, class_sizes: bool, rng: np.random.Generator
+    counts: ScoreCounts, published: Publication, class_sizes: bool, rng: np.random.Generator
 ) -> DifferencedRows | None:
     """Some rows, each left out and added again; not for an AUC of many rows, where every class size would be tried."""
     many = published.metric == "auc" and counts.total_positives + counts.total_negatives > _ROWS_DIFFERENCED

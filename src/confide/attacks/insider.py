@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from confide.attacks.bounds import Game
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.attacks.one_row.curve_game import curve_game
 from confide.attacks.one_row.exposed import exposed_rows
 from confide.attacks.one_row.game import READ_WHOLE, label_game
@@ -53,7 +53,7 @@ class Insider:
 
 
 def insider(
-    counts: ScoreCounts, published: Published, *, trials: int, rng: np.random.Generator, class_sizes: bool = False
+    counts: ScoreCounts, published: Publication, *, trials: int, rng: np.random.Generator, class_sizes: bool = False
 ) -> Insider:
     """Try every label, or some of them, against a publication; exact class sizes tell the last label by themselves."""
     if class_sizes:
@@ -73,7 +73,7 @@ def insider(
     return Insider(tried=exposed.rows, told=exposed.exposed, average=average)
 
 
-def _told_by_curve(counts: ScoreCounts, published: Published, rng: np.random.Generator) -> Insider:
+def _told_by_curve(counts: ScoreCounts, published: Publication, rng: np.random.Generator) -> Insider:
     """For how many rows, some of them if there are many, the curve would be another with the other label."""
     every = np.arange(len(counts))
     rows = np.concatenate((np.repeat(every, counts.positives), np.repeat(every, counts.negatives)))

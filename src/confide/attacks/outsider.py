@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.attacks.disclosure import NEIGHBOURS, Published, Window
+from confide.attacks.disclosure import NEIGHBOURS, Publication, Window
 from confide.attacks.from_auc.labelings import Labelings
 from confide.attacks.from_auc.posterior import MOST_WORK, label_posterior, states
 from confide.attacks.from_curve.labels import labels_exposed
@@ -84,7 +84,7 @@ class Effort:
     drawn: int = 400
 
 
-def outsider(counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator) -> Outsider | str:
+def outsider(counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator) -> Outsider | str:
     """What a publication says to an outsider, or why that is not computed."""
     find = _OUTSIDERS.get((published.metric, published.private))
     if find is None:
@@ -114,7 +114,7 @@ def _outsider(
 
 
 def _auc_outsider(
-    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+    counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
     return _by_labelings(counts, published.window(exact_number(counts, "auc")), effort, rng)
 
@@ -147,13 +147,13 @@ def _log10(number: int) -> float:
 
 
 def _private_auc_outsider(
-    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+    counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
     """An outsider who takes the released interval for the truth."""
     return _by_labelings(counts, _taken_for(counts, published), effort, rng, noisy=True)
 
 
-def _taken_for(counts: ScoreCounts, published: Published) -> Window:
+def _taken_for(counts: ScoreCounts, published: Publication) -> Window:
     """The interval of a real release; one that is repeated is worth one with the sum of the epsilons."""
     total = published.times * _epsilon(published)
     (release,), _ = released(counts, published.metric, epsilon=total, neighbours=NEIGHBOURS, level=_TAKEN_FOR)
@@ -161,14 +161,14 @@ def _taken_for(counts: ScoreCounts, published: Published) -> Window:
     return Window(lower=Fraction(interval.lower), upper=Fraction(interval.upper))
 
 
-def _epsilon(published: Published) -> Fraction:
+def _epsilon(published: Publication) -> Fraction:
     if published.epsilon is None:
         raise ParameterError("only a release with noise has an epsilon")
     return published.epsilon
 
 
 def _accuracy_outsider(
-    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+    counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
     """With the numbers of calls and of positives, an accuracy tells how many of the calls are right: `2 TP = ...`."""
     called = np.repeat(counts.scores >= 0.5, counts.positives + counts.negatives)
@@ -197,7 +197,7 @@ def _accuracy_outsider(
 
 
 def _roc_outsider(
-    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+    counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
     read = labels_exposed(counts, digits=published.digits, positives=int(counts.total_positives))
     number = _labelings_of_curve(counts) if published.digits is None else None
@@ -212,7 +212,7 @@ def _labelings_of_curve(counts: ScoreCounts) -> float:
 
 
 def _private_roc_outsider(
-    counts: ScoreCounts, published: Published, effort: Effort, rng: np.random.Generator
+    counts: ScoreCounts, published: Publication, effort: Effort, rng: np.random.Generator
 ) -> Outsider | str:
     """An outsider who takes the released share of positives in a cell for the probability of each of its rows."""
     total = published.times * _epsilon(published)

@@ -102,7 +102,7 @@ def attack_file(
     """
     import numpy as np
 
-    from confide.attacks.disclosure import Published
+    from confide.attacks.disclosure import Publication
     from confide.attacks.exposure import USUAL, attack, check_levels
     from confide.sources.tables import count_table
 
@@ -110,7 +110,7 @@ def attack_file(
         output.check_report(report, file)
     if label == score:
         raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
-    asked = list(dict.fromkeys(Published.parse(spec) for spec in release or USUAL))
+    asked = list(dict.fromkeys(Publication.parse(spec) for spec in release or USUAL))
     check_levels(level=level, sure=sure)
     with output.busy("reading"):
         counts = count_table(file, label=label, score=score, positive=positive).counts
@@ -248,9 +248,9 @@ def attack_contest(
     import numpy as np
 
     from confide.attacks.contest.rehearsal import rehearse_contest
-    from confide.attacks.disclosure import Published
+    from confide.attacks.disclosure import Publication
 
-    asked = Published.parse(oracle or ("auc:digits=5" if ladder is None else "accuracy"))
+    asked = Publication.parse(oracle or ("auc:digits=5" if ladder is None else "accuracy"))
     with output.busy("holding the contest"):
         held = rehearse_contest(
             rows, asked, queries=queries, positives=positives, step=ladder, generator=np.random.default_rng(seed)

@@ -1,17 +1,18 @@
-"""`confide demo`: the whole story on the bundled example."""
+"""`confide demo`: all that a data holder does, on the bundled example."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from confide.cli import output
-from confide.cli.evaluate import evaluate_file
-from confide.cli.paying import Payer
-from confide.cli.scored import ColumnScores
 from confide.errors import BudgetError, ConfideError, UsageError
+
+if TYPE_CHECKING:
+    from confide.evaluation.evaluation import Evaluation
+    from confide.tasks.release_result import ReleaseResult
 
 _ACCOUNT = "heart-attack"
 _CAP = 3
@@ -40,81 +41,70 @@ def demo(
     output.check_writable(report)
     output.write_whole(data, HEART_ATTACK.read_text(encoding="utf-8"))
 
-    _say(
+    _announce(
         "1. Exact evaluation, for those who may see the data",
         f"confide evaluate {data} --label died --score logistic --score age_only --group sex",
     )
     evaluation = _evaluate(data)
-    _say(
+    _announce(
         "2. Private release, to be published",
         f"confide ledger new {_ACCOUNT} --epsilon {_CAP} --data {data} --ledger {place}",
         f"confide release {data} --label died --score logistic --epsilon 2 --metric {','.join(_METRICS)} "
         f"--threshold {_THRESHOLD} --account {_ACCOUNT} --ledger {place}",
     )
-    receipt = _release(data, place)
-    _say(
+    done = _release(data, place)
+    _announce(
         "3. The next request does not fit",
         f"confide release {data} --label died --score age_only --epsilon 2 --account {_ACCOUNT} --ledger {place}",
     )
-    refusal = _refused(data, place)
+    refusal = _refusal(data, place)
     typer.echo(f"refused (exit code 3): {refusal}\n")
     with output.busy("drawing the report"):
         from confide.report.release.demo_page import demo_page
 
-        page = demo_page(evaluation, receipt, refusal, title="One-year mortality after a heart attack")
+        page = demo_page(evaluation, done.receipt, refusal, title="One-year mortality after a heart attack")
     output.write_whole(report, page)
     typer.echo(f"Open the report in a browser: {report.resolve()}", err=True)
 
 
-def _say(headline: str, *commands: str) -> None:
+def _announce(headline: str, *commands: str) -> None:
     typer.echo(f"\n{headline}. The same as:", err=True)
     for command in commands:
         typer.echo(f"  {command}", err=True)
     typer.echo("", err=True)
 
 
-def _evaluate(data: Path) -> Any:
+def _evaluate(data: Path) -> Evaluation:
     from confide.report.evaluation.text import print_evaluation
+    from confide.tasks.evaluate import evaluate
 
     with output.busy("evaluating the bundled example"):
-        evaluation = evaluate_file(str(data), label="died", scores=["logistic", "age_only"], group="sex")
+        evaluation = evaluate(data, label="died", score=["logistic", "age_only"], group="sex")
     print_evaluation(evaluation, output.console())
     return evaluation
 
 
-def _release(data: Path, place: Path) -> Any:
-    from confide.ledger.ledger import Ledger
+def _release(data: Path, place: Path) -> ReleaseResult:
     from confide.report.release.text import print_release
-    from confide.sources.raw import raw_bytes
+    from confide.tasks.ledger import has_account, open_account
+    from confide.tasks.release import release
 
-    scores = ColumnScores(label="died", score="logistic")
-    with output.busy("counting"):
-        prepared = scores.prepare(data, _METRICS, {"epsilon": 2, "threshold": _THRESHOLD})
-    with Ledger(place) as book:
-        if _ACCOUNT not in {account.name for account in book.accounts()}:
-            book.open_account(_ACCOUNT, epsilon=_CAP, data=raw_bytes(data))
-    receipt = _payer(scores, data, place).pay(prepared)
-    print_release(receipt, output.console())
-    return receipt
+    if not has_account(_ACCOUNT, ledger=place):
+        open_account(_ACCOUNT, epsilon=_CAP, data=data, ledger=place)
+    with output.busy("releasing"):
+        done = release(
+            data, label="died", score="logistic", metrics=_METRICS, epsilon=2, threshold=_THRESHOLD,
+            account=_ACCOUNT, ledger=place,
+        )  # fmt: skip
+    print_release(done.receipt, output.console())
+    return done
 
 
-def _refused(data: Path, place: Path) -> str:
-    scores = ColumnScores(label="died", score="age_only")
-    prepared = scores.prepare(data, ["auc"], {"epsilon": 2})
+def _refusal(data: Path, place: Path) -> str:
+    from confide.tasks.release import release
+
     try:
-        _payer(scores, data, place).pay(prepared)
+        release(data, label="died", score="age_only", epsilon=2, account=_ACCOUNT, ledger=place)
     except BudgetError as error:
         return str(error)
     raise ConfideError("the demonstration's account has more budget than it should; remove its folder and try again")
-
-
-def _payer(scores: ColumnScores, data: Path, place: Path) -> Payer:
-    return Payer(
-        file=data,
-        label=scores.label,
-        positive=scores.positive,
-        details=scores.details(),
-        ledger=str(place),
-        account=_ACCOUNT,
-        analyst=None,
-    )

@@ -1,46 +1,34 @@
-"""`confide evaluate`: exact evaluation of one or more scores in a file."""
+"""`confide evaluate`: evaluate scores in a file exactly."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from confide.cli import output
-from confide.errors import ParameterError
-
-if TYPE_CHECKING:
-    from confide.evaluation.evaluation import Evaluation
+from confide.cli import options, output
 
 
 def evaluate(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="CSV, TSV, JSON lines or Parquet, text also as .gz; `-` is standard input."
-        ),
-    ],
-    label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")],
+    file: options.File,
+    label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels; it has two values.")],
     score: Annotated[
         list[str], typer.Option("--score", "-s", metavar="COL", help="Column of scores; repeat it to compare models.")
     ],
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true."),
-    ] = None,
+    positive: options.Positive = None,
     weight: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of weights: how many rows a row stands for.")
+        str | None, typer.Option(metavar="COL", help="Column of weights: the number of rows that a row stands for.")
     ] = None,
     group: Annotated[
         str | None, typer.Option(metavar="COL", help="Evaluate each value of this column as well.")
     ] = None,
-    threshold: Annotated[
+    thresholds: Annotated[
         list[float] | None,
         typer.Option("--threshold", "-t", metavar="T", help="Call score >= T positive; repeatable. [default: 0.5]"),
     ] = None,
-    level: Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    level: options.Level = 0.95,
+    as_json: options.AsJson = False,
     report: Annotated[
         Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
     ] = None,
@@ -60,19 +48,17 @@ def evaluate(
     """
     if report is not None:
         output.check_report(report, file)
-    if len(set(score)) < len(score):
-        raise ParameterError("a score column is named twice; name each column once")
-    if label in score:
-        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
     with output.busy("reading and evaluating"):
-        evaluation = evaluate_file(
+        from confide.tasks.evaluate import evaluate as task
+
+        evaluation = task(
             file,
             label=label,
-            scores=score,
+            score=score,
             positive=positive,
             weight=weight,
             group=group,
-            thresholds=threshold,
+            thresholds=thresholds,
             level=level,
         )
     if report is not None:
@@ -86,34 +72,3 @@ def evaluate(
         from confide.report.evaluation.text import print_evaluation
 
         print_evaluation(evaluation, output.console())
-
-
-def evaluate_file(
-    file: str,
-    *,
-    label: str,
-    scores: list[str],
-    positive: str | None = None,
-    weight: str | None = None,
-    group: str | None = None,
-    thresholds: list[float] | None = None,
-    level: float = 0.95,
-) -> Evaluation:
-    """Evaluate columns of a file; one score without groups is counted inside the engine."""
-    from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
-    from confide.intervals.interval import check_level
-    from confide.sources.tables import count_table, table_rows
-
-    check_level(level)
-    if len(scores) == 1 and group is None:
-        counted = count_table(file, label=label, score=scores[0], weight=weight, positive=positive)
-        return evaluate_counts(
-            counted.counts,
-            rows=counted.rows,
-            weighted=weight is not None,
-            name=scores[0],
-            thresholds=thresholds,
-            level=level,
-        )
-    rows = table_rows(file, label=label, scores=scores, weight=weight, group=group, positive=positive)
-    return evaluate_rows(rows, thresholds=thresholds, level=level)

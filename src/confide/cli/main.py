@@ -7,6 +7,8 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from confide.cli import (
     attack,
@@ -23,6 +25,7 @@ from confide.cli import (
     train,
     validate,
 )
+from confide.cli.errors import find_command, translate
 from confide.errors import ConfideError
 
 app = typer.Typer(
@@ -74,26 +77,34 @@ def run() -> None:
     run_app(app, prog_name="confide")
 
 
-def run_app(command: typer.Typer, *, prog_name: str) -> None:
+def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> None:
     """Run a command line. Turn each exception into one line on standard error and an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters gets question marks, not a crash
+        if isinstance(stream, io.TextIOWrapper):  # show question marks for letters that a terminal lacks
             stream.reconfigure(errors="replace")
+    command = get_command(app) if isinstance(app, typer.Typer) else app
     try:
         command(prog_name=prog_name)
     except ConfideError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {_in_flags(error, command)}", err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
+    except BrokenPipeError:  # the reader of the output closed it, as `head` does
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a full disk, a folder that went away
         typer.echo(f"error: {error.strerror or type(error).__name__}: {error.filename or 'output'}", err=True)
         sys.exit(1)
-    except Exception:  # what it says may quote rows, and its kind may depend on them
+    except Exception:  # its message may quote rows, and its kind may depend on them
         from confide.sources.details import MORE, shows_errors
 
         if shows_errors():
             raise
         typer.echo(f"error: something unexpected went wrong; {MORE}, and may report it", err=True)
         sys.exit(1)
+
+
+def _in_flags(error: ConfideError, command: object) -> str:
+    """Return the message of an error with the flags of the command that ran."""
+    if not isinstance(command, TyperCommand | TyperGroup):
+        return str(error)
+    return translate(str(error), find_command(command, sys.argv[1:]))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from confide.cli import output
-
-if TYPE_CHECKING:
-    from confide.releases.plan import Plan
+from confide.cli import options, output
 
 
 def plan(
-    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="How many rows there are, or about how many.")],
+    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="Number of rows, or a guess of it.")],
     metric: Annotated[
         str,
         typer.Option("--metric", "-m", metavar="NAME", help="auc, average_precision, brier, prevalence, recall, ..."),
@@ -22,12 +19,14 @@ def plan(
     prevalence: Annotated[
         float | None,
         typer.Option(
-            metavar="P", help="A public guess of the positives' share; give it to the release too. [default: 0.2]"
+            metavar="P", help="A public guess of the share of positives; give it to the release too. [default: 0.2]"
         ),
     ] = None,
-    expect: Annotated[
+    expected: Annotated[
         float | None,
-        typer.Option(metavar="V", help="A guess of the metric's value. [default: that of scores with AUC 0.8]"),
+        typer.Option(
+            "--expect", metavar="V", help="A guess of the value of the metric. [default: that of scores with AUC 0.8]"
+        ),
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", metavar="E", help="Privacy budget of the release.")
@@ -35,12 +34,12 @@ def plan(
     width: Annotated[
         float | None, typer.Option(metavar="W", help="Find the epsilon that gives an interval of this width.")
     ] = None,
-    delta: Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one, far below 1 / rows.")] = "0",
+    delta: options.Delta = "0",
     neighbours: Annotated[
         str, typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only.")
     ] = "replace-one",
-    level: Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    level: options.Level = 0.95,
+    as_json: options.AsJson = False,
     report: Annotated[
         Path | None, typer.Option(metavar="OUT.html", help="Write a page with the widths at all epsilons.")
     ] = None,
@@ -61,13 +60,14 @@ def plan(
     if report is not None:
         output.check_report(report, "-")
     with output.busy("releasing a stand-in"):
-        from confide.releases import plan as planner
+        from confide.tasks.plan import plan as task
+        from confide.tasks.plan import release_parameters
 
-        planned = planner.plan(
+        planned = task(
             metric,
             rows=rows,
             prevalence=prevalence,
-            expected=expect,
+            expected=expected,
             epsilon=epsilon,
             width=width,
             delta=delta,
@@ -84,23 +84,10 @@ def plan(
         typer.echo(f"report: {report}", err=True)
     if as_json:
         output.print_json(planned.to_dict())
-    else:
-        from confide.report.plan.text import print_plan
+        return
+    from confide.report.plan.command import release_command
+    from confide.report.plan.text import print_plan
 
-        print_plan(planned, output.console())
-        typer.echo(f"\nTo release it so:\n  {release_command(planned, prevalence)}", err=True)
-
-
-def release_command(plan: Plan, prevalence: float | None) -> str:
-    """The command that does what was planned, with the recommended mechanism."""
-    from confide.privacy.guarantee import shown
-
-    parts = [
-        "confide release FILE --label COL --score COL",
-        f"--metric {plan.metric} --epsilon {shown(plan.epsilon).removeprefix('about ')}",
-        *([f"--delta {shown(plan.delta)}"] if plan.delta else []),
-        *([f"--neighbours {plan.neighbours.value}"] if plan.neighbours != "replace-one" else []),
-        *([f"--mechanism {plan.recommended.mechanism}"] if plan.recommended.mechanism != plan.auto else []),
-        *([f"--prevalence-guess {prevalence:g}"] if prevalence is not None else []),
-    ]
-    return " ".join(parts)
+    print_plan(planned, output.console())
+    command = release_command(release_parameters(planned, prevalence=prevalence))
+    typer.echo(f"\nTo release it so:\n  {command}", err=True)

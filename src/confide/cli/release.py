@@ -1,158 +1,64 @@
-"""`confide release`: a number that may be published, charged to a ledger."""
+"""`confide release`: release metrics under differential privacy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-import typer
-
-from confide.cli import output
-from confide.cli.curve_options import GRIDS, asked_grid, asked_target, check_reveal, grid_in_words, public_files
-from confide.cli.paying import Payer
-from confide.cli.scored import scored
-from confide.cli.workflow_options import AccountOption, AlsoCharge, Analyst
-from confide.errors import ParameterError
-
-if TYPE_CHECKING:
-    from confide.ledger.receipts import Quote, Receipt
-    from confide.privacy.guarantee import Guarantee
-    from confide.releases.release import PreparedRelease, Release
+from confide.cli import options, output, release_output
+from confide.cli import release_options as own
+from confide.cli.inputs import readable
+from confide.errors import UsageError
 
 
 def release(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="CSV, TSV, JSON lines or Parquet, text also as .gz; `-` is standard input."
-        ),
-    ],
-    label: Annotated[
-        str | None, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")
-    ] = None,
-    score: Annotated[
-        list[str] | None, typer.Option("--score", "-s", metavar="COL", help="Column of scores, one.")
-    ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL.json", help="Instead of columns: what `confide train` wrote, run on rows held out."
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="E",
-            help="Privacy budget of this release, for example 1 or 1/3. [default with --model: its workflow's]",
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            metavar="NAME",
-            help="What to release; repeatable, or several with commas. [default: auc]",
-        ),
-    ] = None,
-    delta: Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one, far below 1 / rows.")] = "0",
-    neighbours: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RELATION",
-            help="replace-one, add-remove-one or label-only. [default: replace-one; with --model the training's]",
-        ),
-    ] = None,
-    mechanism: Annotated[str, typer.Option(metavar="NAME", help="How; auto chooses from public facts alone.")] = "auto",
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true."),
-    ] = None,
-    threshold: Annotated[
-        list[float] | None,
-        typer.Option(
-            "--threshold", "-t", metavar="T", help="For confusion measures, one: score >= T is positive. [default: 0.5]"
-        ),
-    ] = None,
-    grid: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND:CELLS",
-            help=f"Cells of scores, for curves and private-counts: {GRIDS}. [default: cells on 0 to 1, for "
-            "probabilities; under label-only cells with equally many rows]",
-        ),
-    ] = None,
-    strategy: Annotated[
-        str, typer.Option(metavar="NAME", help="How cells of curves are counted: flat, tree, tree:8, haar or auto.")
-    ] = "auto",
-    shape: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Of curves: concave (default), isotonic, counts, binormal or roc-glm; costs nothing."
-        ),
-    ] = None,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MEASURE=P", help="Choose a threshold from the curves: recall=0.9 or specificity=0.9."),
-    ] = None,
-    safe: Annotated[
-        bool, typer.Option("--safe", help="With --target: even the lower end of its interval is to reach it.")
-    ] = False,
-    prevalence_guess: Annotated[
-        float | None, typer.Option(metavar="P", help="A public guess of the positives' share; steers the noise.")
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="UNIT", help="Whom it protects: row or person. [default: row; with --model the training's]"
-        ),
-    ] = None,
-    rows_per_person: Annotated[
-        int | None, typer.Option(metavar="K", help="With --unit person: nobody has more than K rows. [default: 1]")
-    ] = None,
-    level: Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")] = 0.95,
-    ledger: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="A path or postgresql://...; [default: $CONFIDE_LEDGER, or the user's own]"),
-    ] = None,
-    account: AccountOption = None,
-    analyst: Analyst = None,
-    also_charge: AlsoCharge = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a page that may be published as it is.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The page's title.")] = None,
-    reveal: Annotated[
-        bool,
-        typer.Option(
-            "--reveal", help="Draw exact curves on the report too: it is then NOT private and not to be published."
-        ),
-    ] = False,
+    file: options.File,
+    label: options.Label = None,
+    score: own.Score = None,
+    model: own.Model = None,
+    epsilon: own.Epsilon = None,
+    metrics: own.Metrics = None,
+    delta: options.Delta = "0",
+    neighbours: own.Neighbours = None,
+    mechanism: own.Mechanism = "auto",
+    positive: options.Positive = None,
+    threshold: own.Threshold = None,
+    grid: own.GridOption = None,
+    strategy: own.Strategy = "auto",
+    shape: own.Shape = None,
+    target: own.TargetOption = None,
+    safe: own.Safe = False,
+    prevalence_guess: own.PrevalenceGuess = None,
+    unit: own.Unit = None,
+    rows_per_person: options.RowsPerPerson = None,
+    level: options.Level = 0.95,
+    ledger: options.LedgerOption = None,
+    account: options.AccountOption = None,
+    analyst: options.Analyst = None,
+    also_charge: options.AlsoCharge = False,
+    dry_run: options.DryRun = False,
+    as_json: options.AsJson = False,
+    report: own.Report = None,
+    title: options.Title = None,
+    reveal: own.Reveal = False,
 ) -> None:
-    """Release a metric under differential privacy, with intervals, and charge the ledger.
+    """Release metrics under differential privacy, with intervals, and charge the ledger.
 
     The budget is charged before noise is drawn, and never refunded. The same question about the same file gets the
-    same answer at no further cost. A request that does not fit is refused with exit code 3. Accounts are opened with
+    same answer at no further cost. A request that does not fit is refused with exit code 3. Open accounts with
     `confide ledger new`.
 
     Each score must be a function of its own row: no ranks, nothing standardised by these rows. Round scores that a
-    model gave for many rows at once, to six decimals say: their last digits depend on the other rows.
+    model gave for many rows at once, for example to six decimals: their last digits depend on the other rows.
 
     Metrics: auc, average_precision, brier, prevalence, confusion (all that follows from the matrix at
-    --threshold), or single ones of it: accuracy, recall, specificity, precision, f1, ...
+    --threshold), or single measures of it: accuracy, recall, specificity, precision, f1, ...
 
-    With --model the rows that were held out of training are read, and scored by the model; what they cost does not add
-    up with the training. To evaluate a model on another file, score that with `confide predict` and name the --score.
+    With --model, the rows that were held out of training are read and scored by the model. Their cost does not add
+    up with that of the training. To evaluate a model on another file, score the file with `confide predict` and name
+    the --score.
 
-    Curves, with bands: roc, pr, calibration (curves for all three) and counts, the table that they are drawn
-    from; --target chooses a threshold on them. With a curve or a target everything asked for, observed_expected too,
-    follows from one table of noisy counts: asking again with another --level, --shape, --target or curve costs
-    nothing, with another --grid, --strategy or --threshold it costs again.
+    Curves, with bands: roc, pr, calibration (curves for all three) and counts, the table behind them; --target
+    chooses a threshold on them. With a curve or a target, everything that is requested, observed_expected too,
+    follows from one table of noisy counts. Another --level, --shape, --target or curve then costs nothing; another
+    --grid, --strategy or --threshold costs again.
 
     Examples:
 
@@ -172,145 +78,43 @@ def release(
 
         confide release messages.csv --model model.json -m auc,accuracy --account messages --report evaluation.html
     """
-    metrics = [name.strip() for given in metric or ["auc"] for name in given.split(",") if name.strip()]
-    if report is not None:
-        output.check_report(report, file)
-        output.check_not_ledger(report, ledger)
-    cut = next(iter(_at_most_one(threshold, "--threshold")), None)
-    source_of_scores = scored(model, label=label, score=_at_most_one(score, "--score"), positive=positive)
-    protected, most_rows = source_of_scores.protects(unit, rows_per_person)
-    options: dict[str, Any] = {
-        "epsilon": source_of_scores.epsilon(epsilon),
-        "delta": delta,
-        "neighbours": source_of_scores.neighbours(neighbours),
-        "mechanism": mechanism,
-        "threshold": cut,
-        "grid": asked_grid(grid, file),
-        "strategy": strategy,
-        "shape": shape,
-        "target": asked_target(_at_most_one(target, "--target"), safe=safe),
-        "prevalence_guess": prevalence_guess,
-        "unit": protected,
-        "rows_per_person": most_rows,
-        "level": level,
-    }
-    trial = check_terms(metrics, options)
-    if reveal:
-        check_reveal(trial, report)
-    source = readable(file)
-    payer = Payer(
-        file=source,
-        label=source_of_scores.label,
-        positive=source_of_scores.positive,
-        details=source_of_scores.details(),
-        ledger=ledger,
-        account=account,
-        analyst=analyst,
-        also_charge=also_charge,
-        public_files=public_files(grid),
-    ).checked()
+    output.check_published_page(report, file, ledger)
+    if reveal and report is None:
+        raise UsageError("--reveal draws exact curves on a report and nowhere else; give --report OUT.html with it")
+    from confide.tasks.release import prepare_release
+
     with output.busy("reading"):
-        prepared = source_of_scores.prepare(source, metrics, options)
+        ready = prepare_release(
+            readable(file),
+            label=label,
+            score=own.at_most_one(score, "--score"),
+            model=model,
+            positive=positive,
+            metrics=own.split_names(metrics, "auc"),
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours,
+            mechanism=mechanism,
+            threshold=own.at_most_one(threshold, "--threshold"),
+            grid=grid,
+            strategy=strategy,
+            shape=shape,
+            target=own.at_most_one(target, "--target"),
+            safe=safe,
+            prevalence_guess=prevalence_guess,
+            unit=unit,
+            rows_per_person=rows_per_person,
+            level=level,
+            ledger=ledger,
+            account=account,
+            analyst=analyst,
+            also_charge=also_charge,
+            reveal=reveal,
+        )
     if dry_run:
-        _show_price(payer.quote(prepared), prepared, as_json=as_json)
+        release_output.print_price(ready.quote(), as_json=as_json)
         return
-    receipt = payer.pay(prepared)
-    if report is not None:
-        from confide.report.release.page import release_page
-
-        about = source_of_scores.about()
-        if _has_grid(receipt):
-            about["grid"] = grid_in_words(grid)
-        named = title or ("Private release beside exact curves" if reveal else "Private release")
-        revealed = prepared[0].counts if reveal else None
-        output.write_whole(report, release_page(receipt, title=named, about=about, revealed=revealed))
-        typer.echo(f"report: {report}", err=True)
-        if reveal:
-            typer.echo(f"warning: {report} shows exact curves: it is not private and not to be published", err=True)
-    for remark in payer.remarks(receipt):
-        typer.echo(remark, err=True)
-    if as_json:
-        output.print_json({**document(receipt), "data": source_of_scores.data()})
-    else:
-        from confide.report.release.text import print_release
-
-        print_release(receipt, output.console())
-
-
-def _has_grid(receipt: Receipt[Release]) -> bool:
-    """Whether anything was counted on a grid."""
-    return any({"grid", "cells"} & set(release.options) for release in receipt.releases)
-
-
-T = TypeVar("T")
-
-
-def _at_most_one(given: list[T] | None, option: str) -> list[T]:
-    """Refuse an option that is repeated: silently taking the last would charge for the wrong thing."""
-    if given and len(given) > 1:
-        raise ParameterError(f"a release takes one {option}; ask for each of them by itself")
-    return given or []
-
-
-def check_terms(metrics: Sequence[str], options: dict[str, Any]) -> tuple[PreparedRelease, ...]:
-    """Refuse wrong parameters before the file is read: prepare the request for a made-up dataset."""
-    from confide.counts import ScoreCounts
-    from confide.releases.registry import prepare
-
-    return prepare(metrics, ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]), **options)
-
-
-def readable(file: str) -> Path:
-    """The file itself; standard input is kept in a temporary file, since it is read twice."""
-    if file != "-":
-        return Path(file)
-    from confide.sources.files import spooled_input
-
-    return spooled_input()
-
-
-def document(receipt: Receipt[Release]) -> dict[str, Any]:
-    """The JSON: one release flat, several in a list."""
-    from confide.releases.release import SCHEMA
-    from confide.report.release.tables import split_of, whole_guarantee
-
-    ledger = {
-        "account": receipt.account,
-        "charged": float(receipt.charged.epsilon),
-        "spent": float(receipt.spent.epsilon),
-        "remaining": float(receipt.remaining.epsilon),
-        "spent_delta": float(receipt.spent.delta),
-        "remaining_delta": float(receipt.remaining.delta),
-        "reused": receipt.reused,
-    }
-    if len(receipt.releases) == 1:
-        return {**receipt.releases[0].to_dict(), "ledger": ledger}
-    return {
-        "schema": SCHEMA,
-        "releases": [
-            {key: value for key, value in part.to_dict().items() if key != "schema"} for part in receipt.releases
-        ],
-        "split": split(split_of(receipt)),
-        "guarantee": whole_guarantee(receipt).to_dict(),
-        "ledger": ledger,
-    }
-
-
-def split(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
-    """What each noise costs, and the metrics that share it."""
-    return [
-        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
-    ]
-
-
-def _show_price(quote: Quote, prepared: Sequence[PreparedRelease], *, as_json: bool) -> None:
-    """Show what it would cost; exit with 3 if it does not fit."""
-    if as_json:
-        parts = [(part.asked or (part.request["metric"],), part.guarantee) for part in prepared]
-        output.print_json({"schema": "confide.quote/1", **quote.to_dict(), "split": split(parts)})
-    else:
-        from confide.report.release.text import print_quote
-
-        print_quote(quote, prepared, output.console())
-    if not quote.fits:
-        raise typer.Exit(3)
+    with output.busy("charging the ledger and drawing noise"):
+        done = ready.pay()
+    release_output.write_page(done, report, title)
+    release_output.print_result(done, as_json=as_json)

@@ -1,1 +1,34 @@
-"""Curves as pure functions of counts: ROC, precision-recall, reliability, decision."""
+"""Curves as pure functions of counts: ROC, precision-recall, calibration and decision curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from confide._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from confide.curves.decision import DecisionCurve as DecisionCurve
+    from confide.curves.decision import decision_curve as decision_curve
+    from confide.curves.pr import PrCurve as PrCurve
+    from confide.curves.pr import minimum_precision as minimum_precision
+    from confide.curves.pr import pr_curve as pr_curve
+    from confide.curves.reliability import ReliabilityBins as ReliabilityBins
+    from confide.curves.reliability import SmoothCalibration as SmoothCalibration
+    from confide.curves.reliability import reliability_bins as reliability_bins
+    from confide.curves.reliability import smooth_calibration as smooth_calibration
+    from confide.curves.roc import RocCurve as RocCurve
+    from confide.curves.roc import roc_curve as roc_curve
+    from confide.curves.roc import roc_hull as roc_hull
+
+_HOMES = {
+    "confide.curves.decision": "DecisionCurve decision_curve",
+    "confide.curves.pr": "PrCurve minimum_precision pr_curve",
+    "confide.curves.reliability": "ReliabilityBins SmoothCalibration reliability_bins smooth_calibration",
+    "confide.curves.roc": "RocCurve roc_curve roc_hull",
+}
+
+__all__, __getattr__ = lazy_names("confide.curves", _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

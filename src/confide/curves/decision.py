@@ -1,4 +1,4 @@
-"""The decision curve: net benefit of acting on the score, against acting on everybody or nobody."""
+"""Decision curve: net benefit of acting on the score, compared with acting on everybody or on nobody."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.curves.reliability import check_probabilities
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +26,7 @@ class DecisionCurve:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
+@accepts_predictions
 def decision_curve(counts: ScoreCounts, thresholds: ArrayLike | None = None) -> DecisionCurve:
     """Net benefit `tp/N - fp/N t/(1-t)` of treating where `score >= t` (Vickers & Elkin 2006).
 

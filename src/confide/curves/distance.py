@@ -1,4 +1,4 @@
-"""The area between two curves: how far a private or federated curve is from the exact one."""
+"""Area between two curves: the distance of a private or federated curve from the exact one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Curve: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 def area_between(one: Curve, other: Curve) -> float:
-    """The integral of the distance between two curves of straight lines, which may go up in steps.
+    """Integrate the distance between two piecewise linear curves, which may have vertical steps.
 
     Between neighbouring places of both curves both are lines, whose difference changes its sign at
     most once; at a step, the line to its right starts at its upper end and the line to its left ends at its lower end.

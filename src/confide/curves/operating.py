@@ -1,4 +1,4 @@
-"""The operating points of a score: what each threshold calls positive."""
+"""Operating points of a score: true and false positives at each threshold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperatingPoints:
-    """One point for each distinct score, from the highest down: positive means `score >= threshold`."""
+    """Points for each distinct score, from the highest down: positive means `score >= threshold`."""
 
     thresholds: FloatArray
     true_positives: CountArray
@@ -19,13 +19,13 @@ class OperatingPoints:
 
     @property
     def positives(self) -> float:
-        """The weight of all positives, as the last point has it."""
+        """Weight of all positives, taken from the last point."""
         last: float = self.true_positives[-1].item()
         return last
 
     @property
     def negatives(self) -> float:
-        """The weight of all negatives, as the last point has it."""
+        """Weight of all negatives, taken from the last point."""
         last: float = self.false_positives[-1].item()
         return last
 

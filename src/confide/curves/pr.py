@@ -1,4 +1,4 @@
-"""The precision-recall curve, the region no model can reach, and the ways to join its points."""
+"""Precision-recall curve, the region that no model can reach, and the ways to join the curve's points."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.curves.operating import operating_points
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,10 +28,11 @@ class PrCurve:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def minimum(self) -> FloatArray:
-        """The lowest precision that any model could have at each recall of the curve."""
+        """Lowest precision that any model could have at each recall of the curve."""
         return minimum_precision(self.recall, self.prevalence)
 
 
+@accepts_predictions
 def pr_curve(counts: ScoreCounts) -> PrCurve:
     """Draw the empirical precision-recall points."""
     counts.both_classes()
@@ -43,7 +45,7 @@ def minimum_precision(recall: float, prevalence: float) -> float: ...
 @overload
 def minimum_precision(recall: FloatArray, prevalence: float) -> FloatArray: ...
 def minimum_precision(recall: FloatArray | float, prevalence: float) -> FloatArray | float:
-    """The lowest achievable precision, `pi r / (1 - pi + pi r)` (dissertation, Theorem 3.3).
+    """Compute the lowest achievable precision, `pi r / (1 - pi + pi r)` (dissertation, Theorem 3.3).
 
     >>> round(minimum_precision(0.5, 1 / 3), 6)  # Table 3.1: precision 0.2 ends at recall 0.5
     0.2
@@ -54,7 +56,7 @@ def minimum_precision(recall: FloatArray | float, prevalence: float) -> FloatArr
 
 
 def minimum_area(prevalence: float, low: float = 0.0, high: float = 1.0) -> float:
-    """The area under the minimum PR curve over recall in [low, high] (Theorem 3.4, Corollary 3.6).
+    """Compute the area under the minimum PR curve over recall in [low, high] (Theorem 3.4, Corollary 3.6).
 
     >>> round(minimum_area(0.5), 4), round(minimum_area(0.05), 4)  # section 3.4: 0.31 and 0.02
     (0.3069, 0.0254)
@@ -119,7 +121,7 @@ class PrPath:
     curved: bool
 
     def area(self, low: float = 0.0, high: float = 1.0) -> float:
-        """The area under the path over recall in [low, high]."""
+        """Compute the area under the path over recall in [low, high]."""
         check_recall_range(low, high)
         start, end = np.clip(self.start, low, high), np.clip(self.end, low, high)
         inside = end > start
@@ -147,7 +149,7 @@ class PrPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecallLevels:
-    """The distinct recalls above 0 with the precisions found at each.
+    """Distinct recalls above 0, with the precisions at each.
 
     A recall holds one point for each distinct score from a positive down to the last negative above
     the next positive; precision falls along them.

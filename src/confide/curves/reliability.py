@@ -9,6 +9,7 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts, equal_mass_starts, read_only
 from confide.errors import DataError, ParameterError, ScoreError
+from confide.predictions import accepts_predictions
 
 Binning = Literal["width", "mass"]
 _SMOOTHING_CELLS = 2_000
@@ -17,7 +18,7 @@ _SMOOTHING_POINTS = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityBins:
-    """For each bin that holds rows: its weight, mean score, and positives' share."""
+    """Weight, mean score and share of positives of each bin that holds rows."""
 
     weight: FloatArray
     mean_score: FloatArray
@@ -51,6 +52,7 @@ def check_probabilities(counts: ScoreCounts) -> None:
         )
 
 
+@accepts_predictions
 def reliability_bins(counts: ScoreCounts, *, bins: int = 10, binning: Binning = "width") -> ReliabilityBins:
     """Group rows into bins of equal width on [0, 1], or of equal mass; equal scores stay together.
 
@@ -75,6 +77,7 @@ def reliability_bins(counts: ScoreCounts, *, bins: int = 10, binning: Binning = 
     )
 
 
+@accepts_predictions
 def smooth_calibration(counts: ScoreCounts, *, span: float = 0.75) -> SmoothCalibration:
     """Smooth the label on the score by local linear regression (lowess without robustness steps).
 

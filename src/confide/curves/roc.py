@@ -1,4 +1,4 @@
-"""The ROC curve, its convex hull and areas under parts of it."""
+"""ROC curve, its convex hull and areas under parts of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.curves.operating import OperatingPoints, operating_points
+from confide.predictions import accepts_predictions
 
 _LONGEST_WALK = 20_000
 
@@ -30,15 +31,15 @@ class RocCurve:
 
     @property
     def area(self) -> float:
-        """The area under the curve by trapezoids, which is exact for it."""
+        """Area under the curve by trapezoids, which is exact for it."""
         return float(np.trapezoid(self.true_positive_rate, self.false_positive_rate))
 
     def area_between(self, low: float, high: float) -> float:
-        """The area under the curve over false-positive rates in [low, high]."""
+        """Compute the area under the curve over false-positive rates in [low, high]."""
         return _clipped_area(self.false_positive_rate, self.true_positive_rate, low, high)
 
     def area_beside(self, low: float, high: float) -> float:
-        """The area between the curve and the right edge over true-positive rates in [low, high]."""
+        """Compute the area between the curve and the right edge over true-positive rates in [low, high]."""
         return _clipped_area(self.true_positive_rate, 1.0 - self.false_positive_rate, low, high)
 
     def simplified(self) -> RocCurve:
@@ -53,6 +54,7 @@ class RocCurve:
         return RocCurve(x[keep], y[keep], self.thresholds[keep])
 
 
+@accepts_predictions
 def roc_curve(counts: ScoreCounts) -> RocCurve:
     """Draw the empirical ROC curve, one point for each distinct score.
 
@@ -64,6 +66,7 @@ def roc_curve(counts: ScoreCounts) -> RocCurve:
     return _curve(operating_points(counts))
 
 
+@accepts_predictions
 def roc_hull(counts: ScoreCounts) -> RocCurve:
     """Draw the convex hull of the ROC curve: what mixing thresholds at random can reach.
 

@@ -1,4 +1,4 @@
-"""The ROC-GLM: a binormal ROC curve fitted by probit regression on the positives' placement values.
+"""ROC-GLM: a binormal ROC curve fitted by probit regression on the positives' placement values.
 
 A positive's placement value is `S0(score)`, the share of negatives with a higher score. At each of a
 set of false-positive rates t, `u_ij = [t_j >= S0(score_i)]` is regressed on the normal quantile of t:
@@ -19,14 +19,14 @@ from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 
 THRESHOLDS = 30
-"""How many equidistant false-positive rates from 0 to 1 are taken by default, both ends included."""
+"""Default number of equidistant false-positive rates from 0 to 1, both ends included."""
 
 _STEPS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocGlm:
-    """The curve `TPR = Phi(intercept + slope Phi^-1(FPR))`.
+    """Curve `TPR = Phi(intercept + slope Phi^-1(FPR))`.
 
     >>> RocGlm(intercept=1.0, slope=1.0).auc.__round__(4)
     0.7602
@@ -37,13 +37,13 @@ class RocGlm:
 
     @property
     def auc(self) -> float:
-        """The area under the curve, `Phi(a / sqrt(1 + b^2))`."""
+        """Area under the curve, `Phi(a / sqrt(1 + b^2))`."""
         from scipy.special import ndtr
 
         return float(ndtr(self.intercept / np.hypot(1.0, self.slope)))
 
     def roc(self, false_positive_rate: ArrayLike) -> FloatArray:
-        """The true-positive rate at each false-positive rate; 0 at 0 and 1 at 1, as every ROC curve."""
+        """Compute the true-positive rate at each false-positive rate; 0 at 0 and 1 at 1, as for every ROC curve."""
         from scipy.special import ndtr, ndtri
 
         rate = np.asarray(false_positive_rate, dtype=np.float64)
@@ -51,8 +51,8 @@ class RocGlm:
             raise ParameterError("false_positive_rate must lie in [0, 1]")
         inside = (rate > 0.0) & (rate < 1.0)
         inner = ndtr(self.intercept + self.slope * ndtri(np.where(inside, rate, 0.5)))
-        found: FloatArray = np.where(inside, inner, rate)
-        return found
+        result: FloatArray = np.where(inside, inner, rate)
+        return result
 
     def to_dict(self) -> dict[str, float]:
         """Return the curve as plain data."""
@@ -71,7 +71,7 @@ def equidistant_thresholds(points: int = THRESHOLDS) -> FloatArray:
 
 
 def survivor(negatives: CountArray) -> FloatArray:
-    """At each cell, or distinct score, from the lowest to the highest, the share of negatives above it: `S0`."""
+    """Compute the share of negatives above each cell, or distinct score, from the lowest to the highest: `S0`."""
     total = negatives.sum()
     if not total > 0:
         raise DataError("a placement value needs negatives; add rows of that class")
@@ -80,13 +80,13 @@ def survivor(negatives: CountArray) -> FloatArray:
 
 
 def placement_thresholds(positives: CountArray, above: FloatArray) -> FloatArray:
-    """The distinct placement values of the positives that lie inside (0, 1), as thresholds."""
-    found = np.unique(above[np.asarray(positives) > 0])
-    return found[(found > 0.0) & (found < 1.0)]
+    """Return the distinct placement values of the positives that lie inside (0, 1), as thresholds."""
+    result = np.unique(above[np.asarray(positives) > 0])
+    return result[(result > 0.0) & (result < 1.0)]
 
 
 def threshold_counts(positives: CountArray, above: FloatArray, thresholds: ArrayLike) -> CountArray:
-    """The number of positives with `S0(score) <= t` for each threshold t: what one site adds to the sum.
+    """Count the positives with `S0(score) <= t` for each threshold t; one site adds these counts to the sum.
 
     `positives` holds the positives of each cell, from the lowest scores to the highest, and `above`
     the share of all sites' negatives above that cell, which falls.
@@ -199,7 +199,7 @@ def _maximum(z: FloatArray, reached: FloatArray, trials: FloatArray) -> dict[str
 def _derivatives(
     design: FloatArray, line: FloatArray, reached: FloatArray, trials: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The score vector and the expected information; ratios of densities to tails stay finite far out."""
+    """Return the score vector and the expected information; ratios of densities to tails stay finite far out."""
     up, down = inverse_mills(design @ line), inverse_mills(-(design @ line))
     gradient = design.T @ (reached * up - (trials - reached) * down)
     information = design.T @ (design * (trials * up * down)[:, None])

@@ -13,16 +13,13 @@ if TYPE_CHECKING:
     from confide.estimators.logistic import PrivateLogisticRegression as PrivateLogisticRegression
     from confide.estimators.naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes
     from confide.estimators.pipelines import total_guarantee as total_guarantee
-    from confide.estimators.selectors import ScoreClusters as ScoreClusters
-    from confide.estimators.selectors import ScorePerturbation as ScorePerturbation
-    from confide.estimators.selectors import SparseVector as SparseVector
-    from confide.estimators.selectors import TopFeatures as TopFeatures
+    from confide.estimators.selector import PrivateSelector as PrivateSelector
 
 _HOMES = {
     "confide.estimators.logistic": "PrivateLogisticRegression",
     "confide.estimators.naive_bayes": "PrivateNaiveBayes",
     "confide.estimators.pipelines": "total_guarantee",
-    "confide.estimators.selectors": "ScoreClusters ScorePerturbation SparseVector TopFeatures",
+    "confide.estimators.selector": "PrivateSelector",
 }
 
 __all__, __getattr__ = lazy_names("confide.estimators", _HOMES)

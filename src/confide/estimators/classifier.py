@@ -1,10 +1,9 @@
-"""What the private classifiers share as scikit-learn estimators.
+"""Base class of the private classifiers with scikit-learn's estimator interface.
 
-Each call of `fit` draws noise anew and spends epsilon: a grid search or a cross-validation spends it once for every
-fit. With a `ledger` and its `account` each fit is charged there before noise is drawn. With a `question`, a
-`PublicQuestion` that says in public facts what is fitted to which data, the same fit gets the same answer at no further
-cost; without one every fit is charged anew, since the data themselves are private and must not decide that. Noise
-comes from the operating system, so there is no `random_state`, and no two fits need be alike.
+Each call of `fit` draws new noise and spends epsilon. A grid search or a cross-validation spends it once for every fit.
+With `ledger` and `account`, each fit is charged before noise is drawn. With `question`, a `PublicQuestion`, a repeated
+fit returns the same answer at no further cost. Without it every fit is charged, since the data are private and must not
+decide whether two fits are the same. Noise comes from the operating system, so there is no `random_state`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from confide.estimators.fitting import check_payer, drawn, two_classes
+from confide.estimators.fitting import charge_and_draw, check_payer, two_classes
 from confide.learning.linear_model import LinearModel
 from confide.ledger.question import PublicQuestion
 from confide.privacy.prepared import Prepared
@@ -27,7 +26,7 @@ from confide.privacy.queries import SYSTEM_NOISE, Noise
 
 
 class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes whose training spends epsilon."""
+    """Classifier of two classes whose training spends epsilon."""
 
     _noise: ClassVar[Noise] = SYSTEM_NOISE
 
@@ -38,12 +37,12 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     question: PublicQuestion | None
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's names
-        """Train on the rows X with the labels y; spends epsilon."""
+        """Train on the rows X with the labels y. Spends epsilon."""
         read, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         known = two_classes(labels, self.classes)
         check_payer(self.ledger, self.account, self.question)
-        prepared = self._prepared(read, labels == known[1])
-        self.model_, self.receipt_ = drawn(
+        prepared = self._prepare(read, labels == known[1])
+        self.model_, self.receipt_ = charge_and_draw(
             prepared,
             self.ledger,
             self.account,
@@ -58,21 +57,21 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     @abstractmethod
-    def _prepared(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
-        """The request to train."""
+    def _prepare(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
+        """Return the checked request to train."""
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The log-odds of the positive class for each row."""
+        """Return the log-odds of the positive class for each row."""
         return self._trained().decision(self._read(X))
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likelier class of each row."""
+        """Return the likelier class of each row."""
         positive = self.decision_function(X) > 0.0
         chosen: NDArray[Any] = self.classes_[positive.astype(np.intp)]
         return chosen
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The probability of each class, in the order of `classes_`, for each row."""
+        """Return the probability of each class, in the order of `classes_`, for each row."""
         positive = self._trained().probabilities(self._read(X))
         return np.column_stack((1.0 - positive, positive))
 

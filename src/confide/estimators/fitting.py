@@ -1,4 +1,4 @@
-"""What private transformers and classifiers share when they are fitted: which labels count, and who pays."""
+"""Shared steps of fitting private estimators: find the two labels, charge the ledger, draw the answer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from confide.errors import LabelError, ParameterError
-from confide.ledger.ledger import Ledger
+from confide.ledger.payer import DeclaredSubject, Payer
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Receipt
 from confide.privacy.prepared import A, Prepared
 
 
 def two_classes(labels: NDArray[Any], classes: Sequence[Any] | None) -> NDArray[Any]:
-    """The two labels, the positive one last: those that were named, or those that there are."""
+    """Return the two labels, the positive one last: `classes`, or the two that `labels` hold."""
     check_classification_targets(labels)
     known = np.unique(labels) if classes is None else np.asarray(classes)
     if classes is not None and (known.ndim != 1 or known.size != 2 or known[0] == known[1]):
-        raise ParameterError("classes must be two different labels, the positive one last, for example (0, 1)")
+        raise ParameterError("`classes` must be two different labels, the positive one last, for example (0, 1)")
     if known.size > 2:
         raise LabelError(
             f"Only binary classification is supported. The type of the target is {type_of_target(labels)}. Make two "
@@ -31,36 +31,35 @@ def two_classes(labels: NDArray[Any], classes: Sequence[Any] | None) -> NDArray[
         )
     if known.size < 2 or not np.isin(labels, known).all():
         raise LabelError(
-            "y must hold two labels, one for each class; where it may hold one class alone, name both "
+            "`y` must hold two labels, one for each class; where it may hold one class alone, name both "
             "(classes=(negative, positive))"
         )
     return known
 
 
 def check_payer(ledger: str | Path | None, account: str | None, question: PublicQuestion | None) -> None:
-    """Refuse an account without the ledger that it is in, and the reverse, before anything is drawn."""
+    """Refuse an account without a ledger, a ledger without an account, and a question without a ledger."""
     if (account is None) != (ledger is None):
-        raise ParameterError("a ledger is charged by the account; give ledger, a path or URL, and account together")
+        raise ParameterError("give `ledger`, a path or URL, and `account` together")
     if question is not None and ledger is None:
-        raise ParameterError("a question is one to a ledger; give ledger and account with question")
+        raise ParameterError("`question` needs a ledger; give `ledger` and `account` as well")
 
 
-def drawn(
+def charge_and_draw(
     prepared: Prepared[A],
     ledger: str | Path | None,
     account: str | None,
     question: PublicQuestion | None,
     **public: Any,
 ) -> tuple[A, Receipt[A] | None]:
-    """Draw the answer; with a ledger it is charged there first, and the receipt comes with it.
+    """Draw the answer. With a ledger, charge it first and return the receipt as well.
 
-    `public` are parameters of the estimator that decide how rows are read, and so belong to the question.
+    `public` holds the parameters of the estimator that decide how rows are read. They are part of the question.
     """
     if ledger is None or account is None:
         return prepared.draw()[0], None
     if question is not None:
         read = {name: None if value is None else repr(value) for name, value in public.items()}
         question = replace(question, details={**question.details, "read": read})
-    with Ledger(ledger) as book:
-        receipt = book.release(prepared, account=account, question=question)
+    receipt = Payer(subject=DeclaredSubject(stated=question), ledger=ledger, account=account).pay(prepared)
     return receipt.answers[0][0], receipt

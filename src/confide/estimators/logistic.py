@@ -22,26 +22,27 @@ class PrivateLogisticRegression(PrivateClassifier):
     Parameters
     ----------
     epsilon : number
-        What a fit spends; "1/3" and fractions are exact.
+        Price of a fit; "1/3" and fractions are exact.
     method : {"objective", "output"}
-        Tilt the loss at random and find its minimum, or find the minimum and add noise. Tilting costs less accuracy.
+        Objective perturbation adds a random linear term to the loss and finds the minimum. Output perturbation finds
+        the minimum and adds noise. Objective perturbation is more accurate.
     regularization : number or None
-        The strength of the penalty on weights of rows of length 1, as `1/C` in scikit-learn; None takes one that
-        follows from epsilon and the number of features.
+        Strength of the penalty on the weights of rows of length 1, as `1/C` in scikit-learn. None derives it from
+        epsilon and the number of features.
     row_norm : float
-        A public length: longer rows are shortened to it, and all are divided by it. Scale features by public numbers
-        to a like size first, and choose it near the length that most rows then have.
+        Public length. Longer rows are shortened to it, and all rows are divided by it. First scale features by public
+        numbers to a similar size, then choose it near the length of most rows.
     neighbours, unit, rows_per_person
-        What the guarantee hides, as for `release_auc`.
+        Neighbouring relation of the guarantee, as for `release_auc`.
     fit_intercept : bool
-        Whether there is an intercept; it is penalised as well.
+        Whether to fit an intercept, which is penalised too.
     classes : (negative, positive) or None
-        The two labels, as public facts. Only with them may `y` hold a single label.
+        The two labels, as public facts. Without them, `y` must hold both labels.
     ledger, account : str or None
-        Where a fit is charged: a path or URL, and the name of an account that was opened there.
+        Path or URL of the ledger that a fit is charged to, and the name of an open account in it.
     question : PublicQuestion or None
-        What is fitted to which data, in public facts: the same fit then gets the same answer at no further cost.
-        Without it every fit is charged anew, as cross-validation needs: its folds are different data.
+        Public description of the fit and its data. A repeated fit then returns the same answer at no further cost.
+        Without it every fit is charged, as cross-validation needs: its folds are different data.
 
     Attributes
     ----------
@@ -50,13 +51,13 @@ class PrivateLogisticRegression(PrivateClassifier):
     coef_ : array of shape (1, features)
         Weights of the features as they were given.
     intercept_ : array of shape (1,)
-        The intercept, 0 if there is none.
+        Intercept, 0 if there is none.
     model_ : LinearModel
-        All that may be published.
+        Published result.
     guarantee_ : Guarantee
-        What the fit promises.
+        Guarantee of the fit.
     receipt_ : Receipt or None
-        What was charged to the ledger.
+        Receipt of the ledger.
     n_features_in_, feature_names_in_
         As in every scikit-learn estimator.
 
@@ -98,7 +99,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         self.account = account
         self.question = question
 
-    def _prepared(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
+    def _prepare(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
         return prepare_logistic(
             matrix,
             labels,

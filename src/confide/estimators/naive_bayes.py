@@ -21,33 +21,34 @@ from confide.privacy.prepared import Prepared
 
 
 class PrivateNaiveBayes(PrivateClassifier):
-    """Naive Bayes for binary features under pure differential privacy, which chooses its features from noisy counts.
+    """Naive Bayes for binary features under pure differential privacy. Features are chosen from noisy counts.
 
     Parameters
     ----------
     epsilon : number
-        What a fit spends; "1/3" and fractions are exact.
+        Price of a fit; "1/3" and fractions are exact.
     row_weight : int
-        How many features a row counts for at most. Fewer need less noise.
+        Number of features that a row counts for at most. A smaller number needs less noise.
     limit : {"spread", "sample"}
-        Whether a row of more features spreads its weight over all, or counts with a sample of them.
+        Treatment of a row with more features: "spread" divides its weight over all, "sample" counts a sample of them.
     keep : float
-        A feature is kept if its counts tell the classes apart by more than so many deviations; 0 keeps all.
+        A feature is kept if its counts differ between the classes by more than this number of standard deviations; 0
+        keeps all.
     smoothing : float or None
-        Rows added to each feature; None takes as many as the noise calls for.
+        Rows added to each feature; None derives the number from the noise.
     calibration : number
-        The share of epsilon that makes probabilities of scores; 0 takes the textbook's.
+        Share of epsilon for turning scores into probabilities; 0 uses the textbook formula.
     neighbours, unit, rows_per_person
-        What the guarantee hides, as for `release_auc`.
+        Neighbouring relation of the guarantee, as for `release_auc`.
     binarize : float or None
-        The public point above which a value counts as 1; None asks for values that are 0 or 1 already.
+        Public point above which a value counts as 1; None requires values that are 0 or 1.
     classes : (negative, positive) or None
-        The two labels, as public facts. Only with them may `y` hold a single label.
+        The two labels, as public facts. Without them, `y` must hold both labels.
     ledger, account : str or None
-        Where a fit is charged: a path or URL, and the name of an account that was opened there.
+        Path or URL of the ledger that a fit is charged to, and the name of an open account in it.
     question : PublicQuestion or None
-        What is fitted to which data, in public facts: the same fit then gets the same answer at no further cost.
-        Without it every fit is charged anew, as cross-validation needs: its folds are different data.
+        Public description of the fit and its data. A repeated fit then returns the same answer at no further cost.
+        Without it every fit is charged, as cross-validation needs: its folds are different data.
 
     Attributes
     ----------
@@ -56,11 +57,11 @@ class PrivateNaiveBayes(PrivateClassifier):
     coef_, intercept_
         Weights of the features, 0 for those left out, and the intercept.
     model_ : LinearModel
-        All that may be published.
+        Published result.
     guarantee_ : Guarantee
-        What the fit promises.
+        Guarantee of the fit.
     receipt_ : Receipt or None
-        What was charged to the ledger.
+        Receipt of the ledger.
     n_features_in_, feature_names_in_
         As in every scikit-learn estimator.
 
@@ -106,7 +107,7 @@ class PrivateNaiveBayes(PrivateClassifier):
         self.account = account
         self.question = question
 
-    def _prepared(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
+    def _prepare(self, matrix: Any, labels: NDArray[np.bool_]) -> Prepared[LinearModel]:
         limit = RowLimit(kind=self.limit, worth=self.row_weight)
         share = exact_fraction(self.calibration, "calibration")
         recipe = Recipe(limit=limit, keep=self.keep, smoothing=self.smoothing, calibration=share)

@@ -1,12 +1,12 @@
-"""What a fitted scikit-learn pipeline promises in all.
+"""Total privacy guarantee of a fitted scikit-learn pipeline.
 
-Steps are fitted to the same rows one after the other, each with the answers of those before: their prices add up. A
-step that pays says so with `guarantee_`. A step that does not pay must treat each row by itself, by rules fixed before
-the data are seen: then two datasets that differ in one row still do so after it. A step that learns from the rows
-without paying, be it only their mean, voids every promise, so it is refused.
+Steps are fitted to the same rows one after the other, each with the answers of the steps before it. So their prices add
+up. A step that pays has the attribute `guarantee_`. A step that does not pay must treat each row by itself, by rules
+fixed before the data are seen: two datasets that differ in one row still differ in one row after it. A step that learns
+from the rows without paying, even if only their mean, voids the guarantee. It is refused.
 
-Whether scikit-learn says that a step needs no fit (`requires_fit`) is not enough: a function may look across rows, a
-patch extractor makes many rows of one, and a Gaussian process can predict unfitted. So those that may stay are named.
+scikit-learn's tag `requires_fit` is not enough to tell such steps apart: a function may look across rows, a patch
+extractor makes many rows of one, and a Gaussian process can predict without a fit. So allowed steps are listed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,12 @@ ROW_BY_ROW = (AdditiveChi2Sampler, Binarizer, FeatureHasher, HashingVectorizer, 
 
 
 def total_guarantee(pipeline: Any, *, vouched: Collection[str] = ()) -> Guarantee:
-    """Add up what the steps of a fitted pipeline promise.
+    """Add up the guarantees of the steps of a fitted pipeline.
 
-    `pipeline` is a Pipeline, a FeatureUnion, a ColumnTransformer, or a single estimator that pays. Free are
+    `pipeline` is a Pipeline, a FeatureUnion, a ColumnTransformer, or a single estimator that pays. Free steps are
     "passthrough" and "drop", `ROW_BY_ROW`, and a FunctionTransformer of a NumPy function that treats each number by
-    itself, such as `np.log1p`. `vouched` names other steps (inside others as "outer__inner") of which you know that
-    they treat each row by itself, by rules that do not come from the data; the guarantee then lists this among what is
-    taken to be known.
+    itself, such as `np.log1p`. `vouched` names other steps (nested ones as "outer__inner") that you know to treat each
+    row by itself, by rules that do not come from the data. The guarantee lists this assumption among the public facts.
     """
     steps = dict(_steps(pipeline, ""))
     for name in vouched:
@@ -64,7 +63,7 @@ def total_guarantee(pipeline: Any, *, vouched: Collection[str] = ()) -> Guarante
 
 
 def _steps(estimator: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Every estimator inside, by its name."""
+    """Yield every estimator inside, with its name."""
     parts = _parts(estimator)
     if parts is None:
         yield name or type(estimator).__name__, estimator
@@ -98,13 +97,13 @@ def _require_row_by_row(name: str, step: Any) -> None:
     _require_fitted(name, step)
     raise ParameterError(
         f"step {name!r} ({type(step).__name__}) may have learnt from the rows without paying, so nothing is promised. "
-        "Use a private step; or one that treats each row by itself with public constants, such as HashingVectorizer or "
-        "Binarizer; and name in `vouched` those of which you know that they do"
+        "Use a private step, or one that treats each row by itself with public constants, such as HashingVectorizer or "
+        "Binarizer; if you know that a step does so, name it in `vouched`"
     )
 
 
 def _is_elementwise(step: Any) -> bool:
-    """Whether a step applies a NumPy function that treats each number by itself, or none."""
+    """Tell whether a step applies no function, or a NumPy function that treats each number by itself."""
     if type(step) is not FunctionTransformer or step.kw_args:
         return False
     func = step.func
@@ -115,7 +114,7 @@ def _is_elementwise(step: Any) -> bool:
 
 
 def _calls_out(step: Any) -> bool:
-    """Whether a step was given a function of the user's, which may remember rows."""
+    """Tell whether a step holds a function of the user, which may remember rows."""
     return any(callable(value) and not isinstance(value, type) for value in step.get_params(deep=False).values())
 
 

@@ -1,16 +1,15 @@
-"""Evaluation of rows or counts."""
+"""Evaluate rows or counts exactly; the result is one frozen value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from confide.counts import ScoreCounts
-from confide.errors import DataError, OneClassError, ParameterError, ScoreError
+from confide.errors import DataError, OneClassError, ScoreError
 from confide.evaluation.cautions import assumptions, cautions
 from confide.evaluation.evaluation import (
     Areas,
@@ -21,51 +20,22 @@ from confide.evaluation.evaluation import (
     ThresholdEvaluation,
 )
 from confide.intervals.comparison import compare_checked
-from confide.intervals.delong import rank_summary
+from confide.intervals.delong import RankSummary, rank_summary
 from confide.intervals.interval import Estimate, check_level
 from confide.intervals.proportion import logit_interval_of
 from confide.metrics import calibration as calibrate
-from confide.metrics.precision_recall import ESTIMATORS, aucnpr_score, aucpr_minimum, aucpr_score
+from confide.metrics.precision_recall import (
+    ESTIMATORS,
+    attained_share,
+    aucpr_minimum,
+    aucpr_score,
+    average_precision_score,
+)
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix, youden_threshold
 from confide.sources.rows import Rows
 
 _DEFAULT_THRESHOLD = 0.5
-
-
-def evaluate(
-    labels: ArrayLike | ScoreCounts,
-    scores: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    *,
-    weights: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    positive: object = None,
-    thresholds: Sequence[float] | float | None = None,
-    level: float = 0.95,
-) -> Evaluation:
-    """Evaluate one score, or compare several on the same rows.
-
-    `scores` is an array, or a mapping from each model's name to its array; a `ScoreCounts` alone is
-    evaluated too. `thresholds` are decision thresholds (`score >= threshold` is positive); by default
-    0.5 where all scores are probabilities.
-
-    >>> evaluate([0, 0, 1, 0, 1, 1], [0.1, 0.4, 0.35, 0.2, 0.8, 0.9]).models[0].auc.value
-    0.8888888888888888
-    """
-    if thresholds is not None:
-        thresholds = [float(threshold) for threshold in np.atleast_1d(thresholds)]
-    if isinstance(labels, ScoreCounts):
-        for name, given in (("scores", scores), ("weights", weights), ("groups", groups), ("positive", positive)):
-            if given is not None:
-                raise ParameterError(f"{name} cannot be given beside a ScoreCounts; give the labels instead")
-        return evaluate_counts(labels, thresholds=thresholds, level=level)
-    if scores is None:
-        raise ParameterError("scores are needed with labels; or give one ScoreCounts")
-    named = dict(scores) if isinstance(scores, Mapping) else {"score": scores}
-    if not named:
-        raise ParameterError("scores must hold at least one model")
-    rows = Rows.checked(labels, list(named), list(named.values()), weights=weights, groups=groups, positive=positive)
-    return evaluate_rows(rows, thresholds=thresholds, level=level)
 
 
 def evaluate_counts(
@@ -77,7 +47,8 @@ def evaluate_counts(
     thresholds: Sequence[float] | None = None,
     level: float = 0.95,
 ) -> Evaluation:
-    """Evaluate one score from its counts. `rows` is the number of rows, if rows are weighted."""
+    """Evaluate one score from its counts. If rows are weighted, `rows` is the number of rows."""
+    check_level(level)
     total = counts.both_classes()
     models = (_evaluate_model(name, counts, thresholds, level, probabilities=counts.probabilities),)
     if rows is None and not counts.weighted:
@@ -120,7 +91,7 @@ def _evaluation(rows: int | None, counts: ScoreCounts, models: tuple[ModelEvalua
 def _evaluate_group(
     name: str, rows: Rows, thresholds: Sequence[float] | None, level: float, probabilities: Sequence[bool]
 ) -> GroupEvaluation:
-    """Evaluate the rows of a group. `probabilities` is True for each model whose scores all lie in [0, 1]."""
+    """Evaluate the rows of a group; `probabilities` tells for each model whether all its scores are probabilities."""
     counts = rows.counts()
     models: tuple[ModelEvaluation, ...] = ()
     if min(counts[0].total_positives, counts[0].total_negatives) > 0:
@@ -140,20 +111,21 @@ def _evaluate_group(
 def _evaluate_model(
     name: str, counts: ScoreCounts, thresholds: Sequence[float] | None, level: float, *, probabilities: bool
 ) -> ModelEvaluation:
-    aucpr = Areas(tuple((estimator, aucpr_score(counts, estimator=estimator)) for estimator in ESTIMATORS))
-    average_precision = aucpr["average_precision"]
+    summary = _rank_summary(counts)
+    average_precision = average_precision_score(counts) if summary is None else summary.average_precision
+    least = aucpr_minimum(counts)
     if thresholds is None:
         thresholds = (_DEFAULT_THRESHOLD,) if probabilities else ()
     return ModelEvaluation(
         score=name,
-        auc=_auc(counts, level),
+        auc=_auc(counts, summary, level),
         average_precision=Estimate(
             value=average_precision,
             interval=logit_interval_of(average_precision, counts.total_positives, level=level),
         ),
-        aucpr=aucpr,
-        aucpr_minimum=aucpr_minimum(counts),
-        aucnpr=aucnpr_score(counts),
+        aucpr=_areas(counts, average_precision),
+        aucpr_minimum=least,
+        aucnpr=attained_share(average_precision, least),
         brier=calibrate.brier_score(counts) if probabilities else None,
         scaled_brier=calibrate.scaled_brier_score(counts) if probabilities else None,
         log_loss=calibrate.log_loss(counts) if probabilities else None,
@@ -165,13 +137,25 @@ def _evaluate_model(
     )
 
 
-def _auc(counts: ScoreCounts, level: float) -> Estimate:
-    check_level(level)
+def _rank_summary(counts: ScoreCounts) -> RankSummary | None:
+    """Return AUC, its variance and average precision; None if a class has one row, so that there is no variance."""
     try:
-        summary = rank_summary(counts)
+        return rank_summary(counts)
     except OneClassError:
         raise
-    except DataError:  # one row of a class has a value, but no variance
+    except DataError:
+        return None
+
+
+def _areas(counts: ScoreCounts, average_precision: float) -> Areas:
+    """Return the area under the PR curve by every estimator."""
+    others = ((name, aucpr_score(counts, estimator=name)) for name in ESTIMATORS if name != "average_precision")
+    areas = {"average_precision": average_precision, **dict(others)}
+    return Areas(tuple((name, areas[name]) for name in ESTIMATORS))
+
+
+def _auc(counts: ScoreCounts, summary: RankSummary | None, level: float) -> Estimate:
+    if summary is None:
         return Estimate(value=auc_score(counts))
     return Estimate(
         value=summary.auc,

@@ -1,56 +1,56 @@
-"""What the two rounds brought: sums, tables and releases that may be seen, and how each site took part."""
+"""Outcome of the two rounds: sums, tables and releases that may be seen, and a report of each site."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from confide.errors import FederationError
 from confide.federation.question import Question
+from confide.federation.site_state import RefusalReason, SiteState
 
 SCHEMA = "confide.federation-outcome/1"
-
-ANSWERED, REFUSED, FAILED, SILENT = "answered", "refused", "failed", "silent"
-STATES = (ANSWERED, REFUSED, FAILED, SILENT)
-
-BUDGET = "budget"
-"""The reason of a site that refused since its ledger cannot pay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteReport:
-    """How a site took part: its state, what it said where it did not answer, and what it was charged.
+    """Report of a site: its state, its message if it did not answer, and its receipt if it was charged.
 
-    `reason` is BUDGET where the site lacks budget, else empty.
+    `reason` is set for a refusal that a coordinator handles differently from others.
     """
 
     name: str
-    state: str
+    state: SiteState
     message: str = ""
-    reason: str = ""
+    reason: RefusalReason | None = None
     receipt: Mapping[str, Any] | None = None
 
     def in_words(self) -> str:
-        """Say it in a line."""
+        """Return the report as one line."""
         return f"{self.name}: {self.state}" + (f" ({self.message})" if self.message else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         plain: dict[str, Any] = {"name": self.name, "state": self.state, "message": self.message}
-        if self.reason:
+        if self.reason is not None:
             plain["reason"] = self.reason
         if self.receipt is not None:
             plain["receipt"] = dict(self.receipt)
         return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> SiteReport:
+        """Read a report that came from elsewhere. An unknown state is a ValueError; an unknown reason is left out."""
+        reason = RefusalReason.BUDGET if plain.get("reason") == RefusalReason.BUDGET else None
+        return cls(**{**plain, "state": SiteState(plain["state"]), "reason": reason})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """Everything that left the sites and may be seen, with the question as it was answered.
 
-    `total` is the sum over all sites (secure-sum, private), `sites` what each site sent for itself: a table of
-    groups (disclosure-control), a release of noisy counts (private) or sums (noisy-scores).
+    `total` is the sum over all sites, in modes that mask; `sites` is what each site sent for itself.
     """
 
     question: Question
@@ -74,12 +74,12 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Outcome:
-        """Read an outcome again."""
+        """Read an outcome that `to_dict` wrote."""
         if plain.get("schema") != SCHEMA:
             raise FederationError("this is no outcome of a validation, or of another version of confide")
         return cls(
             question=Question.from_dict(plain["question"]),
-            reports=tuple(SiteReport(**report) for report in plain["reports"]),
+            reports=tuple(SiteReport.from_dict(report) for report in plain["reports"]),
             total=plain["total"],
             sites=plain["sites"],
             rounds=int(plain["rounds"]),
@@ -88,12 +88,34 @@ class Outcome:
 
 
 class RunError(FederationError):
-    """A run ended without a result; `reports` says how each site took part.
+    """A run ended without a result; `reports` has the report of each site.
 
-    `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent.
+    `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent. `summary` is the
+    message with the names of sites alone, to stand beside a table of `reports`. The exit code is 3 if a site lacks
+    budget.
     """
 
-    def __init__(self, message: str, reports: tuple[SiteReport, ...], *, rounds: int) -> None:
+    def __init__(
+        self, message: str, reports: tuple[SiteReport, ...], *, rounds: int, summary: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reports = reports
         self.rounds = rounds
+        self.summary = message if summary is None else summary
+        self.exit_code = 3 if any(report.reason is RefusalReason.BUDGET for report in reports) else 1
+
+    @classmethod
+    def naming(
+        cls, what: str, sites: Sequence[SiteReport], then: str, reports: tuple[SiteReport, ...], *, rounds: int
+    ) -> RunError:
+        """Make the error of a run that some sites ended: what happened, at which sites, and what to do then."""
+        full, names = ("; ".join(words) for words in ([one.in_words() for one in sites], [one.name for one in sites]))
+        return cls(_joined(what, full, then), reports, rounds=rounds, summary=_joined(what, names, then))
+
+    def without_reports(self) -> RunError:
+        """Return the error with its summary as its message."""
+        return RunError(self.summary, self.reports, rounds=self.rounds)
+
+
+def _joined(what: str, sites: str, then: str) -> str:
+    return f"{what} {sites}. {then}" if sites else f"{what} {then}"

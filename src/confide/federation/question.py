@@ -1,78 +1,58 @@
-"""What a coordinator asks of every site, all of it public: checked once, and the same text at both ends."""
+"""Question of a coordinator to its sites: public, checked once, and the same text at both ends."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
-from confide.errors import FederationError, ParameterError, did_you_mean
+from confide.errors import FederationError, ParameterError
+from confide.federation.modes.mode import FEWEST_MASKED
+from confide.federation.modes.registry import mode_named, mode_of, modes_that_take
+from confide.federation.term_checks import (
+    checked_grid,
+    checked_name,
+    checked_rows_per_person,
+    checked_unit,
+    checked_whole,
+)
 from confide.grid import Grid
-from confide.privacy.guarantee import UNITS, checked_epsilon, exact_fraction
-from confide.privacy.mechanisms.strategies import MOST_CELLS
 
 PROTOCOL = 2
-"""Sites and coordinators of other versions do not talk to each other."""
-
-DISCLOSURE_CONTROL, SECURE_SUM, PRIVATE, NOISY_SCORES = "disclosure-control", "secure-sum", "private", "noisy-scores"
-MODES = (DISCLOSURE_CONTROL, SECURE_SUM, PRIVATE, NOISY_SCORES)
-MASKED = (SECURE_SUM, PRIVATE)
-"""Modes in which only sums over at least three sites are seen."""
-
-EXACT = (DISCLOSURE_CONTROL, SECURE_SUM, NOISY_SCORES)
-"""Modes without a proven guarantee: what leaves a site is exact, or as good as exact."""
-
-FEWEST_MASKED = 3
-SUPPOSED_ROWS = 1_000
-"""How many rows a site is supposed to have where nobody states how many all sites have."""
-
-DEFAULT_GRIDS: Mapping[str, str] = {
-    DISCLOSURE_CONTROL: "uniform:100",
-    SECURE_SUM: "uniform:65536",
-    NOISY_SCORES: "uniform:65536",
-}
-"""Cells of the modes without noise; those of the private mode follow from public facts, see `default_cells`."""
-
-MOST_EXACT_CELLS = 2**20
-MOST_STATED_ROWS = 10**9
-DEFAULT_MINIMUM: Mapping[str, int] = {DISCLOSURE_CONTROL: 5, SECURE_SUM: 1, NOISY_SCORES: 5}
-
-_LONGEST = 200
-_LONGEST_EDGES = 100_000
+"""Version of the protocol. Sites and coordinators of different versions do not talk to each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A model's validation as it is asked of sites.
+    """Question about one model, asked of several sites.
 
     Parameters
     ----------
     study, model
-        The study's name, which sites may allow or not, and the name under which each site knows the model.
+        Name of the study, which sites may allow or refuse, and the name under which each site knows the model.
     mode
-        What is promised: "disclosure-control", "secure-sum", "private" or, for comparison only, "noisy-scores".
+        Name of the mode, see `modes`: "disclosure-control", "secure-sum", "private" or, for comparison, "noisy-scores".
     sites, fewest
-        The sites that are asked, and how many of them must take part at least. Both are signed with the rest, so that a
-        server that lists others, or fewer, in the second round is refused.
+        Sites that are asked, and the least number of them that must take part. Both are signed with the rest: a server
+        that lists other sites, or fewer, in the second round is refused.
     grid, bins
         Public cells of scores (see `Grid.named`) and the number of calibration bins.
     minimum_cell
-        The least number of rows of a class in a cell that leaves a site; every exact mode has one.
+        Least number of rows of a class in a cell that leaves a site, in modes without noise.
     epsilon, site_share, colluders
-        Of the private mode: the price at each site, the share of it that is spent on the site's own results, and how
-        many sites may put their knowledge together with the coordinator without weakening the guarantee.
+        Private mode: the price at each site, the share of it for the site's own results, and the number of sites that
+        may share everything they know with the coordinator without weakening the guarantee.
     unit, rows_per_person
-        Whom the guarantee protects: a row, or a person with at most so many rows.
+        Unit that the guarantee protects: a row, or a person with at most `rows_per_person` rows.
     edition
-        Which time a private question is asked: after a site's data changed, a new edition is a new question about the
-        sum, with fresh shares of the noise at every site, and paid for again.
+        Number of a private question's repetition. A new edition is a new question: all sites draw fresh noise, and pay
+        for it again. It is needed after a site's data changed.
     delta, sensitivity
-        Of the noisy-scores mode, which promises nothing that they stand for.
+        Noisy-scores mode: terms of its noise, which guarantee nothing.
     """
 
     study: str
@@ -115,133 +95,115 @@ class Question:
         edition: int | None = None,
         rows: int | None = None,
     ) -> Question:
-        """Check everything that is asked and fill in what was left out.
+        """Check all terms and fill in defaults.
 
-        `rows` is about how many rows all sites together have, as they state publicly. It is no part of the question:
-        in the private mode it decides the cells, where no grid is given.
+        `rows` is the approximate number of rows of all sites together, which is public. It is not part of the question;
+        in the private mode it decides the number of cells if no grid is given.
         """
-        if mode not in MODES:
-            raise ParameterError(
-                f"mode must be one of {', '.join(MODES)}; got {mode!r}. {did_you_mean(mode, MODES)}".rstrip()
-            )
-        private, noisy = mode == PRIVATE, mode == NOISY_SCORES
-        _only(private or noisy, epsilon=epsilon, where="the modes private and noisy-scores")
-        _only(private, site_share=site_share, colluders=colluders, edition=edition, rows=rows, where="the mode private")
-        _only(noisy, delta=delta, sensitivity=sensitivity, where="the mode noisy-scores")
-        _only(not private, minimum_cell=minimum_cell, where="modes without noise; private counts need none")
+        chosen = mode_named(mode)
+        given = {
+            "minimum_cell": minimum_cell,
+            "epsilon": epsilon,
+            "site_share": site_share,
+            "colluders": colluders,
+            "delta": delta,
+            "sensitivity": sensitivity,
+            "edition": edition,
+            "rows": rows,
+        }
+        for name, value in given.items():
+            if value is not None and name not in chosen.parameters:
+                raise ParameterError(f"`{name}` is for {_modes(modes_that_take(name))}; leave it out")
         if isinstance(sites, str):
-            raise ParameterError("sites must be a list of names")
-        named = tuple(_checked_name(site, "site") for site in sites)
+            raise ParameterError("`sites` must be a list of names")
+        named = tuple(checked_name(site, "site") for site in sites)
         question = cls(
-            study=_checked_name(study, "study"),
-            model=_checked_name(model, "model"),
+            study=checked_name(study, "study"),
+            model=checked_name(model, "model"),
             mode=mode,
             sites=tuple(sorted(named)),
             fewest=len(named) if fewest is None else fewest,
-            grid=DEFAULT_GRIDS.get(mode, "") if grid is None else _checked_grid(grid),
-            bins=_checked_whole(bins, "bins", 2, 100),
-            minimum_cell=None if private else _checked_minimum(minimum_cell, mode),
-            epsilon=_written(checked_epsilon(epsilon)) if private or noisy else None,
-            site_share=_written(_checked_share(site_share)) if private else None,
-            colluders=_default_colluders(len(named)) if private and colluders is None else colluders,
-            unit=_checked_unit(unit),
-            rows_per_person=_checked_rows(rows_per_person, unit),
-            delta=None if delta is None else _written(exact_fraction(delta, "delta")),
-            sensitivity=None if sensitivity is None else _written(exact_fraction(sensitivity, "sensitivity")),
-            edition=(1 if edition is None else _checked_whole(edition, "edition", 1, 10**6)) if private else None,
+            grid="" if grid is None else checked_grid(grid),
+            bins=checked_whole(bins, "bins", 2, 100),
+            unit=checked_unit(unit),
+            rows_per_person=checked_rows_per_person(rows_per_person, unit),
+            **chosen.complete(given, len(named)),
         )
-        if private and grid is None:
-            question._check_sites()
-            stated = SUPPOSED_ROWS * len(named) if rows is None else rows
-            question = replace(question, grid=f"arcsine:{default_cells(question, stated)}")
+        question._check_sites()
+        if grid is None:
+            question = replace(question, grid=chosen.default_grid(question, rows))
         question._check()
         return question
 
-    def _check_sites(self) -> None:
-        if len(set(self.sites)) < len(self.sites):
-            raise ParameterError("every site must be named once")
-        least = FEWEST_MASKED if self.mode in MASKED else 1
-        if len(self.sites) < least:
-            raise ParameterError(
-                f"mode {self.mode} needs at least {least} sites: with two, each could subtract its own part from the "
-                "sum; ask more sites, or use another mode"
-            )
-        self._check_fewest()
-
     def _check(self) -> None:
         self._check_sites()
-        most = MOST_CELLS if self.mode == PRIVATE else MOST_EXACT_CELLS
-        if len(self.public_grid) > most:
-            raise ParameterError(f"a grid has at most {most:,} cells in mode {self.mode}; give a coarser one")
-        if self.mode == PRIVATE:
-            self._check_parts()
-        if self.mode == NOISY_SCORES:
-            if self.delta is None or self.sensitivity is None:
-                raise ParameterError("noisy-scores needs delta and the model's sensitivity (--delta, --sensitivity)")
-            if not 0 < Fraction(self.delta) < 1 or Fraction(self.sensitivity) <= 0:
-                raise ParameterError("delta must lie between 0 and 1, and the sensitivity be above 0")
+        mode = mode_of(self)
+        if len(self.public_grid) > mode.most_cells:
+            raise ParameterError(
+                f"`grid` has at most {mode.most_cells:,} cells in mode {self.mode}; give a coarser one"
+            )
+        mode.check_question(self)
 
-    def _check_fewest(self) -> None:
-        """Refuse to go on with as many sites as may collude, or with fewer than a sum needs."""
-        if self.mode == PRIVATE:
-            _checked_whole(self.colluders, "colluders", 0, len(self.sites) - 1)
-        least = max(FEWEST_MASKED, (self.colluders or 0) + 1) if self.mode in MASKED else 1
+    def _check_sites(self) -> None:
+        """Refuse lists of sites that the mode cannot use, and a `fewest` with which it could not go on."""
+        if len(set(self.sites)) < len(self.sites):
+            raise ParameterError("every site must be named once")
+        needed = FEWEST_MASKED if mode_of(self).masked else 1
+        if len(self.sites) < needed:
+            raise ParameterError(
+                f"mode {self.mode} needs at least {needed} sites: with two, each could subtract its own part from the "
+                "sum; ask more sites, or use another mode"
+            )
+        least = mode_of(self).fewest_sites(self)
         whole = isinstance(self.fewest, int) and not isinstance(self.fewest, bool)
         if not whole or not least <= self.fewest <= len(self.sites):
             raise ParameterError(
-                f"mode {self.mode} can go on with {least} to {len(self.sites)} of these sites; got {self.fewest!r}"
+                f"mode {self.mode} can go on with {least} to {len(self.sites)} of these sites; got {self.fewest!r} for "
+                "`fewest`"
             )
-
-    def _check_parts(self) -> None:
-        """Refuse parts of epsilon that no release could have."""
-        from confide.releases.terms import Terms
-
-        for part in (self.own_epsilon, self.pooled_epsilon):
-            if part:
-                Terms.checked(epsilon=part, **self.terms())
 
     @property
     def public_grid(self) -> Grid:
-        """The cells."""
+        """Cells of scores."""
         return Grid.named(self.grid)
 
     @property
     def honest(self) -> int:
-        """How many sites' shares of noise the guarantee rests on."""
+        """Number of sites whose shares of the noise the guarantee relies on."""
         return len(self.sites) - (self.colluders or 0)
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """The price at each site."""
+        """Price at each site."""
         if self.epsilon is None:
             raise ParameterError(f"mode {self.mode} has no epsilon")
         return Fraction(self.epsilon)
 
     @property
     def own_epsilon(self) -> Fraction:
-        """What is spent on the site's own results; 0 where only the sum is released."""
+        """Part of epsilon for the site's own results; 0 if only the sum is released."""
         return self.exact_epsilon * Fraction(self.site_share or 0)
 
     @property
     def pooled_epsilon(self) -> Fraction:
-        """What is spent on the sum over all sites."""
+        """Part of epsilon for the sum over all sites."""
         return self.exact_epsilon - self.own_epsilon
 
     @property
     def worth_epsilon(self) -> float:
-        """The epsilon at which one trusted curator's noise would be as large as that on the pooled counts.
+        """Epsilon at which a single trusted curator would add as much noise as the pooled counts have.
 
-        The sum has noise worth `sites / honest` shares; the sites' own counts, which are averaged in, have one each.
+        The sum has the noise of `sites / honest` shares; the sites' own counts, which are averaged in, have one each.
         """
         pooled, own = float(self.pooled_epsilon), float(self.own_epsilon)
         return math.sqrt((self.honest * pooled**2 + own**2) / len(self.sites)) / self.rows_per_person
 
     def terms(self) -> dict[str, Any]:
-        """The terms of a release, whatever epsilon it has."""
+        """Return the terms of a release, except epsilon."""
         return {"neighbours": "add-remove-one", "unit": self.unit, "rows_per_person": self.rows_per_person}
 
     def of(self, sites: tuple[str, ...]) -> Question:
-        """Return the same question to those of its sites that take part; as many may collude as before."""
+        """Return the same question to those of its sites that take part; the number of colluders stays."""
         strangers = sorted(set(sites) - set(self.sites))
         if strangers:
             raise ParameterError(f"site {strangers[0]!r} is not among those that the question names")
@@ -256,12 +218,12 @@ class Question:
         return {name: value for name, value in plain.items() if value is not None}
 
     def digest(self) -> str:
-        """A hash that tells it from every other question."""
+        """Return a hash that identifies the question."""
         return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Question:
-        """Read a question that came from elsewhere, checking it as if it were asked here."""
+        """Read a question that came from elsewhere, with all checks."""
         version = plain.get("protocol") if isinstance(plain, Mapping) else None
         if type(version) is not int or version != PROTOCOL:
             raise FederationError(
@@ -278,91 +240,14 @@ class Question:
             raise FederationError("the question is incomplete; send it with `confide validate`") from None
 
 
-def default_cells(question: Question, rows: object) -> int:
-    """The number of cells of a private question to sites that together have about so many rows: from public facts."""
-    from confide.releases.grids import cells_for_curves
+def _modes(names: tuple[str, ...]) -> str:
+    """Return names of modes in words.
 
-    return cells_for_curves(_checked_whole(rows, "rows", 1, MOST_STATED_ROWS), question.worth_epsilon)
-
-
-def checked_names(names: Mapping[str, object] | tuple[str, ...] | list[str], what: str) -> tuple[str, ...]:
-    """Refuse names that could not be a site's, a study's or a model's."""
-    return tuple(_checked_name(name, what) for name in names)
-
-
-def _checked_name(name: object, what: str) -> str:
-    text = str(name)
-    allowed = all(letter.isalnum() or letter in "-_. @" for letter in text)
-    tidy = bool(text.strip()) and text == text.strip() and not text.startswith(".") and len(text) <= _LONGEST
-    if not isinstance(name, str) or not tidy or not allowed:
-        raise ParameterError(
-            f"the name of a {what} is 1 to {_LONGEST} letters, digits, spaces or any of - _ . @, the first no point; "
-            "give another one"
-        )
-    return text
-
-
-def _checked_whole(value: object, name: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ParameterError(f"{name} must be a whole number from {least} to {most}; got {value!r}")
-    return value
-
-
-def _checked_minimum(minimum: int | None, mode: str) -> int:
-    return DEFAULT_MINIMUM[mode] if minimum is None else _checked_whole(minimum, "minimum_cell", 1, 10_000)
-
-
-def _checked_grid(grid: object) -> str:
-    """Refuse a grid that is too large before it is made: a site must not be made to build it."""
-    text = str(grid)
-    kind, _, rest = text.partition(":")
-    cells = rest.partition(":")[0]
-    if kind == "edges":
-        fine = len(text) <= _LONGEST_EDGES
-    else:
-        fine = (
-            len(text) <= _LONGEST and re.fullmatch("[0-9]{1,7}", cells) is not None and int(cells) <= MOST_EXACT_CELLS
-        )
-    if not fine:
-        raise ParameterError(
-            f"grid must look like arcsine:32, uniform:16:-4:4 or edges:0,0.1,1, with at most {MOST_EXACT_CELLS:,} cells"
-        )
-    return text
-
-
-def _checked_unit(unit: object) -> str:
-    if unit not in UNITS:
-        raise ParameterError(f"unit must be one of {', '.join(UNITS)}; got {unit!r}")
-    return str(unit)
-
-
-def _checked_rows(rows: object, unit: str) -> int:
-    found = _checked_whole(rows, "rows_per_person", 1, 10_000)
-    if found > 1 and unit != "person":
-        raise ParameterError("rows per person are for protecting persons; give unit person with it (--unit person)")
-    return found
-
-
-def _checked_share(share: object) -> Fraction:
-    fraction = Fraction(1, 2) if share is None else exact_fraction(share, "site_share")
-    if not 0 <= fraction < 1:
-        raise ParameterError(f"site_share must lie between 0 (the sum alone) and 1; got {share!r}")
-    return fraction
-
-
-def _default_colluders(sites: int) -> int:
-    """Fewer than half of the sites."""
-    return max((sites - 1) // 2, 0)
-
-
-def _only(here: bool, *, where: str, **given: object) -> None:
-    for name, value in given.items():
-        if value is not None and not here:
-            raise ParameterError(f"{name} is for {where}; leave it out")
-
-
-def _written(value: Fraction) -> str:
-    return str(value)
+    >>> _modes(("private",)), _modes(("private", "noisy-scores"))
+    ('the mode private', 'the modes private and noisy-scores')
+    """
+    *first, last = names
+    return f"the modes {', '.join(first)} and {last}" if first else f"the mode {last}"
 
 
 def _version(version: object) -> str:

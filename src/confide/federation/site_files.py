@@ -1,4 +1,8 @@
-"""A site's own files in TOML: read with clear words about what is wrong, and written whole or not at all."""
+"""Reading and writing the TOML files of a site and of a federation, with clear errors.
+
+TOML is written here by hand, a few lines, and not by a library: `site.toml` and `policy.toml` carry comments for the
+administrator, which libraries that write TOML from values leave out.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,17 @@ import json
 import os
 import re
 import stat
-import tempfile
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError, did_you_mean
+from confide.files import replace_file
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of a site's file, with what to do where there is none."""
+    """Return the text of a file; the error of a missing or unreadable one says what to do."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -30,7 +34,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def read_secret(path: Path, what: str) -> bytes:
-    """A short file that nobody but its owner may read."""
+    """Return the content of a short file; refuse one that others than its owner may read."""
     try:
         with path.open("rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -45,7 +49,7 @@ def read_secret(path: Path, what: str) -> bytes:
 
 
 def parsed(text: str, source: str) -> dict[str, Any]:
-    """Read TOML, saying in which line it is none."""
+    """Parse TOML; the error names the line that is not valid."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -57,7 +61,7 @@ def parsed(text: str, source: str) -> dict[str, Any]:
 
 
 def check_keys(given: Mapping[str, Any], known: Collection[str], source: str) -> None:
-    """Refuse a key that nothing reads, naming the one that was perhaps meant."""
+    """Refuse an unknown key, and suggest a known one that looks like it."""
     for key in given:
         if key not in known:
             hint = did_you_mean(key, known)
@@ -65,7 +69,7 @@ def check_keys(given: Mapping[str, Any], known: Collection[str], source: str) ->
 
 
 def table_text(name: str, values: Mapping[str, Any]) -> str:
-    """A table of texts, numbers and lists of texts as TOML has it; what is None is left out.
+    """Return a TOML table of texts, numbers and lists of texts; values that are None are left out.
 
     >>> print(table_text('models."a b"', {"data": "x.csv", "positive": 1, "table": None}))
     [models."a b"]
@@ -77,22 +81,14 @@ def table_text(name: str, values: Mapping[str, Any]) -> str:
 
 
 def toml_value(value: object) -> str:
-    """A text, a number, a truth value or a list of texts; JSON writes these as TOML does."""
+    """Return a text, number, truth value or list of texts as TOML: JSON writes these in the same way."""
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put a file of its owner's in its place, whole or not at all."""
+    """Write a file that only its owner may read, whole or not at all."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        replace_file(path, text, owner_only=True)
     except OSError as error:
         raise FederationError(
             f"{path} cannot be written ({error.strerror}); make its folder, or make it writable"

@@ -23,7 +23,7 @@ _SEED = 20_240_613  # any fixed number: the same data must give the same simulta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The difference between two AUCs, first less second.
+    """Difference between two AUCs, first less second.
 
     `simultaneous` is set where several differences were estimated at once: those intervals hold
     together at their level.
@@ -56,7 +56,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointComparison:
-    """All models at once: a test that every AUC is equal, and every difference."""
+    """Joint comparison of models: a test that all AUCs are equal, and every difference."""
 
     names: tuple[str, ...]
     aucs: tuple[float, ...]
@@ -87,11 +87,11 @@ class _Placements:
 
     @property
     def aucs(self) -> FloatArray:
-        """Each model's AUC."""
+        """AUC of each model."""
         return np.average(self.of_positives, axis=1, weights=self.positive_weights)
 
     def covariance(self) -> FloatArray:
-        """The AUCs' covariance (DeLong et al. 1988, equation 6)."""
+        """Return the AUCs' covariance (DeLong et al. 1988, equation 6)."""
         total = np.zeros((len(self.of_positives), len(self.of_positives)))
         for components, weights in (
             (self.of_positives, self.positive_weights),
@@ -119,14 +119,6 @@ def _placements(
     below = np.array([_share_below(s[labels], s[~labels], theirs) for s in scores])
     above = np.array([1.0 - _share_below(s[~labels], s[labels], ours) for s in scores])
     return _Placements(below, above, ours, theirs)
-
-
-def auc_covariance(
-    labels: NDArray[np.bool_], scores: Sequence[FloatArray], weights: CountArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """AUCs of several models on the same rows, and their covariance; of rows that were validated already."""
-    placements = _placements(labels, scores, weights)
-    return placements.aucs, placements.covariance()
 
 
 def compare_auc(
@@ -255,7 +247,7 @@ def compare_auc_unpaired(
 
 
 def _share_below(queries: FloatArray, rivals: FloatArray, weights: FloatArray) -> FloatArray:
-    """The share of the rivals' weight below each query, ties counting half."""
+    """Return the share of the rivals' weight below each query, ties counting half."""
     order = np.argsort(rivals, kind="stable")
     ordered, through = rivals[order], np.concatenate(([0.0], np.cumsum(weights[order])))
     distinct, back = np.unique(queries, return_inverse=True)
@@ -302,7 +294,7 @@ def _difference(
 
 
 def _joint_statistic(contrasts: _Placements) -> tuple[float, int]:
-    """The chi-squared statistic that every contrast is 0, and its degrees of freedom."""
+    """Return the chi-squared statistic that every contrast is 0, and its degrees of freedom."""
     values, vectors = np.linalg.eigh(contrasts.covariance())
     least = max(1e-12 * float(values[-1]), _NO_VARIANCE)
     projected = vectors.T @ contrasts.aucs
@@ -322,7 +314,7 @@ def _chi_squared_tail(value: float, degrees: int) -> float:
 def _simultaneous_quantile(
     covariance: FloatArray, pairs: list[tuple[int, int]], variances: list[float], level: float
 ) -> float:
-    """The `level` quantile of max |z| over all differences, when all AUCs are equal."""
+    """Return the `level` quantile of max |z| over all differences, when all AUCs are equal."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.clip(values, 0.0, None))
     draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, covariance.shape[0])) @ root.T

@@ -1,4 +1,4 @@
-"""The interval that k-fold cross-validation gives, which the dissertation found wanting."""
+"""Intervals from k-fold cross-validation; the dissertation found that they cover less than their level."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CROSS_VALIDATION_POSITIVES = 10_000
 def cross_validation_interval(
     folds: Sequence[ScoreCounts], metric: str = "average_precision", **settings: Any
 ) -> Interval:
-    """The interval of `cross_validation_estimate`, which takes the same settings."""
+    """Compute the interval of `cross_validation_estimate`, which takes the same settings."""
     return cross_validation_estimate(folds, metric, **settings).known_interval
 
 
 def cross_validation_estimate(
     folds: Sequence[ScoreCounts], metric: str = "average_precision", *, level: float = 0.95, **options: Any
 ) -> Estimate:
-    """The folds' mean with `mean -/+ t sd / sqrt(k)`, Student's t with k - 1 degrees of freedom.
+    """Estimate a metric by the folds' mean, with `mean -/+ t sd / sqrt(k)`, Student's t with k - 1 degrees of freedom.
 
     Assumes that folds are independent and the metric unbiased on one fold. Neither holds for areas
     under the PR curve: on a k-th of the positives they are biased, so the interval sits in the wrong

@@ -1,4 +1,4 @@
-"""The interval and the test for one AUC: DeLong's nonparametric variance, and Hanley and McNeil's."""
+"""Intervals and tests for one AUC: DeLong's nonparametric variance, and Hanley and McNeil's."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score, placements
+from confide.predictions import accepts_predictions
 
 Transform = Literal["logit", "none"]
 
 
+@accepts_predictions
 def delong_variance(counts: ScoreCounts) -> float:
-    """The variance of AUC from placement values, ties counting half (DeLong et al. 1988).
+    """Compute the variance of AUC from placement values, ties counting half (DeLong et al. 1988).
 
     Assumes independent rows. Weights count as repetitions.
     """
@@ -31,6 +33,7 @@ def delong_variance(counts: ScoreCounts) -> float:
     return float(of_positives + of_negatives)
 
 
+@accepts_predictions
 def delong_interval(counts: ScoreCounts, *, level: float = 0.95, transform: Transform = "logit") -> Interval:
     """An interval for AUC with DeLong's variance.
 
@@ -76,7 +79,7 @@ def auc_interval(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AucTest:
-    """The test of the hypothesis that AUC is at most `a0` against that it is above.
+    """Test of the hypothesis that AUC is at most `a0` against the alternative that it is above.
 
     `p_value` is one-sided. `interval_above` is whether the two-sided interval at the level lies above `a0` as
     a whole: it does if and only if the p-value is below half of 1 less the level.
@@ -133,7 +136,7 @@ def auc_test(
 
 
 def _end_tail(auc: float, a0: float, positives: float | None, negatives: float | None) -> float:
-    """The probability that all disjoint pairs are won, where all were; 1 where none was."""
+    """Return the probability that all disjoint pairs are won if all were; 1 if none was."""
     if positives is None or negatives is None:
         raise ParameterError("positives and negatives are needed to test an AUC of 0 or 1; give both class sizes")
     pairs = max(math.floor(min(positives, negatives)), 1)
@@ -141,7 +144,7 @@ def _end_tail(auc: float, a0: float, positives: float | None, negatives: float |
 
 
 def hanley_mcneil_variance(auc: float, positives: float, negatives: float) -> float:
-    """The variance of AUC from its value alone, exact for exponential scores (Hanley & McNeil 1982).
+    """Compute the variance of AUC from its value alone, exact for exponential scores (Hanley & McNeil 1982).
 
     `[A(1-A) + (n-1)(Q1 - A^2) + (m-1)(Q2 - A^2)] / (n m)`, `Q1 = A/(2-A)`, `Q2 = 2A^2/(1+A)`.
     """
@@ -151,6 +154,7 @@ def hanley_mcneil_variance(auc: float, positives: float, negatives: float) -> fl
     return spread / (positives * negatives)
 
 
+@accepts_predictions
 def hanley_mcneil_interval(counts: ScoreCounts, *, level: float = 0.95, transform: Transform = "logit") -> Interval:
     """An interval for AUC that needs only its value and the class sizes.
 
@@ -173,7 +177,7 @@ class RankSummary:
     average_precision: float
 
     def auc_interval(self, *, level: float = 0.95, transform: Transform = "logit") -> Interval:
-        """The DeLong interval."""
+        """Compute the DeLong interval."""
         return auc_interval(
             self.auc, self.auc_variance, self.positives, self.negatives, level=level, transform=transform
         )

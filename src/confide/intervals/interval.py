@@ -1,4 +1,4 @@
-"""What an interval is: two ends, a level, and how it was made."""
+"""Intervals and estimates: two ends, a level and a method."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Estimate:
 
     @property
     def known_interval(self) -> Interval:
-        """The interval, where the method that made the estimate always has one."""
+        """Interval of an estimate whose method always gives one."""
         if self.interval is None:
             raise DataError("there is no interval: the data have too few rows of a class; add rows")
         return self.interval
@@ -62,7 +62,7 @@ def check_level(level: float) -> float:
 
 
 def normal_quantile(level: float) -> float:
-    """The half-width, in standard errors, of a two-sided normal interval."""
+    """Return the half-width, in standard errors, of a two-sided normal interval."""
     from scipy.special import ndtri
 
     return float(ndtri(0.5 + check_level(level) / 2.0))
@@ -78,11 +78,11 @@ def logit_ends(value: float, standard_error: float, level: float) -> tuple[float
     """Ends on the log-odds scale, where the standard error is `se / (v (1 - v))`, brought back to (0, 1)."""
     centre = math.log(value / (1.0 - value))
     reach = normal_quantile(level) * standard_error / (value * (1.0 - value))
-    return _logistic(centre - reach), _logistic(centre + reach)
+    return logistic(centre - reach), logistic(centre + reach)
 
 
 def at_an_end(value: float) -> bool:
-    """Whether a proportion is 0 or 1 but for rounding."""
+    """Return whether a proportion is 0 or 1 but for rounding."""
     return value < 1e-12 or value > 1.0 - 1e-12
 
 
@@ -92,5 +92,6 @@ def all_or_nothing_ends(value: float, trials: float, level: float) -> tuple[floa
     return (tail, 1.0) if value > 0.5 else (0.0, 1.0 - tail)
 
 
-def _logistic(x: float) -> float:
+def logistic(x: float) -> float:
+    """Return the probability of log-odds, without overflow."""
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))

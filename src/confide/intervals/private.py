@@ -24,10 +24,10 @@ from scipy.special import gammaincinv, log_ndtr, ndtr, ndtri, owens_t, stdtr
 from confide.counts import FloatArray
 
 PLAUSIBLE = 61
-"""How many plausible class sizes stand for all."""
+"""Number of plausible class sizes that represent all."""
 
 SPREAD_RATIO = 1.25
-"""How much more one class's scores may spread than the other's, for the sampling error of AUC."""
+"""Largest ratio of the classes' spreads of scores, for the sampling error of AUC."""
 
 _CORRELATIONS = (SPREAD_RATIO**2 / (1.0 + SPREAD_RATIO**2), 1.0 / (1.0 + SPREAD_RATIO**2))
 _MIXTURE = 64
@@ -73,7 +73,7 @@ def _plausible(noisy: FloatArray, scale: float, most: float, steps: int = PLAUSI
 
 
 Probability: TypeAlias = Callable[[FloatArray], FloatArray]
-"""The chance, for each release and each plausible size, that theta gives at most what was released."""
+"""Probability, for each release and plausible size, that theta gives at most the released value."""
 
 
 def limits(probability: Probability, releases: int, level: float) -> tuple[FloatArray, FloatArray]:
@@ -89,7 +89,7 @@ def limits(probability: Probability, releases: int, level: float) -> tuple[Float
 def rank_sum_probability(
     rank_sum: FloatArray, scale: float, sizes: ClassSizes, spread: Spread | None = None
 ) -> Probability:
-    """For a released `W = (AUC - 1/2) n m` with Laplace noise of a scale that is public.
+    """Return the probability of at most a released `W = (AUC - 1/2) n m` with Laplace noise of a public scale.
 
     Noise may carry W out of reach of any data; it is brought back first, which only widens intervals
     and keeps them from shrinking to a point there.
@@ -110,7 +110,7 @@ def rank_sum_probability(
 def smooth_probability(
     value: FloatArray, scales: FloatArray, sizes: ClassSizes, degrees_of_freedom: int, spread: Spread | None = None
 ) -> Probability:
-    """For a released value with Student-t noise whose scale depends on the class sizes; 0 degrees mean Laplace."""
+    """Return the probability of at most a released value with noise scaled by class sizes: Student-t, or Laplace."""
     mixture = _scale_mixture(degrees_of_freedom) if degrees_of_freedom else None
     possible = np.clip(value[:, None], 0.0, 1.0)
 
@@ -135,7 +135,10 @@ def smooth_probability(
 def mean_probability(
     total: FloatArray, scale: float, rows: FloatArray, deviation: FloatArray | None = None
 ) -> Probability:
-    """For a released sum over rows of numbers in [0, 1], whose mean is wanted; `deviation` is that of one row."""
+    """Return the probability of at most a released sum of numbers in [0, 1], as a function of their mean.
+
+    `deviation` is that of one row.
+    """
     possible = np.clip(total[:, None], 0.0, rows)
 
     def probability(theta: FloatArray) -> FloatArray:
@@ -154,7 +157,7 @@ def binomial_spread(theta: FloatArray, positives: FloatArray, negatives: FloatAr
 
 
 def binormal_spread(theta: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """The standard error of AUC at theta for normal scores whose spreads differ by at most `SPREAD_RATIO`.
+    """Return the standard error of AUC at theta for normal scores whose spreads differ by at most `SPREAD_RATIO`.
 
     `[A(1-A) + (n-1)(Q1 - A^2) + (m-1)(Q2 - A^2)] / (n m)` with `Q1` the chance that two positives outscore
     one negative and `Q2` that one positive outscores two negatives: both are bivariate normal
@@ -195,15 +198,15 @@ def _laplace_cdf(x: FloatArray) -> FloatArray:
 
 
 def _normal_laplace_cdf(x: FloatArray, deviation: FloatArray, scale: FloatArray | float) -> FloatArray:
-    """The distribution of a normal plus a Laplace variable (Reed & Jorgensen 2004)."""
+    """Return the distribution of a normal plus a Laplace variable (Reed & Jorgensen 2004)."""
     safe = np.maximum(deviation, 1e-300)
     ratio, z = safe / scale, x / safe
     with np.errstate(over="ignore", invalid="ignore"):
         rising = np.exp(np.minimum(ratio * ratio / 2.0 + x / scale + log_ndtr(-z - ratio), 0.0))
         falling = np.exp(np.minimum(ratio * ratio / 2.0 - x / scale + log_ndtr(z - ratio), 0.0))
     both = ndtr(z) + (rising - falling) / 2.0
-    found: FloatArray = np.where(deviation > 0.0, np.clip(both, 0.0, 1.0), _laplace_cdf(x / scale))
-    return found
+    result: FloatArray = np.where(deviation > 0.0, np.clip(both, 0.0, 1.0), _laplace_cdf(x / scale))
+    return result
 
 
 def _scale_mixture(degrees_of_freedom: int) -> tuple[FloatArray, FloatArray]:

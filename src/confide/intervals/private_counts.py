@@ -47,7 +47,7 @@ class NoisePart:
 
     @property
     def variance(self) -> float:
-        """The variance, without the weight: `2 q / (1 - q)^2` for each share, with `q = exp(-1/scale)`."""
+        """Variance, without the weight: `2 q / (1 - q)^2` for each share, with `q = exp(-1/scale)`."""
         stop = -np.expm1(-1.0 / self.scale)
         return float(self.shares * 2.0 * (1.0 - stop) / stop**2)
 
@@ -75,21 +75,21 @@ class NoisyCells:
     reconstruct: Callable[[FloatArray], FloatArray] = _as_they_are
 
     def adjusted(self) -> FloatArray:
-        """The best guess: counts that agree with what is public, none below 0."""
-        found: FloatArray = self._possible(self.cells[None])[0]
-        return found
+        """Return the best guess: counts that agree with what is public, none below 0."""
+        result: FloatArray = self._possible(self.cells[None])[0]
+        return result
 
     def agreed(self) -> FloatArray:
         """Counts of both classes that agree with what is public, which may be negative: as noisy as they were drawn."""
-        found: FloatArray = self._agreeing(self.cells[None])[0]
-        return found
+        result: FloatArray = self._agreeing(self.cells[None])[0]
+        return result
 
     def plausible(self, generator: np.random.Generator) -> FloatArray:
-        """Many plausible tables of counts."""
+        """Draw many plausible tables of counts."""
         return self._possible(self.cells - self._noise(generator))
 
     def noise(self, generator: np.random.Generator) -> FloatArray:
-        """Many draws of the noise in the agreed counts of both classes; its law does not depend on the data."""
+        """Draw the noise in the agreed counts of both classes many times; its law does not depend on the data."""
         drawn = self._noise(generator)
         if self.cell_rows is not None:
             return np.concatenate((drawn, -drawn), axis=1)
@@ -126,7 +126,7 @@ class NoisyCells:
 
 
 def nonnegative(tables: FloatArray) -> FloatArray:
-    """The nearest counts that are not negative and leave each class's total as it is, if that is not negative.
+    """Return the nearest counts that are not negative and leave each class's total as it is, if that is not negative.
 
     Cutting at 0 alone would add rows wherever there are few. The nearest point subtracts the same
     from all cells of a class and cuts at 0 (projection on a simplex).

@@ -24,7 +24,7 @@ POINTS = 201
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CurveRegion:
-    """Where the curve's points lie, all at once: from the top of the grid (nobody positive) to its bottom (everybody).
+    """Region that holds all points of the curve at once, from the top of the grid (nobody positive) to its bottom.
 
     `recall` and `alarm` hold lower and upper ends of the true and false-positive rate at each edge,
     `odds` those of the number of negatives for each positive.
@@ -41,7 +41,7 @@ class CurveRegion:
 
 
 def sampling_errors(table: FloatArray, draws: int, generator: np.random.Generator) -> FloatArray:
-    """What drawing the rows again would change in the counts: as many rows, at the table's shares."""
+    """Draw the changes in the counts that sampling as many rows again, at the table's shares, would make."""
     rows = max(round(float(table.sum())), 1)
     shares = table.ravel() / table.sum()
     drawn = generator.multinomial(rows, shares, size=draws)
@@ -52,7 +52,7 @@ def sampling_errors(table: FloatArray, draws: int, generator: np.random.Generato
 def curve_region(
     agreed: FloatArray, noise: FloatArray, table: FloatArray, level: float, *, sampling: FloatArray | None = None
 ) -> CurveRegion:
-    """The region for the sample's curve; with draws of sampling errors, for the population's.
+    """Compute the region for the sample's curve; with draws of sampling errors, for the population's.
 
     `agreed` are the noisy counts (class, cell), `noise` draws of their noise, `table` the best guess of the
     counts, which only decides how deviations at different edges are weighed.
@@ -63,7 +63,7 @@ def curve_region(
     edges = share.shape[1]
     guess = np.concatenate((share.ravel(), [odds]))
     per_row = np.concatenate((np.repeat(rows, edges), [rows.sum()]))
-    found = ratio_intervals(
+    result = ratio_intervals(
         _tops(agreed),
         _bottoms(agreed, edges),
         Errors(_tops(noise), _bottoms(noise, edges)),
@@ -75,9 +75,9 @@ def curve_region(
         rare=1.0,
         highest=np.concatenate((np.ones(guess.size - 1), [np.inf])),
     )
-    recall, alarm = found[:, :edges], found[:, edges:-1]
+    recall, alarm = result[:, :edges], result[:, edges:-1]
     return CurveRegion(
-        recall=_monotone(recall), alarm=_monotone(alarm), odds=(float(found[0, -1]), float(found[1, -1])), level=level
+        recall=_monotone(recall), alarm=_monotone(alarm), odds=(float(result[0, -1]), float(result[1, -1])), level=level
     )
 
 
@@ -154,8 +154,8 @@ def _places() -> FloatArray:
 def _precision(recall: FloatArray, alarm: FloatArray, odds: float) -> FloatArray:
     with np.errstate(invalid="ignore"):
         false = np.where(alarm > 0.0, alarm * odds, 0.0)
-        found: FloatArray = np.where(recall + false > 0.0, recall / (recall + false), 1.0)
-    return found
+        result: FloatArray = np.where(recall + false > 0.0, recall / (recall + false), 1.0)
+    return result
 
 
 def _between(x: FloatArray, y: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -178,19 +178,19 @@ def _above(counts: FloatArray) -> FloatArray:
 
 
 def _tops(counts: FloatArray) -> FloatArray:
-    """The upper numbers of all ratios: what is above each edge, of both classes, and the negatives."""
+    """Return the numerators of all ratios: the counts above each edge, of both classes, and the negatives."""
     above = _above(counts)
     return np.concatenate((above.reshape(*above.shape[:-2], -1), counts[..., 1, :].sum(axis=-1)[..., None]), axis=-1)
 
 
 def _bottoms(counts: FloatArray, edges: int) -> FloatArray:
-    """The lower numbers: the classes' totals, and the positives."""
+    """Return the denominators of all ratios: the classes' totals, and the positives."""
     total = counts.sum(axis=-1)
     return np.concatenate((np.repeat(total, edges, axis=-1), total[..., :1]), axis=-1)
 
 
 def _largest(shift: FloatArray, variance: FloatArray) -> FloatArray:
-    """The largest deviation of each draw, in units of its own standard deviation; 0 where nothing varies."""
+    """Return the largest deviation of each draw, in units of its own standard deviation; 0 where nothing varies."""
     varies = variance > 1e-12
     scaled = np.where(varies, shift / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
     largest: FloatArray = scaled.max(axis=1)

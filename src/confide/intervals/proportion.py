@@ -15,8 +15,10 @@ from confide.intervals.interval import (
     plain_ends,
 )
 from confide.metrics.precision_recall import aucpr_score
+from confide.predictions import accepts_predictions
 
 
+@accepts_predictions
 def binomial_interval(counts: ScoreCounts, *, estimator: str = "average_precision", level: float = 0.95) -> Interval:
     """`v -/+ z sqrt(v (1 - v) / n)` for AUCPR with any estimator, `n` the number of positives.
 
@@ -27,8 +29,9 @@ def binomial_interval(counts: ScoreCounts, *, estimator: str = "average_precisio
     return binomial_interval_of(value, counts.total_positives, level=level)
 
 
+@accepts_predictions
 def logit_interval(counts: ScoreCounts, *, estimator: str = "average_precision", level: float = 0.95) -> Interval:
-    """The binomial interval on the log-odds scale, which stays in (0, 1): the default for AUCPR.
+    """Compute the binomial interval on the log-odds scale, which stays in (0, 1): the default for AUCPR.
 
     A value of exactly 0 or 1 has no log-odds; its interval is the exact binomial one for `n` trials.
     """
@@ -37,13 +40,13 @@ def logit_interval(counts: ScoreCounts, *, estimator: str = "average_precision",
 
 
 def binomial_interval_of(value: float, trials: float, *, level: float = 0.95) -> Interval:
-    """The normal interval for a proportion."""
+    """Compute the normal interval for a proportion."""
     lower, upper = plain_ends(value, math.sqrt(max(value * (1.0 - value), 0.0) / trials), level)
     return Interval(lower=lower, upper=upper, level=level, method="binomial")
 
 
 def logit_interval_of(value: float, trials: float, *, level: float = 0.95) -> Interval:
-    """The logit interval for a proportion."""
+    """Compute the logit interval for a proportion."""
     check_level(level)
     if math.isnan(value):
         return Interval(lower=math.nan, upper=math.nan, level=level, method="logit")

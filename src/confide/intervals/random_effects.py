@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from confide.counts import FloatArray
 from confide.errors import DataError, ParameterError
-from confide.intervals.interval import Interval, check_level, normal_quantile
+from confide.intervals.interval import Interval, check_level, logistic, normal_quantile
 
 Scale = Literal["identity", "logit", "log"]
 
@@ -26,7 +26,7 @@ _HALVINGS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomEffects:
-    """The mean over sites and how much sites differ.
+    """Mean over sites, and how much sites differ.
 
     `value`, `interval` and `prediction` are in the units of the estimates; `mean`, `standard_error` and
     `tau_squared` on the `scale` on which the summary was made. `prediction` is where the true value of
@@ -119,7 +119,7 @@ def auc_random_effects(
     found = random_effects(
         np.log(value / (1.0 - value)), variance / (value * (1.0 - value)) ** 2, level=level, floor=floor
     )
-    return _transformed(found, "logit", _logistic)
+    return _transformed(found, "logit", logistic)
 
 
 def observed_expected_random_effects(
@@ -153,14 +153,14 @@ def ratio_random_effects(
 
 
 def restricted_likelihood(tau_squared: float, estimates: FloatArray, variances: FloatArray) -> float:
-    """The restricted log-likelihood of `tau^2`, but for a constant."""
+    """Return the restricted log-likelihood of `tau^2`, but for a constant."""
     w = 1.0 / (variances + tau_squared)
     mean = np.dot(w, estimates) / w.sum()
     return float(0.5 * (np.log(w).sum() - np.log(w.sum()) - np.dot(w, (estimates - mean) ** 2)))
 
 
 def _restricted_maximum(y: FloatArray, v: FloatArray) -> float:
-    """The best of a fine grid, and from there the point where the derivative changes its sign.
+    """Find the best point of a fine grid, and from there the point where the derivative changes its sign.
 
     The likelihood may have more than one maximum, which scoring from one start would not see.
     """
@@ -183,7 +183,7 @@ def _derivative(tau_squared: float, y: FloatArray, v: FloatArray) -> float:
 
 
 def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function goes from above 0 to below, by halving until floats end."""
+    """Find where a function goes from above 0 to below, by halving until floats end."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         if middle in (low, high):
@@ -193,7 +193,7 @@ def _crossing(falling: Callable[[float], float], low: float, high: float) -> flo
 
 
 def _hartung_knapp(y: FloatArray, weights: FloatArray, mean: float, level: float, floor: bool) -> tuple[float, float]:
-    """The standard error of the mean and the half-width of its interval."""
+    """Return the standard error of the mean and the half-width of its interval."""
     total = float(weights.sum())
     if y.size == 1:
         return 1.0 / math.sqrt(total), normal_quantile(level) / math.sqrt(total)
@@ -214,7 +214,7 @@ def _interval(centre: float, reach: float, level: float, method: str) -> Interva
 
 
 def _q_profile(y: FloatArray, v: FloatArray, level: float) -> Interval:
-    """All `tau^2` for which the weighted sum of squares is no surprise for chi-squared with k - 1 degrees."""
+    """Return the interval of `tau^2` whose weighted sum of squares chi-squared with k - 1 degrees does not reject."""
     from scipy.special import chdtri
 
     def q(tau_squared: float) -> float:
@@ -239,7 +239,7 @@ def _typical_variance(v: FloatArray) -> float:
 
 
 def _transformed(found: RandomEffects, scale: Scale, back: Callable[[float], float]) -> RandomEffects:
-    """The same summary with value and intervals brought back to the units of the estimates."""
+    """Return the same summary with value and intervals brought back to the units of the estimates."""
 
     def moved(interval: Interval) -> Interval:
         return replace(interval, lower=_or_infinity(back, interval.lower), upper=_or_infinity(back, interval.upper))
@@ -253,10 +253,6 @@ def _or_infinity(back: Callable[[float], float], value: float) -> float:
         return back(value)
     except OverflowError:
         return math.inf
-
-
-def _logistic(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
 
 
 def _student_quantile(level: float, degrees: int) -> float:

@@ -1,4 +1,4 @@
-"""The stratified bootstrap: positives and negatives are redrawn apart, so the skew stays."""
+"""Stratified bootstrap: positives and negatives are resampled apart, so the prevalence stays."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError, SmallSampleWarning
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.metrics.registry import Metric, get_metric
+from confide.predictions import accepts_predictions
 
 Method = Literal["percentile", "bca"]
 
@@ -24,15 +25,18 @@ _LARGEST_COMPILED = 2**24
 _JACKKNIFE_CELLS = 1_000
 
 
+@accepts_predictions
 def bootstrap_interval(
-    counts: ScoreCounts, metric: str | Callable[[ScoreCounts], float] = "average_precision", **settings: Any
+    counts: ScoreCounts, /, metric: str | Callable[[ScoreCounts], float] = "average_precision", **settings: Any
 ) -> Interval:
-    """The interval of `bootstrap_estimate`, which takes the same settings."""
+    """Compute the interval of `bootstrap_estimate`, which takes the same settings."""
     return bootstrap_estimate(counts, metric, **settings).known_interval
 
 
+@accepts_predictions
 def bootstrap_estimate(
     counts: ScoreCounts,
+    /,
     metric: str | Callable[[ScoreCounts], float] = "average_precision",
     *,
     replicates: int = 1_000,
@@ -41,7 +45,7 @@ def bootstrap_estimate(
     rng: np.random.Generator | int | None = None,
     **options: Any,
 ) -> Estimate:
-    """The value of any metric, with standard error and interval from resampled rows of each class.
+    """Estimate any metric, with standard error and interval from resampled rows of each class.
 
     `method` is "percentile" (quantiles of the replicates) or "bca" (Efron 1987: corrected for bias
     and for a standard error that changes with the value). Assumes independent rows, and whole rows:
@@ -142,7 +146,7 @@ def _warn_if_small(counts: ScoreCounts) -> None:
             f"a class has fewer than {BOOTSTRAP_POSITIVES} rows, where the bootstrap covers less than it says; "
             "use the logit interval for areas under the PR curve and DeLong's for AUC",
             SmallSampleWarning,
-            stacklevel=3,
+            stacklevel=4,  # past `bootstrap_estimate` and its wrapper, to the caller
         )
 
 

@@ -37,7 +37,7 @@ _LOW_HALF = np.uint64(0xFFFF_FFFF)
 
 
 class _Places(NamedTuple):
-    """What a replicate depends on, in ascending order of score.
+    """Inputs of a replicate, in ascending order of score.
 
     ``positives[j]`` is the number of positives at the ``j``-th distinct score of positives. ``negatives[2 * j]`` counts
     the negatives between that score and the one before it, ``negatives[2 * j + 1]`` those that tie with it, and the

@@ -20,7 +20,7 @@ _WORK_PER_THREAD = 1 << 9
 
 
 def partition_sums(n: int, low: Counts, high: Counts) -> list[int]:
-    """For each k, the number of partitions of any d from low[k] to high[k] with at most k parts of at most n - k.
+    """Count, for each k, the partitions of any d from low[k] to high[k] with at most k parts of at most n - k.
 
     `low` and `high` have an entry for each k from 0 on, to n // 2 at most; where low is larger the sum is 0.
     """
@@ -35,7 +35,7 @@ def partition_sums(n: int, low: Counts, high: Counts) -> list[int]:
 
 
 def _bits(n: int, k: int, d: int) -> int:
-    """No sum has more bits: all subsets of size k, or all partitions of up to d (p(d) < exp(pi sqrt(2 d / 3)))."""
+    """Bound the bits of a sum: all subsets of size k, or all partitions of up to d (p(d) < exp(pi sqrt(2 d / 3)))."""
     unbounded = pi * sqrt(2.0 * d / 3.0) * log2(e) + log2(d + 1.0)
     return min(comb(n, k).bit_length(), ceil(unbounded)) + 1
 
@@ -53,7 +53,7 @@ def _coprime(bits: int) -> list[int]:
 
 
 def _restored(residues: list[NDArray[np.uint64]], moduli: list[int]) -> list[int]:
-    """The integers with these residues (Garner's scheme, one modulus after the other)."""
+    """Return the integers with these residues (Garner's scheme, one modulus after the other)."""
     values, product = [int(residue) for residue in residues[0]], moduli[0]
     for rests, modulus in zip(residues[1:], moduli[1:], strict=True):
         inverse = pow(product, -1, modulus)

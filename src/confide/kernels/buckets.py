@@ -1,4 +1,4 @@
-"""Many distinct scores: send each row to one of some thousands of buckets that are in score order.
+"""Counting of many distinct scores: each row goes to one of some thousands of buckets in score order.
 
 Only rows that share a bucket have to be compared; a bucket fits in the cache; and since prefix sums say how many
 positives and negatives lie below it, buckets are independent and threads share them out.

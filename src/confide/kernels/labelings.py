@@ -59,7 +59,7 @@ def list_labelings(labels: Labels, started: bool, positives: int, low: int, high
 
 @compiled
 def _can_end(below: int, cost: int, left: int, positives: int, low: int, high: int) -> bool:
-    """Whether the rows that are left, so many of them positive, can bring the cost between low and high."""
+    """Return whether the remaining rows, with so many positives among them, can bring the cost between low and high."""
     if positives < 0 or positives > left:
         return False
     least = cost + (left - positives) * below
@@ -97,7 +97,7 @@ def step_on(earlier: Table, ways: Scores, unit: int, fewest: int, most: int) -> 
 
 @compiled
 def weights_between(earlier: Table, later: Table, ways: Scores, unit: int, fewest: int, most: int) -> Scores:
-    """The weight of all labelings with a positives in a group, for each a."""
+    """Return, for each number a of positives in a group, the weight of all labelings that have it."""
     weights = np.zeros(ways.size)
     size, width = ways.size - 1, earlier.shape[1]
     for p in range(fewest, most + 1):
@@ -114,7 +114,7 @@ def weights_between(earlier: Table, later: Table, ways: Scores, unit: int, fewes
 def tilted_chances(
     sizes: Counts, log_ways: Scores, starts: Counts, unit: int, positives: int, tilt: float
 ) -> tuple[Table, float]:
-    """How to draw a labeling with a weight of `exp(-tilt cost)`, and the logarithm of the sum of all weights.
+    """Return chances for drawing a labeling with weight `exp(-tilt cost)`, and the logarithm of the sum of all weights.
 
     In the table, row `starts[i] + a` has the chance of at most a positives in group i, by positives below.
     """
@@ -178,7 +178,7 @@ def draw_tilted(
 
 @compiled
 def most_telling(labelings: NDArray[np.uint8], chosen: Counts) -> tuple[int, int]:
-    """The row whose label splits the chosen labelings most evenly, the first of several; and how many have it at 1."""
+    """Return the (first) row whose label splits the chosen labelings most evenly, and how many have it at 1."""
     ones = np.zeros(labelings.shape[1], dtype=np.int64)
     for i in range(chosen.size):
         for j in range(labelings.shape[1]):
@@ -192,7 +192,7 @@ def most_telling(labelings: NDArray[np.uint8], chosen: Counts) -> tuple[int, int
 
 @compiled
 def tree_depths(labelings: NDArray[np.uint8]) -> Counts:
-    """How many labels must be asked for until each labeling is the only one left, asking the most telling one."""
+    """Return how many labels must be queried until each labeling is the only one left, the most telling label first."""
     count = labelings.shape[0]
     order = np.arange(count)
     depths = np.zeros(count, dtype=np.int64)

@@ -33,12 +33,12 @@ class Rows(NamedTuple):
 
     @property
     def datasets(self) -> int:
-        """How many."""
+        """Number of datasets."""
         return self.positive_starts.size - 1
 
 
 class Exact(NamedTuple):
-    """Of each dataset without noise: AUC, its variance (DeLong), the line, the area between curves, and medians.
+    """Results of each dataset without noise: AUC, its variance (DeLong), the line, the area between curves, medians.
 
     ``reversed`` says that the negatives' median is above the positives'; lines that do not exist are NaN.
     """
@@ -52,7 +52,7 @@ class Exact(NamedTuple):
 
 
 class Noisy(NamedTuple):
-    """The AUC of the line through noisy counts, NaN where there is none, and the variance of placements."""
+    """AUC of the line through noisy counts (NaN if there is no line), and the variance of placements."""
 
     auc: Scores
     variance: Scores

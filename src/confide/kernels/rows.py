@@ -93,7 +93,7 @@ def _distinct_sample(scores: Scores) -> tuple[Scores, int]:
 
 
 def _try_hashing(sample: tuple[Scores, int], route: Route) -> bool:
-    """Whether distinct scores seem to be few."""
+    """Return whether distinct scores seem to be few."""
     distinct, size = sample
     return route == "hash" or (route == "auto" and distinct.size <= max(1.0, _FEW_DISTINCT * size))
 

@@ -1,4 +1,4 @@
-"""The sums over ranks that AUC, average precision and DeLong's variance follow from."""
+"""Sums over ranks for AUC, average precision and DeLong's variance."""
 
 from __future__ import annotations
 

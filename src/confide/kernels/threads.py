@@ -1,4 +1,4 @@
-"""What every kernel needs: compilation kept on disk, and threads for the duration of one call.
+"""Compilation and threads of kernels: compiled code is cached on disk, and a call sets its own number of threads.
 
 Kernels are serial and release the interpreter lock; threads run them on slices. (numba's ``parallel=True`` is no
 faster here and takes several times as long to compile.)
@@ -50,7 +50,7 @@ def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
 
 
 class Threads:
-    """Some threads for the duration of one call; with one worker, the calling thread.
+    """Threads for the duration of one call; with one worker, the calling thread.
 
     They are not kept for the next call: a pool that outlives a call is dead in a forked child.
     """

@@ -20,12 +20,12 @@ EVALUATION_SHARE = Fraction(1, 5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class BudgetSplit:
     """The epsilon of each step of a workflow: half of what training rows may cost goes to selecting, if there is any.
 
     `parallel` says that the evaluation reads rows that were held out, and that what they cost need not be added.
 
-    >>> {step: str(part) for step, part in Plan(budget=Fraction(1), selects=True, parallel=True).shares.items()}
+    >>> {step: str(part) for step, part in BudgetSplit(budget=Fraction(1), selects=True, parallel=True).shares.items()}
     {'select': '1/2', 'train': '1/2', 'evaluate': '1'}
     """
 

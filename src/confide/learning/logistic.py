@@ -82,7 +82,7 @@ def prepare_logistic(
         "intercept": bool(intercept),
     }
 
-    def draw() -> tuple[LinearModel, ...]:
+    def draw(noise: Noise = noise) -> tuple[LinearModel, ...]:
         weights = _asked(rows, how, strength, terms).draw(noise)
         scaled = [float(weight) * scale for weight, scale in zip(weights, rows.scales, strict=True)]
         width = int(read.shape[1])

@@ -108,7 +108,7 @@ def prepare_naive_bayes(
     guarantee = feature_guarantee(terms, public)
     request = terms.request("model", KIND, **how.to_dict(), width=rows.width)
 
-    def draw() -> tuple[LinearModel, ...]:
+    def draw(noise: Noise = noise) -> tuple[LinearModel, ...]:
         query = feature_counts(rows, counting, terms.neighbours, limit=how.limit)
         noisy = read_feature_counts(query.draw(noise), query, rows, terms.neighbours, limit=how.limit)
         textbook = weigh(noisy, how)

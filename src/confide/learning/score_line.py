@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import expit
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.features import FeatureRows, row_products
 from confide.grid import Grid
+from confide.metrics.logistic_fit import logistic_fit
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.terms import Terms
 
 FEWEST_CELLS, MOST_CELLS = 4, 16
@@ -28,7 +28,6 @@ _ROWS_A_CELL = 25  # in units of the noise's scale, about: fewer rows get fewer 
 _REACH, _NARROW = 3.5, 1.5  # edges lie at sinh(-3.5 ... 3.5) times so many of the score's expected deviations
 _PRIOR_ROWS = 2.0  # in a cell on average, divided as the classes are, and among cells as the rows are
 _TINY = 1e-6  # rows, so that an empty table has a line too
-_MOST_STEPS = 100
 _MOST_SLOPE = 20.0
 _LEAST_SLOPE = 0.02  # per deviation of the score: even where noise hides all, the order of scores is kept
 
@@ -98,33 +97,12 @@ def fitted_line(scores: FloatArray, table: FloatArray, sizes: tuple[float, float
     every = ours + theirs
     middle = float(np.average(scores, weights=every))
     spread = max(float(np.sqrt(np.average((scores - middle) ** 2, weights=every))), 1e-9)
-    x = np.vstack((np.ones_like(scores), (scores - middle) / spread))
-    intercept, slope = _logistic(x, ours, every)
+    design = np.column_stack((np.ones_like(scores), (scores - middle) / spread))
+    intercept, slope = logistic_fit(design, ours, every).tolist()
     if slope < _LEAST_SLOPE:
         intercept, slope = float(np.log(ours.sum() / theirs.sum())), _LEAST_SLOPE
     slope = min(slope, _MOST_SLOPE)
     return slope / spread, intercept - slope * middle / spread
-
-
-def _logistic(x: FloatArray, ours: FloatArray, every: FloatArray) -> tuple[float, float]:
-    """Newton's method for two parameters, with steps halved until the loss falls."""
-
-    def loss(line: FloatArray) -> float:
-        linear = line @ x
-        return float(every @ np.logaddexp(0.0, linear) - ours @ linear)
-
-    line = np.array([np.log(ours.sum() / (every - ours).sum()), 0.0])
-    for _ in range(_MOST_STEPS):
-        share = expit(line @ x)
-        curvature = (x * (every * share * (1.0 - share))) @ x.T + _TINY * np.eye(2)
-        step = np.linalg.solve(curvature, x @ (ours - every * share))
-        length, here = 1.0, loss(line)
-        while length > _TINY and loss(line + length * step) > here:
-            length /= 2.0
-        if length <= _TINY or np.abs(step).max() < _TINY:
-            break
-        line = line + length * step
-    return float(line[0]), float(line[1])
 
 
 def _counts(rows: FeatureRows, weighed: Weighed) -> ScoreCounts:

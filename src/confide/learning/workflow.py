@@ -18,7 +18,7 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError, UnreadableError
 from confide.features import FeatureRows
-from confide.learning.budget import Plan
+from confide.learning.budget import BudgetSplit
 from confide.learning.holdout import HELD_OUT, HoldOut
 from confide.learning.linear_model import LinearModel
 from confide.privacy.guarantee import Guarantee
@@ -94,15 +94,15 @@ class Workflow:
         """Whether what the two sides cost does not add up: a row, or all of a person's, lies on one of them."""
         return self.held_out is not None and (self.rows_per_person == 1 or bool(self.held_out_by))
 
-    def plan(self, *, selects: bool) -> Plan:
+    def budget_split(self, *, selects: bool) -> BudgetSplit:
         """What each step may cost of the budget."""
-        return Plan(budget=self.budget, selects=selects, parallel=self.parallel)
+        return BudgetSplit(budget=self.budget, selects=selects, parallel=self.parallel)
 
     def part(self, terms: Terms, side: str) -> Part | None:
         """The side of the rows that a request is about, as the ledger knows it."""
         return None if self.hold_out is None else self.hold_out.part_for(terms, side)
 
-    def rows(self, file: Path, side: str) -> FeatureRows:
+    def rows(self, file: Any, side: str) -> FeatureRows:
         """The rows of a file on one side, or all where none are held out, with the selected features."""
         every = read_rows(file, self.encoding, label=self.label, positive=self.positive)
         if self.hold_out is not None:

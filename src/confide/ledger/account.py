@@ -3,170 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 from confide.errors import LedgerError, ParameterError
+from confide.ledger.account_terms import AccountTerms, Caps, checked_name
 from confide.ledger.budget import Budget
 from confide.ledger.entries import Entry, Kind, canonical_json
-from confide.ledger.question import checked_text, is_digest
 from confide.ledger.refusals import Limit, refusal
 from confide.ledger.spending import Cost, Spending
 from confide.privacy.guarantee import (
-    UNITS,
     Guarantee,
-    checked_delta,
-    checked_rows_per_person,
-    exact_fraction,
 )
 from confide.privacy.neighbours import Neighbours, price_factor
 from confide.privacy.prepared import Part
 
-_LONGEST_NAME = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
-    """What may be spent: in all, by each analyst, and by those analysts who have a cap of their own.
-
-    There is no default: the data holder states the cap.
-    """
-
-    total: Budget
-    each_analyst: Fraction | None = None
-    analysts: Mapping[str, Fraction] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "analysts", MappingProxyType(dict(self.analysts)))
-
-    def changed(
-        self,
-        *,
-        epsilon: object = None,
-        delta: object = None,
-        analyst_epsilon: object = None,
-        analysts: Mapping[str, object] | None = None,
-    ) -> Caps:
-        """Return the caps with those that are given replaced. A cap may lie below what is spent: nothing is left."""
-        own = {checked_name(name, "analyst"): _checked_cap(cap) for name, cap in (analysts or {}).items()}
-        return Caps(
-            total=Budget(
-                epsilon=self.total.epsilon if epsilon is None else _checked_cap(epsilon),
-                delta=self.total.delta if delta is None else checked_delta(delta),
-            ),
-            each_analyst=self.each_analyst if analyst_epsilon is None else _checked_cap(analyst_epsilon),
-            analysts={**self.analysts, **own},
-        )
-
-    def of_analyst(self, analyst: str) -> Fraction | None:
-        """The most epsilon that an analyst may spend, if that is limited."""
-        return self.analysts.get(analyst, self.each_analyst)
-
-    @property
-    def name_analysts(self) -> bool:
-        """Whether somebody has a cap, so that those who ask must say who they are."""
-        return self.each_analyst is not None or bool(self.analysts)
-
-    def to_json(self) -> str:
-        """What an entry stores besides the total."""
-        return canonical_json(self.to_dict(), "caps")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the caps of analysts as plain data, with exact fractions as text."""
-        return {
-            "each_analyst": None if self.each_analyst is None else str(self.each_analyst),
-            "analysts": {name: str(cap) for name, cap in self.analysts.items()},
-        }
-
-    @classmethod
-    def from_entry(cls, entry: Entry) -> Caps:
-        """Read the caps that an entry sets."""
-        return cls.from_dict(entry.asked, entry.amount)
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any], total: Budget) -> Caps:
-        """Read the caps of analysts from plain data."""
-        each = plain["each_analyst"]
-        return cls(
-            total=total,
-            each_analyst=None if each is None else Fraction(each),
-            analysts={name: Fraction(cap) for name, cap in plain["analysts"].items()},
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountTerms:
-    """What an account is about; fixed when it is opened, since sums of epsilons mean something only so.
-
-    Parameters
-    ----------
-    neighbours, unit, rows_per_person
-        What a guarantee hides, and whom it protects: a row, or a person, who has at most so many rows.
-    data
-        The identity of the only data that the account is for: a declared name and version, or what `Ledger.identify`
-        returns for a file. Without it the account takes any data that no other account has.
-    label, positive
-        The name of the labels that the account hides, and their positive value. An account of label-only neighbours
-        needs data and label: it takes everything else for public, so that a request about other labels could show the
-        hidden ones.
-    """
-
-    neighbours: Neighbours
-    unit: str = "row"
-    rows_per_person: int = 1
-    data: str | None = None
-    label: str | None = None
-    positive: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
-        if self.unit not in UNITS:
-            raise ParameterError(f"unit must be one of {', '.join(UNITS)}; got {self.unit!r}")
-        checked_rows_per_person(self.rows_per_person, self.unit)
-        if self.data is not None:
-            checked_text(self.data, "data")
-        for name in ("label", "positive"):
-            text = getattr(self, name)
-            if text is not None and not isinstance(text, str):
-                raise ParameterError(f"{name} must be text; got {type(text).__name__}")
-        if self.neighbours == Neighbours.LABEL_ONLY and (self.label is None or self.data is None):
-            raise ParameterError(
-                "an account of label-only neighbours hides one column of labels and takes all else for public: name "
-                "the column (--label COL) and the data (--data FILE, or --data-name TEXT where files change, as with "
-                "submissions to a contest)"
-            )
-
-    @property
-    def declared(self) -> bool:
-        """Whether the data have a declared name, and are not known by the digest of their file."""
-        return self.data is not None and not is_digest(self.data)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; what was not given is left out."""
-        plain = {
-            "neighbours": self.neighbours.value,
-            "unit": self.unit,
-            "rows_per_person": self.rows_per_person,
-            "data": self.data,
-            "label": self.label,
-            "positive": self.positive,
-        }
-        return {name: value for name, value in plain.items() if value is not None}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> AccountTerms:
-        """Read the terms among other plain data."""
-        return cls(**{one.name: plain[one.name] for one in fields(cls) if one.name in plain})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The state of an account: the fold of its entries.
+    """State of an account: the fold of its entries.
 
-    What was spent is the total of `spending`; see there how parts of the rows compose. `data` are the identities of the
-    data that it was opened for or charged for. `waiting` are the numbers of the charges that nothing came of so far.
+    The amount spent is the total of `spending`, which describes how parts of the rows compose. `data` holds the
+    identities of the data that the account was opened for or charged for. `waiting` holds the numbers of the charges
+    that have neither an answer nor a failure yet.
     """
 
     name: str
@@ -195,22 +56,22 @@ class Account:
         """Read the state of a new account from its first entry."""
         if first.kind != Kind.OPEN:
             raise LedgerError(f"account {first.account!r} does not begin with its terms; restore it from a backup")
-        terms = AccountTerms.from_dict(first.asked)
+        terms = AccountTerms.from_dict(first.request_data)
         data = frozenset() if terms.data is None else frozenset({terms.data})
         return cls(name=first.account, terms=terms, caps=Caps.from_entry(first), data=data)
 
     @property
     def neighbours(self) -> Neighbours:
-        """What the account's guarantees hide."""
+        """Neighbouring relation of the account's guarantees."""
         return self.terms.neighbours
 
     @property
     def unit(self) -> str:
-        """Whom they protect."""
+        """Privacy unit of the account's guarantees."""
         return self.terms.unit
 
     def after(self, entry: Entry) -> Account:
-        """The state after one more entry."""
+        """Return the state after one more entry."""
         if entry.kind == Kind.CAP:
             return replace(self, caps=Caps.from_entry(entry))
         if entry.kind == Kind.CHARGE:
@@ -225,7 +86,7 @@ class Account:
         return replace(self, waiting=self.waiting - {entry.charge})
 
     def charged(self, costs: Sequence[Cost], analyst: str | None) -> Account:
-        """The state after costs were paid."""
+        """Return the state after costs were paid."""
         by = dict(self.spending_by)
         if analyst is not None:
             by[analyst] = by.get(analyst, Spending()).after(*costs)
@@ -233,12 +94,12 @@ class Account:
 
     @property
     def spent(self) -> Budget:
-        """What was spent in all."""
+        """Total that was spent."""
         return self.spending.total
 
     @property
     def spent_by(self) -> Mapping[str, Budget]:
-        """What each analyst spent."""
+        """Amount that each analyst spent."""
         return {name: spending.total for name, spending in self.spending_by.items()}
 
     def opening(self) -> str:
@@ -246,16 +107,16 @@ class Account:
         return canonical_json({**self.terms.to_dict(), **self.caps.to_dict()}, "terms")
 
     def remaining(self, analyst: str | None = None) -> Budget:
-        """What is left in the account, or to one analyst of it, for an answer that reads all rows.
+        """Return what is left in the account, or to one analyst, for an answer that reads all rows.
 
-        More may be left for a part that was read less than others.
+        More may be left for a part on which less was spent than on others.
         """
         left = self.caps.total.less(self.spent)
         own = min(limit.left for limit in self._limits(analyst) if limit.parameter == "epsilon")
         return replace(left, epsilon=own)
 
     def _limits(self, analyst: str | None) -> tuple[Limit, ...]:
-        """What a request must stay within; the account's own limits come first."""
+        """Yield the limits of a request; the account's own limits come first."""
         whose, total = f"account {self.name!r}", self.caps.total
         own = None if analyst is None else self.caps.of_analyst(analyst)
         limits = [
@@ -292,7 +153,7 @@ class Account:
         }
 
     def price(self, guarantee: Guarantee) -> Budget:
-        """What a release costs here, in terms of the account's own relation."""
+        """Return the price of a release in terms of the account's own relation."""
         if guarantee.unit != self.unit:
             raise ParameterError(
                 f"account {self.name!r} protects each {self.unit}, but the release protects each {guarantee.unit}; "
@@ -315,44 +176,30 @@ class Account:
         return Budget(epsilon=here.epsilon, delta=here.delta)
 
     def cost(self, guarantee: Guarantee, part: Part | None) -> Cost:
-        """What a release of a part costs here, and whether it concerns that part alone."""
+        """Return the cost of a release of a part, and whether it concerns that part alone."""
         return Cost(price=self.price(guarantee), part=part if self._parallel(guarantee.neighbours) else None)
 
     def cost_of(self, charge: Entry) -> Cost:
-        """The same for a charge that was paid."""
+        """Return the cost of a charge that was paid."""
         part = charge.part
-        if part is not None and not self._parallel(Neighbours.parse(charge.asked["guarantee"]["neighbours"])):
+        if part is not None and not self._parallel(Neighbours.parse(charge.request_data["guarantee"]["neighbours"])):
             part = None
         return Cost(price=charge.amount, part=part)
 
     def _parallel(self, released: Neighbours) -> bool:
-        """Whether parts compose in parallel: not if what was released says nothing about a row that changes parts."""
+        """Return whether parts compose in parallel: not under replace-one, as a row may move to another part."""
         return released != Neighbours.REPLACE_ONE
 
     def added(self, costs: Sequence[Cost]) -> Budget:
-        """What costs would add to what is spent."""
+        """Return the amount that costs would add to the total spent."""
         return self.spending.after(*costs).total.less(self.spent)
 
-    def require(self, costs: Sequence[Cost], analyst: str | None, *, asked: Fraction) -> None:
-        """Refuse costs that do not fit together; `asked` is the sum of the epsilons in the requests' own terms."""
+    def require(self, costs: Sequence[Cost], analyst: str | None, *, requested: Fraction) -> None:
+        """Refuse costs that do not fit together; `requested` is the sum of the epsilons in the requests' own terms."""
         if costs and analyst is None and self.caps.name_analysts:
             raise ParameterError(
-                f"account {self.name!r} has caps for analysts; name the analyst who asks (--analyst NAME)"
+                f"account {self.name!r} has caps for analysts; name the analyst of the request (`analyst`)"
             )
         exceeded = [limit for limit in self._limits(analyst) if limit.exceeded(costs)]
         if exceeded:
-            raise refusal(exceeded, costs, asked)
-
-
-def checked_name(name: object, parameter: str) -> str:
-    """Refuse a name that cannot be shown in one line."""
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise ParameterError(f"{parameter} must be a name of 1 to {_LONGEST_NAME} printable characters")
-    return name
-
-
-def _checked_cap(value: object) -> Fraction:
-    cap = exact_fraction(value, "epsilon")
-    if cap < 0:
-        raise ParameterError(f"a cap of epsilon must not be negative; got {value!r}")
-    return cap
+            raise refusal(exceeded, costs, requested)

@@ -1,4 +1,4 @@
-"""Which questions an account takes: those about its own data and labels, and about data that no other account has."""
+"""Binding of accounts to data: an account takes questions about its own data, or about data of no other account."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confide.errors import ParameterError, did_you_mean
-from confide.ledger.account import Account, AccountTerms
+from confide.ledger.account import Account
+from confide.ledger.account_terms import AccountTerms
 from confide.ledger.question import PublicQuestion
 from confide.ledger.requests import Request
 from confide.privacy.neighbours import Neighbours
@@ -15,26 +16,26 @@ from confide.privacy.neighbours import Neighbours
 def check_binding(account: Account, request: Request[Any]) -> None:
     """Refuse a request about other data than the account's, or under label-only neighbours about other labels.
 
-    Under label-only neighbours only the labels are hidden. If one request took another column for the labels, the
-    hidden one could be asked for as a score or a feature, without noise.
+    Under label-only neighbours only the labels are hidden. If a request used another column as labels, it could read
+    the hidden column as a score or a feature, without noise.
     """
     terms, question = account.terms, request.question
     hides_labels = account.neighbours == request.guarantee.neighbours == Neighbours.LABEL_ONLY
     if question is None:
         if terms.data is not None or hides_labels:
             raise ParameterError(
-                f"account {account.name!r} is for {_bound_to(terms)} alone; say in public facts what is asked "
-                "(question=PublicQuestion(data=..., label=...))"
+                f"account {account.name!r} is for {_bound_to(terms)} alone; describe the request in public facts "
+                "(`question`: a PublicQuestion with data and label)"
             )
         return
     if terms.data is not None and terms.data != (question.data if terms.declared else question.rows):
         raise ParameterError(
             f"account {account.name!r} is for {_bound_to(terms)} alone, and the request is about other data; open "
-            "another account for these (confide ledger new)"
+            "another account for these (`confide ledger new`)"
         )
     if hides_labels and (question.label, question.positive) != (terms.label, terms.positive):
         raise ParameterError(
-            f"account {account.name!r} hides {_labels(terms.label, terms.positive)} and takes all else for public; a "
+            f"account {account.name!r} hides {_labels(terms.label, terms.positive)} and treats all else as public; a "
             f"request about {_labels(question.label, question.positive)} needs an account of its own, or other "
             "neighbours"
         )
@@ -55,29 +56,29 @@ def question_about(
 
 
 def check_elsewhere(account: Account, holders: Mapping[str, AccountTerms], *, also_charge: bool) -> None:
-    """Refuse data that other accounts of the ledger have and this one has not, unless the data holder says so.
+    """Refuse data that other accounts of the ledger have and this one has not, unless `also_charge` allows it.
 
-    An account of label-only neighbours takes everything but its labels for public. So the same data are never in one
-    such account and in another account that hides more, or other labels: what one hides the other would show.
+    An account of label-only neighbours treats everything but its labels as public. So the same data never belong to
+    such an account and to another one that hides more or other labels: the one could reveal what the other hides.
     """
     name, others = account.name, {other: terms for other, terms in sorted(holders.items()) if other != account.name}
     for other, terms in others.items():
         if _hidden(terms) != _hidden(account.terms):
             raise ParameterError(
                 f"the ledger knows these data under account {other!r}, which hides {_hidden_in_words(terms)}; account "
-                f"{name!r} hides {_hidden_in_words(account.terms)}: one of them takes for public what the other hides. "
+                f"{name!r} hides {_hidden_in_words(account.terms)}: one of them treats as public what the other hides. "
                 f"Charge {other!r}"
             )
     if others and name not in holders and not also_charge:
         first = next(iter(others))
         raise ParameterError(
             f"the ledger knows these data under account {first!r}; charged to {name!r} as well, their budgets "
-            f"would add up. Charge {first!r}, or say that you mean it (--also-charge)"
+            f"would add up. Charge {first!r}, or allow it (`also_charge`)"
         )
 
 
 def _hidden(terms: AccountTerms) -> tuple[str | None, str | None] | None:
-    """The labels that are hidden where nothing else is; None where whole rows are."""
+    """Return the hidden labels of a label-only account; None if whole rows are hidden."""
     return (terms.label, terms.positive) if terms.neighbours == Neighbours.LABEL_ONLY else None
 
 
@@ -89,7 +90,7 @@ def unknown_account(name: str, known: Sequence[str]) -> ParameterError:
     """Return the error for an account that does not exist."""
     return ParameterError(
         f"there is no account {name!r}. {did_you_mean(name, known)}See `confide ledger show` for those that there are, "
-        f"or open it with its cap (confide ledger new {name} --epsilon E)"
+        "or open it with its cap (`confide ledger new`)"
     )
 
 
@@ -97,13 +98,13 @@ def unnamed_account(holders: Sequence[str], known: Sequence[str]) -> ParameterEr
     """Return the error for a request without an account's name, where not just one account knows its data."""
     if holders:
         return ParameterError(
-            f"these data are known under accounts {', '.join(holders)}; name the one to charge (--account NAME)"
+            f"these data are known under accounts {', '.join(holders)}; name the one to charge (`account`)"
         )
     listed = f"{', '.join(known[:5])}{' and others' if len(known) > 5 else ''}"
     there = f"Its accounts are {listed}" if known else "It has no account"
     return ParameterError(
-        f"name the account to charge (--account NAME): the ledger has none that knows these data. {there}; open one "
-        "with its cap (confide ledger new NAME --epsilon E)"
+        f"name the account to charge (`account`): the ledger has none that knows these data. {there}; open one "
+        "with its cap (`confide ledger new`)"
     )
 
 

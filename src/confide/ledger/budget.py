@@ -11,7 +11,7 @@ from confide.privacy.guarantee import shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What is allowed, spent or left, under basic composition: epsilons add up, and so do deltas.
+    """Amount of epsilon and delta that is allowed, spent or left; under basic composition both add up.
 
     >>> ten_times = sum([Budget(epsilon=Fraction(1, 10))] * 10, Budget())
     >>> ten_times == Budget(epsilon=Fraction(1))
@@ -26,17 +26,17 @@ class Budget:
 
     @classmethod
     def dearest(cls, budgets: Iterable[Budget]) -> Budget:
-        """The largest epsilon and the largest delta, be they of different ones."""
+        """Return the largest epsilon and the largest delta, which may belong to different budgets."""
         every = list(budgets)
         return cls(epsilon=max(one.epsilon for one in every), delta=max(one.delta for one in every))
 
     def less(self, spent: Budget) -> Budget:
-        """What is left of it, never below nothing."""
+        """Return what is left after spending, never below zero."""
         zero = Fraction(0)
         return Budget(epsilon=max(self.epsilon - spent.epsilon, zero), delta=max(self.delta - spent.delta, zero))
 
     def in_words(self) -> str:
-        """Say it; a delta of nothing is left out."""
+        """Describe the budget; a delta of zero is left out."""
         return f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
 
     def to_dict(self) -> dict[str, float]:

@@ -1,11 +1,11 @@
-"""All entries of one account, checked from the first to the last.
+"""Chain of one account's entries, checked from the first to the last.
 
 Each entry seals the one before it, and a head seals the last one, its number and the account's state, so that
 changing, exchanging, adding or removing entries shows. A register seals the heads of all accounts, so that removing an
 account, or putting an older state of one back, shows as well.
 
-What cannot show is an older copy of the whole ledger put back in its place: it was true once. Keep
-the ledger where those who ask cannot write.
+An older copy of the whole ledger cannot be detected, as it was valid once. Keep the ledger where analysts cannot
+write.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from confide.ledger.seals import same_seal, seal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where the chain of an account ends, and the account's state there."""
+    """End of an account's chain, and the account's state there."""
 
     account: str
     sequence: int
@@ -37,7 +37,7 @@ class Head:
         return cls(account=account, sequence=sequence, hash=last, state=state, seal=sealed)
 
     def holds(self, key: bytes) -> bool:
-        """Whether the head is as it was written; a damaged one may hold anything."""
+        """Return whether the head is as it was written; a damaged one may hold anything."""
         texts = (self.account, self.hash, self.state, self.seal)
         if type(self.sequence) is not int or not all(isinstance(text, str) for text in texts):
             return False
@@ -46,7 +46,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Break:
-    """Where a chain first breaks: the entry's number, and what is wrong."""
+    """First break of a chain: the entry's number, and the problem."""
 
     sequence: int
     problem: str
@@ -54,7 +54,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """The entries of an account, known to be whole."""
+    """Entries of an account that were checked to be whole."""
 
     account: str
     entries: tuple[Entry, ...] = ()
@@ -86,7 +86,7 @@ def first_break(account: str, entries: Sequence[Entry], head: Head | None, key: 
 
 
 def _state_of(entries: Sequence[Entry]) -> str | None:
-    """What entries add up to; None where one charge has two outcomes."""
+    """Return the state that entries add up to; None if one charge has two outcomes."""
     try:
         return state_text(Account.fold(entries))
     except LedgerError:
@@ -129,7 +129,7 @@ def check_register(register: str, heads: Iterable[Head], key: bytes) -> None:
 
 
 def register_holds(register: str, heads: Iterable[Head], key: bytes) -> bool:
-    """Whether the accounts end where the register was sealed."""
+    """Return whether the accounts end where the register was sealed."""
     ends = list(heads)
     texts = (register, *(text for head in ends for text in (head.account, head.hash)))
     numbers = all(isinstance(head.sequence, int) for head in ends)

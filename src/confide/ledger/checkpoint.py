@@ -1,4 +1,4 @@
-"""The state of an account as its head stores it, sealed: a charge reads this instead of all earlier entries."""
+"""Checkpoints: the sealed state of an account in its head, which a charge reads instead of all earlier entries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from confide.errors import LedgerError
-from confide.ledger.account import Account, AccountTerms, Caps
+from confide.ledger.account import Account
+from confide.ledger.account_terms import AccountTerms, Caps
 from confide.ledger.budget import Budget
 from confide.ledger.entries import canonical_json
 from confide.ledger.spending import Spending

@@ -1,4 +1,4 @@
-"""What a ledger is made of: entries that are never changed, each sealed together with the one before."""
+"""Entries of a ledger: they are never changed, and each is sealed together with the one before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = ""  # the hash before the first entry
 
 
 class Kind(StrEnum):
-    """What an entry records."""
+    """Kind of an entry."""
 
     OPEN = "open"  # the terms of a new account
     CAP = "cap"  # new caps of an account
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What an entry says, before it has its place in a chain.
+    """Content of an entry before it has its place in a chain.
 
     `amount` is the caps of an account or the price of a charge: that of its part alone, if it has one.
     `request` is canonical JSON: the terms of an account, or the public parameters of a release, with the
@@ -51,7 +51,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of an account, as it is stored: see `Draft` for what it says."""
+    """Entry of an account as it is stored; `Draft` describes its content."""
 
     account: str
     sequence: int
@@ -70,8 +70,8 @@ class Entry:
 
     @classmethod
     def following(cls, sequence: int, previous: str, draft: Draft, *, account: str, key: bytes) -> Entry:
-        """Put a draft after the entry with a number and a hash, and seal it."""
-        said: dict[str, Any] = {
+        """Append a draft to the entry with a number and a hash, and seal it."""
+        content: dict[str, Any] = {
             "account": account,
             "sequence": sequence + 1,
             "kind": draft.kind.value,
@@ -86,20 +86,20 @@ class Entry:
             "charge": draft.charge,
             "previous": previous,
         }
-        return cls(**said, hash=seal(key, "entry", *said.values()))
+        return cls(**content, hash=seal(key, "entry", *content.values()))
 
     def sealed(self, account: str, key: bytes) -> bool:
-        """Whether the entry is as it was written, in the account that it was written in."""
-        *said, claimed = (getattr(self, column) for column in COLUMNS)
+        """Return whether the entry is as it was written, in the account that it was written in."""
+        *content, claimed = (getattr(self, column) for column in COLUMNS)
         return (
-            _kinds_hold(said)
+            _kinds_hold(content)
             and isinstance(claimed, str)
             and self.account == account
-            and same_seal(claimed, seal(key, "entry", *said))
+            and same_seal(claimed, seal(key, "entry", *content))
         )
 
     def follows(self, sequence: int, previous: str, *, account: str, key: bytes) -> bool:
-        """Whether the entry is as it was written, and stands after the entry with a number and a hash."""
+        """Return whether the entry is as it was written, and follows the entry with a number and a hash."""
         return (self.sequence, self.previous) == (sequence + 1, previous) and self.sealed(account, key)
 
     @property
@@ -108,20 +108,20 @@ class Entry:
         return Budget(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta))
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """The request as plain data."""
+    def request_data(self) -> dict[str, Any]:
+        """Request as plain data."""
         plain: dict[str, Any] = json.loads(self.request)
         return plain
 
     @property
     def part(self) -> Part | None:
-        """The part of the rows that a charge is for, if it is not for all of them."""
-        plain = self.asked.get("part")
+        """Part of the rows that a charge is for; None if it is for all of them."""
+        plain = self.request_data.get("part")
         return None if plain is None else Part(partition=plain["partition"], name=plain["name"])
 
     @property
     def answered(self) -> list[dict[str, Any]]:
-        """The answers as plain data; none for other kinds."""
+        """Answers as plain data; none for other kinds."""
         plain: list[dict[str, Any]] = json.loads(self.answer) if self.answer is not None else []
         return plain
 
@@ -133,7 +133,7 @@ class Entry:
             "at": self.at,
             "analyst": self.analyst,
             **self.amount.to_dict(),
-            "request": self.asked,
+            "request": self.request_data,
             "charge": self.charge,
             "answer": self.answered if self.answer is not None else None,
         }
@@ -152,6 +152,6 @@ def canonical_json(plain: Mapping[str, Any] | list[Any], name: str) -> str:
         ) from None
 
 
-def _kinds_hold(said: list[object]) -> bool:
-    """Whether a row holds nothing but text, integers and nothing: a damaged one may hold anything."""
-    return all(part is None or isinstance(part, str) or type(part) is int for part in said)
+def _kinds_hold(content: list[object]) -> bool:
+    """Return whether a row holds only text, integers and NULL; a damaged one may hold anything."""
+    return all(part is None or isinstance(part, str) or type(part) is int for part in content)

@@ -1,7 +1,7 @@
-"""The secret key of a ledger: without it nobody can forge entries, or try guesses against stored hashes.
+"""Secret key of a ledger: without it nobody can forge entries, or try guesses against stored hashes.
 
-It is in the environment's `CONFIDE_LEDGER_KEY`, or in a file of its owner's: beside a SQLite ledger,
-or in the user's configuration folder for PostgreSQL.
+The key is in the environment's `CONFIDE_LEDGER_KEY`, or in a private file: beside a SQLite ledger, or in the user's
+configuration folder for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.errors import LedgerError, ParameterError
+from confide.files import create_file
 from confide.ledger.place import FilePlace, ServerPlace, user_folder
 from confide.ledger.seals import same_seal, seal
 
@@ -25,13 +25,13 @@ _BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFile:
-    """Where the key of a ledger is kept, unless the environment holds it."""
+    """File of a ledger's key, unless the environment holds the key."""
 
     path: Path
 
     @classmethod
     def of(cls, place: FilePlace | ServerPlace) -> KeyFile:
-        """The key's place for a ledger's."""
+        """Return the key file of a ledger's place."""
         if isinstance(place, FilePlace):
             return cls(path=place.path.with_name(place.path.name + ".key"))
         return cls(path=user_folder("XDG_CONFIG_HOME", ".config") / "ledger.key")
@@ -67,7 +67,7 @@ class KeyFile:
             return there
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            appear(self.path, lambda unfinished: unfinished.write_text(key.hex() + "\n"))
+            create_file(self.path, lambda unfinished: unfinished.write_text(key.hex() + "\n"))
         except FileExistsError:
             pass
         except OSError as error:
@@ -87,7 +87,7 @@ def fresh_key() -> bytes:
 
 
 def key_check(key: bytes) -> str:
-    """What a ledger stores to know its key again."""
+    """Return the value by which a ledger recognises its key."""
     return seal(key, "key check")
 
 
@@ -104,33 +104,6 @@ def check_key(key: bytes | None, meta: Mapping[str, str], file: KeyFile) -> byte
             f"{ENVIRONMENT}; nothing is released"
         )
     return key
-
-
-def appear(path: Path, build: Callable[[Path], object]) -> None:
-    """Let a file of its owner's appear under its name, whole and on the disk; FileExistsError if there is one.
-
-    It is built under another name in the same folder, and linked. Opening with O_EXCL and writing
-    afterwards would not do: another process could read half of a key.
-    """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    os.close(handle)
-    unfinished = Path(name)
-    try:
-        build(unfinished)
-        _flush(unfinished)
-        os.link(unfinished, path)
-        _flush(path.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _checked(text: str, what: str, error: type[LedgerError] | type[ParameterError]) -> bytes:

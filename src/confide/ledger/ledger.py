@@ -1,9 +1,9 @@
-"""The ledger: what was spent on whose data, charged before noise is drawn.
+"""Ledger: records what was spent on which data, and charges before noise is drawn.
 
 A release takes two transactions. The first checks the account, finds answers that are stored already, checks that the
 account takes the others and can pay for them, and charges them. Then noise is drawn. The second stores the answers, and
-only then are they shown. Whatever dies in between, the charge stands: it is never given back, but the same request is
-answered on it at no further cost; see `charging` for why that is safe.
+only then are they shown. If the process dies in between, the charge stands. It is never refunded, but the same request
+is answered on it at no further cost; `charging` explains why that is safe.
 """
 
 from __future__ import annotations
@@ -12,47 +12,40 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING
 
 from confide.errors import ParameterError
-from confide.ledger.account import Account, AccountTerms, Caps, checked_name
-from confide.ledger.binding import check_elsewhere, unknown_account, unnamed_account
+from confide.ledger.account import Account
+from confide.ledger.account_terms import AccountTerms, Caps, checked_name
+from confide.ledger.binding import check_elsewhere
 from confide.ledger.budget import Budget
 from confide.ledger.charging import Charged, charge, concluded, opened, quoted, read_answer, written
-from confide.ledger.entries import Draft, Entry, Kind
-from confide.ledger.key import KeyFile, fresh_key
+from confide.ledger.entries import Draft, Kind
+from confide.ledger.key import fresh_key
 from confide.ledger.padding import STEP_SECONDS, padded
-from confide.ledger.place import find_place
 from confide.ledger.question import PublicQuestion
-from confide.ledger.receipts import AccountCheck, Quote, Receipt, Verification
+from confide.ledger.reader import LedgerReader, existing
+from confide.ledger.receipts import Quote, Receipt
 from confide.ledger.record import Record
 from confide.ledger.requests import Request, data_identity, source_digest
-from confide.ledger.spending import covering
-from confide.privacy.accounting import tight_epsilon
-from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon
+from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.noise.integers import float_at_least
 from confide.privacy.prepared import A, Prepared
 
 if TYPE_CHECKING:
     from confide.ledger.transaction import Transaction
+    from confide.privacy.queries import Noise
 
 _UNKNOWN = "a file, whose identity needs the ledger's key"
 
-Number: TypeAlias = int | float | str | Fraction | Decimal
 
-
-class Ledger:
+class Ledger(LedgerReader):
     """A ledger at a place: a path, `sqlite:///path` or `postgresql://user@host/database`.
 
-    Without a place it is the one that the environment's `CONFIDE_LEDGER` names, else the user's own.
-    It is made when the first account is opened. It may be used by many threads and processes at once. An answer takes
-    a whole number of steps of `padding` seconds, so that its duration tells nothing about the noise; give 0 only where
-    nobody can time it.
+    Without a place, the ledger is the one in the environment's `CONFIDE_LEDGER`, else the user's own. It is created
+    when the first account is opened. Many threads and processes may use it at once. An answer takes a whole number of
+    steps of `padding` seconds, so that its duration reveals nothing about the noise; give 0 only if nobody can time it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.sqlite") as ledger:
@@ -61,57 +54,39 @@ class Ledger:
     'epsilon 0.5'
     """
 
-    def __init__(self, url: str | Path | None = None, *, padding: float = STEP_SECONDS) -> None:
-        from confide.ledger.store import open_store
+    noise: Noise | None = None
+    """Source of noise that tests inject. If None, the operating system's generator is used."""
 
-        place = find_place(url)
-        self.shown = place.shown
-        self._store = open_store(place)
-        self._key_file = KeyFile.of(place)
-        self._padding = padding
-
-    def __repr__(self) -> str:
-        return f"Ledger({self.shown!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    def __init__(
+        self, url: str | Path | None = None, *, padding: float = STEP_SECONDS, noise: Noise | None = None
     ) -> None:
-        self.close()
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is a ledger at the place already."""
-        return self._store.exists()
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._store.engine.dispose()
+        super().__init__(url)
+        self._padding = padding
+        if noise is not None:
+            self.noise = noise
 
     def open_account(
         self,
         name: str,
         *,
-        epsilon: Number,
-        delta: Number = 0,
+        epsilon: Exact,
+        delta: Exact = 0,
         neighbours: str = Neighbours.REPLACE_ONE,
         unit: str = "row",
         rows_per_person: int = 1,
         data: str | Iterable[bytes] | None = None,
         label: str | None = None,
         positive: str | None = None,
-        analyst_epsilon: Number | None = None,
-        analysts: Mapping[str, Number] | None = None,
+        analyst_epsilon: Exact | None = None,
+        analysts: Mapping[str, Exact] | None = None,
         also_charge: bool = False,
     ) -> Account:
         """Open an account with caps: in all, for each analyst, and for named analysts.
 
         `data` is the declared name and version of the only data that the account is for, or the bytes of their file;
         `label` and `positive` are the labels that it hides. Both are needed for label-only neighbours. Data that
-        another account has are refused unless `also_charge` says that the budgets are meant to add up. These terms stay
-        as they are; caps can be changed with `change_caps`.
+        another account has are refused unless `also_charge` allows the budgets to add up. The terms of an account never
+        change; `change_caps` changes its caps.
         """
         total = Budget(epsilon=checked_epsilon(epsilon), delta=checked_delta(delta))
         caps = Caps(total=total).changed(analyst_epsilon=analyst_epsilon, analysts=analysts)
@@ -131,7 +106,7 @@ class Ledger:
             if transaction.record(name, lock=True).state is not None:
                 raise ParameterError(
                     f"account {name!r} exists already; choose another name, or change its caps "
-                    f"(confide ledger new {name} --change)"
+                    "(`confide ledger new` with `change`)"
                 )
             if identity is not None:
                 check_elsewhere(account, transaction.holders(identity), also_charge=also_charge)
@@ -142,25 +117,25 @@ class Ledger:
         self,
         name: str,
         *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        analyst_epsilon: Number | None = None,
-        analysts: Mapping[str, Number] | None = None,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        analyst_epsilon: Exact | None = None,
+        analysts: Mapping[str, Exact] | None = None,
     ) -> Account:
         """Change those caps of an account that are given.
 
-        A cap may lie below what was spent: then nothing is left. What was spent stays spent.
+        A cap may lie below the amount spent: then nothing is left.
         """
         self._require_ledger(name)
         with self._writing() as transaction:
             before = transaction.record(name, lock=True)
-            caps = _existing(transaction, before).caps.changed(
+            caps = existing(transaction, before).caps.changed(
                 epsilon=epsilon, delta=delta, analyst_epsilon=analyst_epsilon, analysts=analysts
             )
             draft = Draft(kind=Kind.CAP, at=_now(), amount=caps.total, request=caps.to_json())
             after = before.extended([draft], transaction.key)
             transaction.write(after)
-            return _existing(transaction, after)
+            return existing(transaction, after)
 
     def quote(
         self,
@@ -171,14 +146,14 @@ class Ledger:
         question: PublicQuestion | None = None,
         also_charge: bool = False,
     ) -> Quote:
-        """Say what a request would cost, and whether it fits. Nothing is charged or written."""
+        """Return the price of a request, and whether it fits. Nothing is charged or written."""
         requests = _requests(prepared, question)
         analyst = _checked_analyst(analyst)
         self._require_ledger(account)
         with self._reading() as transaction:
-            asked = _by_identity(requests, transaction.key)
-            record = self._record(transaction, account, asked, also_charge=also_charge)
-            return quoted(record, asked, analyst=analyst, key=transaction.key, at=_now())
+            requested = _by_identity(requests, transaction.key)
+            record = self._record(transaction, account, requested, also_charge=also_charge)
+            return quoted(record, requested, analyst=analyst, key=transaction.key, at=_now())
 
     def release(
         self,
@@ -191,13 +166,13 @@ class Ledger:
     ) -> Receipt[A]:
         """Charge a request, draw its noise, store and return the answer.
 
-        Several prepared answers are charged together: all or none. With a `question`, which describes in public facts
-        what is asked of which data, a request that was answered before gets the stored answer at no cost, and one that
-        a run paid for but did not live to answer is answered on that charge. Without one every call is a new question,
-        charged and drawn anew: the counts themselves are private and must not decide whether two questions are the same
-        (see `ledger.question`). Answers that read one part of the rows alone are charged in full to that part, and the
-        account has spent what its dearest parts cost; see `ledger.spending`. Data that another account of the
-        ledger has, and this one has not, are refused unless `also_charge` says that the budgets are meant to add up.
+        Several prepared answers are charged together: all or none. A `question` describes the request and its data in
+        public facts. With it, a request that was answered before gets the stored answer at no cost, and a request that
+        was paid for but not answered is answered on that charge. Without it, every call is a new question, charged and
+        drawn anew: the counts are private and must not decide whether two questions are the same (see
+        `ledger.question`). Answers that read one part of the rows are charged in full to that part, and the account has
+        spent the price of its most expensive parts; see `ledger.spending`. Data of another account of the ledger are
+        refused unless `also_charge` allows the budgets to add up.
 
         Raises BudgetError if the request does not fit, ParameterError if there is no such account or it does not take
         the request, before anything is written.
@@ -208,11 +183,11 @@ class Ledger:
         with padded(self._padding):
             with self._writing() as transaction:
                 key = transaction.key
-                asked = _by_identity(requests, key)
-                record = self._record(transaction, account, asked, also_charge=also_charge, lock=True)
-                charged = charge(record, asked, analyst=analyst, key=key, at=_now())
+                requested = _by_identity(requests, key)
+                record = self._record(transaction, account, requested, also_charge=also_charge, lock=True)
+                charged = charge(record, requested, analyst=analyst, key=key, at=_now())
                 transaction.write(charged.record)
-            after = self._answered(charged, asked) if charged.owed else charged.record
+            after = self._answered(charged, requested) if charged.owed else charged.record
             answers = tuple(read_answer(after, request.identity(key), request) for request in requests)
             return _receipt(after, charged, answers, analyst)
 
@@ -220,130 +195,39 @@ class Ledger:
         self,
         transaction: Transaction,
         account: str,
-        asked: Mapping[str, Request[A]],
+        requested: Mapping[str, Request[A]],
         *,
         also_charge: bool,
         lock: bool = False,
     ) -> Record:
         """Read an account for some requests; refuses an unknown one, and data that another account has."""
-        record = transaction.record(account, asked, lock=lock)
-        state = _existing(transaction, record)
-        questions = {request.question.rows: request.question for request in asked.values() if request.question}
+        record = transaction.record(account, requested, lock=lock)
+        state = existing(transaction, record)
+        questions = {request.question.rows: request.question for request in requested.values() if request.question}
         for identity in {one for question in questions.values() for one in (question.data, question.rows)}:
             check_elsewhere(state, transaction.holders(identity), also_charge=also_charge)
         return record
 
-    def _answered(self, charged: Charged, asked: Mapping[str, Request[A]]) -> Record:
+    def _answered(self, charged: Charged, requested: Mapping[str, Request[A]]) -> Record:
         """Draw what is owed and record what came of it; what is raised or shown afterwards was recorded."""
         drawn: dict[str, str] = {}
         failed: dict[str, Exception] = {}
         for identity in charged.owed:
             try:
-                prepared = asked[identity].prepared
-                drawn[identity] = written(prepared.draw(), prepared.numbers)
+                prepared = requested[identity].prepared
+                answers = prepared.draw() if self.noise is None else prepared.draw(self.noise)
+                drawn[identity] = written(answers, prepared.numbers)
             except Exception as error:
                 failed[identity] = error
         with self._writing() as transaction:
-            before = transaction.record(charged.record.account, asked, lock=True, checked=True)
+            before = transaction.record(charged.record.account, requested, lock=True, checked=True)
             after = concluded(before, drawn, failed, charged, key=transaction.key, at=_now())
             transaction.write(after)
-        answers = after.answers()
+        stored = after.answers()
         for identity, failure in failed.items():
-            if identity not in answers:
+            if identity not in stored:
                 raise failure
         return after
-
-    def identify(self, chunks: Iterable[bytes]) -> str:
-        """Return the identity of a source by a keyed hash of its content, for example of a file's bytes."""
-        self._require_ledger(None)
-        digest = source_digest(chunks)
-        with self._reading() as transaction:
-            return data_identity(transaction.key, digest)
-
-    def knows(self, data: str) -> bool:
-        """Whether an account was opened or charged for some data."""
-        self._require_ledger(None)
-        with self._reading() as transaction:
-            return bool(transaction.holders(data))
-
-    def find_account(self, name: str | None, *, data: str | None = None) -> Account:
-        """Return the account of a name; without one, the only account that was opened or charged for some data.
-
-        Raises ParameterError where there is none, or more than one.
-        """
-        if name is not None:
-            return self.account(name)
-        self._require_ledger(None)
-        with self._reading() as transaction:
-            holders = sorted(() if data is None else transaction.holders(data))
-            if len(holders) == 1:
-                return _existing(transaction, transaction.record(holders[0]))
-            known = transaction.accounts()
-        raise unnamed_account(holders, known)
-
-    def accounts(self) -> tuple[Account, ...]:
-        """The state of every account; none if there is no ledger yet."""
-        if not self._store.exists():
-            return ()
-        with self._reading() as transaction:
-            return tuple(_existing(transaction, transaction.record(name)) for name in transaction.accounts())
-
-    def account(self, name: str) -> Account:
-        """The state of an account."""
-        self._require_ledger(name)
-        with self._reading() as transaction:
-            return _existing(transaction, transaction.record(name))
-
-    def history(self, name: str) -> tuple[Entry, ...]:
-        """The entries of an account, the oldest first, all of them checked."""
-        self._require_ledger(name)
-        with self._reading() as transaction:
-            entries = transaction.chain(name).entries
-            if not entries:
-                raise unknown_account(name, transaction.accounts())
-        return entries
-
-    def tight_epsilon(self, name: str, delta: Number) -> float:
-        """What an account's charges add up to, at most, if a total delta is granted; see `accounting.tight_epsilon`.
-
-        Where charges concern parts of the rows, what is composed is a list of prices that covers those of any one
-        row. It is for information: caps hold for what is spent.
-        """
-        entries = self.history(name)
-        account = Account.fold(entries)
-        costs = [account.cost_of(entry) for entry in entries if entry.kind == Kind.CHARGE]
-        checked_delta(delta)
-        if not costs:
-            return 0.0
-        prices = [
-            Guarantee(epsilon=price.epsilon, delta=price.delta, neighbours=account.neighbours, unit=account.unit)
-            for price in covering(costs)
-        ]
-        return min(tight_epsilon(prices, delta), float_at_least(account.spent.epsilon))
-
-    def verify(self) -> Verification:
-        """Check every entry of every account. A missing or wrong key raises LedgerError, as does an unreadable file."""
-        if not self._store.exists():
-            return Verification(accounts=(), complete=True)
-        with self._reading() as transaction:
-            found, complete = transaction.breaks()
-        checks = tuple(
-            AccountCheck(
-                account=name,
-                entries=entries,
-                broken=None if broken is None else broken.sequence,
-                problem=None if broken is None else broken.problem,
-            )
-            for name, (entries, broken) in found.items()
-        )
-        return Verification(accounts=checks, complete=complete)
-
-    @contextmanager
-    def _reading(self) -> Iterator[Transaction]:
-        from confide.ledger.transaction import Transaction
-
-        with self._store.transaction(writing=False) as connection:
-            yield Transaction.on(connection, self._key_file)
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
@@ -354,15 +238,6 @@ class Ledger:
         with self._store.transaction(writing=True) as connection:
             yield Transaction.on(connection, self._key_file)
 
-    def _require_ledger(self, name: str | None) -> None:
-        if name is not None:
-            checked_name(name, "account")
-        if not self._store.exists():
-            raise ParameterError(
-                f"there is no ledger at {self.shown}, so no account either; check the place, or open an account with "
-                "its cap (confide ledger new NAME --epsilon E)"
-            )
-
 
 def _requests(prepared: Prepared[A] | Sequence[Prepared[A]], question: PublicQuestion | None) -> tuple[Request[A], ...]:
     several = (prepared,) if isinstance(prepared, Prepared) else tuple(prepared)
@@ -372,7 +247,7 @@ def _requests(prepared: Prepared[A] | Sequence[Prepared[A]], question: PublicQue
 
 
 def _by_identity(requests: Sequence[Request[A]], key: bytes) -> dict[str, Request[A]]:
-    """The requests by their identity: two that are the same become one."""
+    """Return the requests by identity; equal requests become one."""
     return {request.identity(key): request for request in requests}
 
 
@@ -390,12 +265,6 @@ def _receipt(after: Record, charged: Charged, answers: tuple[tuple[A, ...], ...]
         reused=not charged.owed,
         analyst=analyst,
     )
-
-
-def _existing(transaction: Transaction, record: Record) -> Account:
-    if record.state is None:
-        raise unknown_account(record.account, transaction.accounts())
-    return record.state
 
 
 def _checked_analyst(analyst: str | None) -> str | None:

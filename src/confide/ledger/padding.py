@@ -13,7 +13,7 @@ STEP_SECONDS = 0.25
 
 @contextmanager
 def padded(step: float = STEP_SECONDS) -> Iterator[None]:
-    """Let a block take a whole number of steps of time, also where it raises; a step of 0 pads nothing."""
+    """Pad the duration of a block to a whole number of steps, also if it raises; a step of 0 pads nothing."""
     started = time.perf_counter()
     try:
         yield

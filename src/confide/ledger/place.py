@@ -1,4 +1,4 @@
-"""Where a ledger is: a SQLite file or a PostgreSQL database."""
+"""Places of ledgers: SQLite files and PostgreSQL databases."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def find_place(url: str | Path | None = None) -> FilePlace | ServerPlace:
 
 
 def user_folder(variable: str, usual: str) -> Path:
-    """The folder `confide` among a user's own files (XDG base directories)."""
+    """Return the folder `confide` among a user's own files (XDG base directories)."""
     given = os.environ.get(variable, "")
     base = Path(given) if given.startswith("/") else Path.home() / usual
     return base / "confide"

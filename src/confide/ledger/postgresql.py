@@ -66,7 +66,7 @@ class PostgreSQLStore(Store):
             raise ParameterError("ledger must look like postgresql://user@host:port/database") from None
 
     def exists(self) -> bool:
-        """Whether the tables are there; some without the others are no ledger.
+        """Return whether all tables exist; some without the others are no ledger.
 
         Once seen they are not looked for again: were they dropped since, whatever uses them fails.
         """
@@ -111,12 +111,12 @@ class PostgreSQLStore(Store):
             )
 
     def strange_objects(self, connection: Connection) -> bool:
-        """Whether a trigger, a rule or a row-level policy is on the ledger's tables."""
+        """Return whether the ledger's tables have a trigger, a rule or a row-level policy."""
         strange = connection.execute(text(_STRANGE), {"names": list(SCHEMA.tables)}).scalar_one()
         return bool(strange)
 
     def explain(self, error: Exception) -> str:
-        """Say what an error means."""
+        """Describe a driver's error and the next step."""
         state = getattr(error.orig, "sqlstate", None) or "" if isinstance(error, DBAPIError) else "?"
         fits = (meaning for known, meaning in _MEANING.items() if state == known or (known and state.startswith(known)))
         return next(fits, _DAMAGED)

@@ -1,13 +1,13 @@
-"""The public description of a question, by which a ledger knows it again.
+"""Public descriptions of questions, by which a ledger recognises repeated requests.
 
 A ledger answers the same question twice with the same noise, at no further cost. Whether two questions are the same
-shows: in the price, in the answer, in the exit code. So it must not depend on private values. Were a question known by
-its counts, two questions that differ in public, such as two submissions to a contest, would share one answer exactly
-when their counts coincide, and that would tell a label without noise and without a price.
+can be seen in the price, the answer and the exit code. So it must not depend on private values. If a question were
+identified by its counts, two different questions, such as two submissions to a contest, would share one answer exactly
+when their counts coincide. That would reveal a label without noise and without a price.
 
-So a question is known by public facts: which data (a name and version that the data holder declares, or a keyed digest
-of the whole source as it lies there), which column holds the labels, which value is positive, where the scores come
-from, and every parameter. Nothing that is derived from private values enters.
+So a question is identified by public facts: the data (a name and version that the data holder declares, or a keyed
+digest of the whole source), the column of the labels, the positive value, the origin of the scores, and every
+parameter. Nothing that is derived from private values enters.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _DIGEST = re.compile("data-[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicQuestion:
-    """What is asked of which data, in public facts.
+    """Public description of a question and its data.
 
     Parameters
     ----------
     data
         The identity of the data: a name and version that the data holder declares, such as "heart attacks, version 2",
-        or what `Ledger.identify` returns for a file. Declare a new version whenever the rows change.
+        or the result of `Ledger.identify` for a file. Declare a new version whenever the rows change.
     label, positive
         The name of the labels, such as their column, and the positive value where it was named.
     source
@@ -71,7 +71,7 @@ class PublicQuestion:
 
     @property
     def rows(self) -> str:
-        """The identity of the very rows: those of the source, where there is one."""
+        """Identity of the rows: that of the source, if there is one."""
         return self.source or self.data
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def score_digest(scores: ArrayLike) -> str:
 
 
 def is_digest(data: str) -> bool:
-    """Whether an identity is what `Ledger.identify` returns, and no declared name."""
+    """Return whether an identity comes from `Ledger.identify`, and is no declared name."""
     return _DIGEST.fullmatch(data) is not None
 
 

@@ -1,27 +1,32 @@
-"""What the ledger answers: a price before, a receipt after, and whether it is whole."""
+"""Answers of the ledger: quotes, receipts and verifications."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
+from confide.privacy.accounting import total
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import A
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+QUOTE_SCHEMA = "confide.quote/1"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """What a request would cost now; nothing was charged or written.
+    """Price of a request; nothing was charged or written.
 
-    `price` is what would be added to what is spent; `full_price` is what the requests cost by themselves, which is more
-    where one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what
-    is left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not fit, if
-    it does not. `answered` says that all answers are stored already. What an earlier run paid for, and died before it
-    was answered, costs nothing more.
+    `price` would be added to the amount spent. `full_price` is the price of the requests by themselves: more if
+    one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is left to the
+    analyst now, `remaining_after` would be left. `refusal` is the reason if the request does not fit. `answered` means
+    that all answers are stored already. A request that an earlier run paid for, without getting its answer, costs
+    nothing more.
     """
 
     account: str
@@ -35,11 +40,11 @@ class Quote:
 
     @property
     def fits(self) -> bool:
-        """Whether the request would be granted."""
+        """True if the request would be granted."""
         return self.refusal is None
 
     def in_words(self) -> str:
-        """Say what it would cost."""
+        """Describe the price."""
         return "nothing: answered before" if self.answered else _price_in_words(self.price, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,16 +62,27 @@ class Quote:
         }
 
 
+def quote_document(quote: Quote, parts: Sequence[tuple[Sequence[str], Guarantee]]) -> dict[str, Any]:
+    """Return a quote as plain data in the published schema, with the names that share each noise and its price."""
+    return {"schema": QUOTE_SCHEMA, **quote.to_dict(), "split": split_document(parts)}
+
+
+def split_document(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
+    """Return the price of each noise, and the metrics that share it, as plain data."""
+    return [
+        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Receipt(Generic[A]):
-    """What was released, and what it cost.
+    """Released answers, and what they cost.
 
-    `answers` holds the answers to each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged. Nothing is charged either for
-    what an earlier run paid, and died before it was answered. `charged` is what
-    was added to what is spent, `full_price` what the requests that were charged cost by themselves: more where one is
-    for a part of the rows and other parts had cost as much. `spent` is the account's, `remaining` is what is
-    left to the one who asked.
+    `answers` holds the answers to each request, in the order of the requests. `reused` means that all of them had been
+    stored before, so that nothing was charged. Requests that an earlier run paid for, without their answer, cost
+    nothing more either. `charged` was added to the amount spent; `full_price` is the price of the charged requests by
+    themselves: more if one is for a part of the rows and other parts had cost as much. `spent` is the account's
+    total, `remaining` is left to the analyst.
     """
 
     account: str
@@ -80,11 +96,16 @@ class Receipt(Generic[A]):
 
     @property
     def releases(self) -> tuple[A, ...]:
-        """All answers, one after another."""
+        """All answers in one tuple."""
         return tuple(release for answer in self.answers for release in answer)
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of all answers together."""
+        return total(answer[0].guarantee for answer in self.answers)
+
     def in_words(self) -> str:
-        """Say what it cost."""
+        """Describe the charge."""
         return "nothing: answered before" if self.reused else _price_in_words(self.charged, self.full_price)
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,7 +150,7 @@ def _price_in_words(added: Budget, full: Budget) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountCheck:
-    """Whether one account is whole; if not, which entry is the first that is not, and what is wrong."""
+    """Check of one account: whether it is whole; if not, the first broken entry and the problem."""
 
     account: str
     entries: int
@@ -138,7 +159,7 @@ class AccountCheck:
 
     @property
     def whole(self) -> bool:
-        """Whether every entry is as it was written."""
+        """True if every entry is as it was written."""
         return self.broken is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,14 +175,14 @@ class AccountCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether a ledger is whole, account by account; `complete` says that none was removed, added or set back."""
+    """Check of a ledger, account by account; `complete` means that no account was removed, added or set back."""
 
     accounts: tuple[AccountCheck, ...]
     complete: bool
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was changed behind the ledger's back."""
+        """True if nothing was changed except by the ledger."""
         return self.complete and all(account.whole for account in self.accounts)
 
     def to_dict(self) -> dict[str, Any]:

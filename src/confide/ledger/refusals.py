@@ -22,64 +22,64 @@ class Limit:
     spending: Spending
 
     def amount(self, budget: Budget) -> Fraction:
-        """What is limited of a budget."""
+        """Return the limited amount of a budget."""
         return budget.epsilon if self.parameter == "epsilon" else budget.delta
 
     @property
     def spent(self) -> Fraction:
-        """What was spent."""
+        """Amount that was spent."""
         return self.amount(self.spending.total)
 
     @property
     def left(self) -> Fraction:
-        """What is left, never below nothing."""
+        """Amount that is left, never below zero."""
         return max(self.cap - self.spent, Fraction(0))
 
     def added(self, costs: Sequence[Cost]) -> Fraction:
-        """What costs would add to the total."""
+        """Return the amount that costs would add to the total."""
         return self.amount(self.spending.after(*costs).total) - self.spent
 
     def exceeded(self, costs: Sequence[Cost]) -> bool:
-        """Whether the total would lie above the cap; who asks for no delta does not care about its cap."""
+        """Return whether costs bring the total above the cap; a cap on delta does not limit requests without delta."""
         return self.amount(_whole(costs)) > 0 and self.spent + self.added(costs) > self.cap
 
     def missing(self, costs: Sequence[Cost]) -> Fraction:
-        """What would be spent beyond what is left."""
+        """Return the amount by which costs exceed what is left."""
         return self.added(costs) - self.left
 
     def largest_share(self, costs: Sequence[Cost]) -> Fraction:
-        """The largest share of the costs that fits."""
+        """Return the largest share of the costs that fits."""
         return self.spending.largest_share(costs, self.cap, self.amount)
 
     def in_words(self, costs: Sequence[Cost]) -> str:
-        """Say why costs do not fit."""
+        """Describe why costs do not fit."""
         added, alone = self.added(costs), self.amount(_whole(costs))
         if not added:
             return f"{self.whose} has spent {self.parameter} {shown(self.spent)}, and its cap is {shown(self.cap)}"
-        asked = "was requested" if added == alone else f"more would be spent ({shown(alone)} for the parts alone)"
+        requested = "was requested" if added == alone else f"more would be spent ({shown(alone)} for the parts alone)"
         return (
             f"{self.whose} has {self.parameter} {shown(self.left)} left, "
-            f"but {shown(added)} {asked}: {shown(self.missing(costs))} is missing"
+            f"but {shown(added)} {requested}: {shown(self.missing(costs))} is missing"
         )
 
 
-def refusal(exceeded: Sequence[Limit], costs: Sequence[Cost], asked: Fraction) -> BudgetError:
-    """The error for limits that costs exceed; `asked` is the sum of epsilons in the requests' own terms."""
+def refusal(exceeded: Sequence[Limit], costs: Sequence[Cost], requested: Fraction) -> BudgetError:
+    """Build the error for limits that costs exceed; `requested` is the sum of epsilons in the requests' own terms."""
     by_epsilon = [limit for limit in exceeded if limit.parameter == "epsilon"]
     by_delta = [limit for limit in exceeded if limit.parameter == "delta"]
     first, *others = [*_hardest(by_epsilon, costs), *by_delta]
-    fits = _fitting(by_epsilon, by_delta, costs, asked)
+    fits = _fitting(by_epsilon, by_delta, costs, requested)
     advice = f"{' and '.join(fits)} would fit; more only" if fits else "It can go on only"
-    said = "; ".join(limit.in_words(costs) for limit in (first, *others))
+    reasons = "; ".join(limit.in_words(costs) for limit in (first, *others))
     price = _whole(costs).epsilon
     twice = ""
-    if price > asked:
+    if price > requested:
         twice = (
-            f" (epsilon {shown(asked)} counts as {shown(price)} here, as the account's neighbours are of another kind: "
-            "`confide ledger new` takes --neighbours)"
+            f" (epsilon {shown(requested)} counts as {shown(price)} here, as the account's neighbours are of another "
+            "kind: `confide ledger new` takes `neighbours`)"
         )
     return BudgetError(
-        f"{said}{twice}. {advice} if the data holder raises the cap",
+        f"{reasons}{twice}. {advice} if the data holder raises the cap",
         parameter=first.parameter,
         requested=first.added(costs),
         remaining=first.left,
@@ -88,22 +88,22 @@ def refusal(exceeded: Sequence[Limit], costs: Sequence[Cost], asked: Fraction) -
 
 
 def _hardest(limits: Sequence[Limit], costs: Sequence[Cost]) -> list[Limit]:
-    """The limit that most is missing of."""
+    """Return the limit of which most is missing."""
     return [max(limits, key=lambda limit: limit.missing(costs))] if limits else []
 
 
 def _fitting(
-    by_epsilon: Sequence[Limit], by_delta: Sequence[Limit], costs: Sequence[Cost], asked: Fraction
+    by_epsilon: Sequence[Limit], by_delta: Sequence[Limit], costs: Sequence[Cost], requested: Fraction
 ) -> list[str]:
-    """What would fit, in the relation of the requests, whose epsilon may cost a multiple in the account."""
+    """Return the epsilon that would fit, in the relation of the requests, which may cost a multiple in the account."""
     whole = _whole(costs)
     share = min((limit.largest_share(costs) for limit in by_epsilon), default=Fraction(1))
-    fits = [f"epsilon {shown(share * asked)}"] if 0 < share < 1 else []
-    if share and asked == whole.epsilon:
+    fits = [f"epsilon {shown(share * requested)}"] if 0 < share < 1 else []
+    if share and requested == whole.epsilon:
         fits += [f"delta {shown(limit.largest_share(costs) * whole.delta)}" for limit in by_delta]
     return fits
 
 
 def _whole(costs: Sequence[Cost]) -> Budget:
-    """The prices added up, as if none concerned a part alone."""
+    """Add up the prices, as if none concerned a part alone."""
     return sum((cost.price for cost in costs), NOTHING)

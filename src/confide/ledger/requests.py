@@ -20,7 +20,7 @@ class Request(Generic[A]):
     """A prepared release with the public question that it answers.
 
     `parameters` is canonical JSON of everything that identifies the request, all of it public. Without a question
-    every request is a new one: `unique` then makes it so.
+    every request is a new one: `unique` then distinguishes it.
     """
 
     prepared: Prepared[A]
@@ -46,17 +46,17 @@ class Request(Generic[A]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee of the release."""
+        """Guarantee of the release."""
         return self.prepared.guarantee
 
     @property
     def part(self) -> Part | None:
-        """The part of the rows that is read, as the account knows it."""
+        """Part of the rows that is read, as the account names it."""
         return _part(self.prepared, self.question)
 
     @property
     def data(self) -> str | None:
-        """The identity of the rows that are read, where the question says it."""
+        """Identity of the rows that are read, if the question gives it."""
         return None if self.question is None else self.question.rows
 
     def identity(self, key: bytes) -> str:
@@ -78,10 +78,10 @@ def data_identity(key: bytes, digest: bytes) -> str:
 
 
 def _part(prepared: Prepared[Any], question: PublicQuestion | None) -> Part | None:
-    """The part, its rule bound to the rows that the question names.
+    """Return the part, with its rule bound to the rows that the question names.
 
-    The sides of a partition are known to be disjoint within one source. In another version of it, or the same in
-    another format, a row may lie on the other side: so parts of different sources add up.
+    The parts of a partition are disjoint within one source. In another version or format of the source a row may lie in
+    another part, so parts of different sources add up.
     """
     part = prepared.part
     if part is None or question is None:

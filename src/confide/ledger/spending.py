@@ -1,11 +1,11 @@
-"""What was spent where some answers read only a part of the rows: parts of one partition compose in parallel.
+"""Spending on parts of the rows: parts of one partition compose in parallel.
 
-Costs without a part add up. Within one partition only the dearest part counts, for epsilon and for delta apart: a row
-lies in one part. Costs of different partitions add up, as a row lies in a part of each.
+Costs without a part add up. Within one partition only the most expensive part counts, for epsilon and for delta apart:
+a row lies in one part. Costs of different partitions add up, as a row lies in a part of each.
 
-Why this is never too little. Take two neighbours, and first a relation under which they differ within one part of each
-partition: a row added or removed, or a label that no rule reads. Every answer with another part then reads the same
-rows on both sides, and tells nothing however it was chosen; the other answers, each chosen with all earlier ones
+Proof that this is never too little. Take two neighbours, and first a relation under which they differ within one part
+of each partition: a row added or removed, or a label that no rule reads. Every answer with another part then reads the
+same rows on both sides, and reveals nothing however it was chosen; the other answers, each chosen with all earlier ones
 known, compose as always. Their costs are the common ones and, for each partition, those of the part that the row lies
 in, whichever that is: at most the total. It bounds epsilon and delta separately, so it is a bound on both at once.
 
@@ -43,7 +43,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """All costs so far: those that concern every row, and those of each part.
+    """Costs so far: those that concern every row, and those of each part.
 
     >>> halves = [Cost(price=Budget(epsilon=Fraction(2)), part=Part("by hash, 2 parts", name)) for name in "ab"]
     >>> whole = Cost(price=Budget(epsilon=Fraction(1)))
@@ -58,7 +58,7 @@ class Spending:
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
 
     def after(self, *costs: Cost) -> Spending:
-        """The spending with more costs."""
+        """Return the spending with more costs."""
         common, parts = self.common, dict(self.parts)
         for cost in costs:
             if cost.part is None:
@@ -69,21 +69,21 @@ class Spending:
 
     @property
     def total(self) -> Budget:
-        """What all of it costs the row that it costs most."""
+        """Return the cost of the row that it costs most."""
         dearest = (Budget.dearest(costs) for costs in _grouped(self.parts.items()).values())
         return sum(dearest, self.common)
 
     def largest_share(self, costs: Sequence[Cost], cap: Fraction, amount: Amount) -> Fraction:
-        """The largest share of all costs, at most one, with which the total stays within a cap; 0 if there is none.
+        """Return the largest share of all costs, at most 1, that keeps the total within a cap; 0 if there is none.
 
         The total is the largest of finitely many lines in the share: one for each choice of a part in each
         partition. Each step finds the line that is highest at the share, and goes to where it meets the cap.
         """
-        asked = Spending().after(*costs)
-        lines = _grouped((part, self._line(asked, part, amount)) for part in {**self.parts, **asked.parts})
+        requested = Spending().after(*costs)
+        lines = _grouped((part, self._line(requested, part, amount)) for part in {**self.parts, **requested.parts})
         share = Fraction(1)
         while True:
-            start, slope = amount(self.common), amount(asked.common)
+            start, slope = amount(self.common), amount(requested.common)
             for choices in lines.values():
                 first, rise = max(choices, key=lambda line: line[0] + share * line[1])
                 start, slope = start + first, slope + rise
@@ -93,8 +93,8 @@ class Spending:
                 return Fraction(0)
             share = (cap - start) / slope
 
-    def _line(self, asked: Spending, part: Part, amount: Amount) -> tuple[Fraction, Fraction]:
-        return amount(self.parts.get(part, NOTHING)), amount(asked.parts.get(part, NOTHING))
+    def _line(self, requested: Spending, part: Part, amount: Amount) -> tuple[Fraction, Fraction]:
+        return amount(self.parts.get(part, NOTHING)), amount(requested.parts.get(part, NOTHING))
 
 
 def covering(costs: Iterable[Cost]) -> list[Budget]:
@@ -116,7 +116,7 @@ def covering(costs: Iterable[Cost]) -> list[Budget]:
 
 
 def _grouped(parts: Iterable[tuple[Part, T]]) -> dict[str, list[T]]:
-    """What belongs to each part, by partition."""
+    """Group costs by partition and part."""
     groups: defaultdict[str, list[T]] = defaultdict(list)
     for part, value in parts:
         groups[part.partition].append(value)

@@ -23,7 +23,8 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, insert
 from sqlalchemy.exc import DBAPIError
 
 from confide.errors import LedgerError
-from confide.ledger.key import KeyFile, appear
+from confide.files import create_file
+from confide.ledger.key import KeyFile
 from confide.ledger.place import FilePlace
 from confide.ledger.store import LOCK_SECONDS, Store
 from confide.ledger.tables import META, SCHEMA
@@ -52,9 +53,9 @@ class SQLiteStore(Store):
         self.engine = _engine(place.path)
 
     def exists(self) -> bool:
-        """Whether the file is there.
+        """Return whether the file exists.
 
-        A key or a marker without its ledger is refused: who removed the ledger would have a full budget again.
+        A key or a marker without its ledger is refused: removing the ledger must not restore the budget.
         """
         path = self.place.path
         left = [KeyFile.of(self.place).path, self._marker]
@@ -72,7 +73,7 @@ class SQLiteStore(Store):
 
     @property
     def _marker(self) -> Path:
-        """The file beside a ledger that says that it was made, also where the key is kept elsewhere."""
+        """File beside a ledger that records its creation, also if the key is kept elsewhere."""
         return self.place.path.with_name(self.place.path.name + ".made")
 
     def create(self, settle: Callable[[], bytes]) -> None:
@@ -86,13 +87,13 @@ class SQLiteStore(Store):
             with _alone_in(path.parent):
                 if not path.exists():
                     key = settle()
-                    appear(path, lambda unfinished: self._build(unfinished, key))
+                    create_file(path, lambda unfinished: self._build(unfinished, key))
                 self._mark()
 
     def _mark(self) -> None:
         if not self._marker.exists():
             with suppress(FileExistsError):
-                appear(self._marker, lambda unfinished: unfinished.write_text(_MARK, encoding="utf-8"))
+                create_file(self._marker, lambda unfinished: unfinished.write_text(_MARK, encoding="utf-8"))
 
     def _build(self, unfinished: Path, key: bytes) -> None:
         with self.explained(), _engine(unfinished).connect() as connection:
@@ -119,20 +120,20 @@ class SQLiteStore(Store):
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     def strange_objects(self, connection: Connection) -> bool:
-        """Whether there is anything but the tables and indexes that a new ledger has, as they are written there."""
+        """Return whether the file holds anything but the tables and indexes of a new ledger."""
         known = connection.exec_driver_sql(_OBJECTS).all()
         ours = [row for row in known if row.tbl_name in SCHEMA.tables or row.type in ("trigger", "view")]
         return bool(ours) and {tuple(row) for row in ours} != _expected_objects()
 
     def explain(self, error: Exception) -> str:
-        """Say what an error means."""
+        """Describe a driver's error and the next step."""
         name = getattr(error.orig, "sqlite_errorname", "") if isinstance(error, DBAPIError) else ""
         return next((meaning for known, meaning in _MEANING.items() if str(name).startswith(known)), _DAMAGED)
 
 
 @cache
 def _expected_objects() -> set[tuple[object, ...]]:
-    """What a new ledger has."""
+    """Return the objects of a new ledger."""
     with create_engine("sqlite+pysqlite://").connect() as connection:
         SCHEMA.create_all(connection, checkfirst=False)
         return {tuple(row) for row in connection.exec_driver_sql(_OBJECTS).all()}
@@ -159,7 +160,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Let one process at a time make a ledger in a folder; the lock goes with the process."""
+    """Hold the lock under which one process at a time creates a ledger in a folder; it ends with the process."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

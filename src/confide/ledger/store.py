@@ -1,7 +1,7 @@
-"""Where entries are kept: SQLite by default, PostgreSQL for many machines.
+"""Stores of entries: SQLite by default, PostgreSQL for many machines.
 
-Both promise the same: a transaction is on the disk when its commit returns, and while one adds to an
-account nobody else does.
+Both make the same promise: a transaction is on the disk when its commit returns, and only one transaction at a time
+adds to an account.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Store(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is a ledger; looking makes none."""
+        """Return whether there is a ledger, without creating one."""
 
     @abstractmethod
     def create(self, settle: Callable[[], bytes]) -> None:
         """Make an empty ledger, unless another process just did.
 
-        `settle` says which key it is made with; while it is asked, no other process makes the ledger.
+        `settle` returns the key of the new ledger; while it runs, no other process creates the ledger.
         """
 
     @abstractmethod
@@ -42,11 +42,11 @@ class Store(ABC):
 
     @abstractmethod
     def strange_objects(self, connection: Connection) -> bool:
-        """Whether the database holds a trigger, rule or index that is not the ledger's, and could change its tables."""
+        """Return whether the database holds a foreign trigger, rule or index that could change the ledger's tables."""
 
     @abstractmethod
     def explain(self, error: Exception) -> str:
-        """Say what a driver's error means and what to do, without its text, which may hold secrets."""
+        """Describe a driver's error and the next step, without its text, which may hold secrets."""
 
     @contextmanager
     def transaction(self, *, writing: bool) -> Iterator[Connection]:

@@ -1,4 +1,4 @@
-"""The three tables of a ledger, the same in SQLite and PostgreSQL."""
+"""Tables of a ledger, the same in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

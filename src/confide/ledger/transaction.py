@@ -1,4 +1,4 @@
-"""One transaction on a ledger: reading chains and writing their new entries."""
+"""Transactions on a ledger: reading chains and writing their new entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, CursorResult, func, insert, select, true, update
 
 from confide.errors import LedgerError
-from confide.ledger.account import AccountTerms
+from confide.ledger.account_terms import AccountTerms
 from confide.ledger.chain import (
     Break,
     Chain,
@@ -35,7 +35,7 @@ _AT_ONCE = 500  # requests that one statement names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """What is done on one connection between a begin and a commit, with the ledger's key."""
+    """Reads and writes on one connection between begin and commit, with the ledger's key."""
 
     connection: Connection
     key: bytes
@@ -55,8 +55,8 @@ class Transaction:
     ) -> Record:
         """Read an account and the entries of some requests, and check them; an empty record if there is no account.
 
-        What is checked: the register, the account's head with its state, every entry of the requests and, unless they
-        were `checked` just before, that no entry is missing and the newest entries one by one. `confide ledger verify`
+        Checks the register, the account's head with its state, every entry of the requests and, unless they were
+        `checked` just before, that no entry is missing and the newest entries one by one. `confide ledger verify`
         checks all entries. With a lock, nobody else writes to the ledger until the transaction ends.
         """
         if lock:
@@ -83,23 +83,23 @@ class Transaction:
         return Chain.checked(account, entries, heads.get(account), self.key)
 
     def accounts(self) -> tuple[str, ...]:
-        """The names of all accounts."""
+        """Return the names of all accounts."""
         return tuple(sorted(self._checked_heads()))
 
     def holders(self, data: str) -> dict[str, AccountTerms]:
         """Return the accounts that were opened for some data, or charged for them, with their terms.
 
-        The sealed states say so: every head is checked, and one that was changed is refused.
+        The sealed states hold this: every head is checked, and one that was changed is refused.
         """
-        found = {}
+        result = {}
         for name, head in self._checked_heads().items():
             if not head.holds(self.key):
                 refuse_broken(name, Break(sequence=head.sequence, problem="has lost its record as the last one"))
             if json.dumps(data) in head.state:  # most states need not be read
                 state = read_state(name, head.state)
                 if data in state.data:
-                    found[name] = state.terms
-        return found
+                    result[name] = state.terms
+        return result
 
     def write(self, record: Record) -> None:
         """Write the new entries of a record, and where its chain ends now."""
@@ -126,14 +126,14 @@ class Transaction:
             )
 
     def breaks(self) -> tuple[dict[str, tuple[int, Break | None]], bool]:
-        """For each account the number of its entries and where they first break; and whether no account is missing."""
+        """Return the number of entries and the first break of each account, and whether no account is missing."""
         register, heads = self._heads()
         named = {*heads, *self.connection.execute(select(ENTRIES.c.account).distinct()).scalars()}
-        found = {}
+        result = {}
         for account in sorted(named, key=str):
             entries = self._entries(account)
-            found[str(account)] = len(entries), first_break(account, entries, heads.get(account), self.key)
-        return found, register_holds(register, heads.values(), self.key)
+            result[str(account)] = len(entries), first_break(account, entries, heads.get(account), self.key)
+        return result, register_holds(register, heads.values(), self.key)
 
     def _checked_end(self, account: str, newest: Sequence[Entry], head: Head | None, *, checked: bool) -> Head:
         """Return the head, or refuse an account whose newest entries are broken, or of which an entry is missing."""
@@ -159,16 +159,16 @@ class Transaction:
         return _read(self.connection.execute(newest))[::-1]
 
     def _of_requests(self, account: str, identities: Sequence[str]) -> tuple[Entry, ...]:
-        """The entries of some requests, the oldest first, each as it was written."""
-        found: list[Entry] = []
+        """Return the entries of some requests, the oldest first, each checked to be as it was written."""
+        result: list[Entry] = []
         for start in range(0, len(identities), _AT_ONCE):
             some = identities[start : start + _AT_ONCE]
-            asked = select(ENTRIES).where(ENTRIES.c.account == account, ENTRIES.c.request_id.in_(some))
-            found += _read(self.connection.execute(asked))
-        for entry in found:
+            requested = select(ENTRIES).where(ENTRIES.c.account == account, ENTRIES.c.request_id.in_(some))
+            result += _read(self.connection.execute(requested))
+        for entry in result:
             if not entry.sealed(account, self.key):
                 refuse_broken(account, Break(sequence=entry.sequence, problem="is out of place or changed"))
-        return tuple(sorted(found, key=lambda entry: entry.sequence))
+        return tuple(sorted(result, key=lambda entry: entry.sequence))
 
     def _checked_heads(self) -> dict[str, Head]:
         register, heads = self._heads()
@@ -180,7 +180,7 @@ class Transaction:
         self.connection.execute(select(META.c.name).where(META.c.name == "register").with_for_update())
 
     def _heads(self) -> tuple[str, dict[str, Head]]:
-        """The register and the heads, in one statement: they belong to one moment."""
+        """Read the register and the heads in one statement, so that they belong to one moment."""
         rows = self.connection.execute(
             select(META.c.value, *HEADS.c).select_from(META.outerjoin(HEADS, true())).where(META.c.name == "register")
         ).all()
@@ -203,6 +203,6 @@ def _read(rows: CursorResult[Any]) -> tuple[Entry, ...]:
 
 
 def first_meta(key: bytes) -> list[dict[str, str]]:
-    """The rows that a new ledger begins with."""
+    """Return the rows that a new ledger begins with."""
     meta = {"version": VERSION, "key check": key_check(key), "register": register_seal((), key)}
     return [{"name": name, "value": value} for name, value in meta.items()]

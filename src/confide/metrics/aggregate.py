@@ -1,4 +1,4 @@
-"""One number for several folds or tasks."""
+"""Aggregation of a metric over several folds or tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SKEW_DEPENDENT = frozenset(ESTIMATORS) | {"aucpr", "interpolated_thresholds"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """The mean of a metric over parts, with each part's value and prevalence."""
+    """Mean of a metric over parts, with each part's value and prevalence."""
 
     metric: str
     mean: float

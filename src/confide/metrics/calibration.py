@@ -1,4 +1,4 @@
-"""How well scores serve as probabilities."""
+"""Calibration: how well scores serve as probabilities."""
 
 from __future__ import annotations
 
@@ -7,50 +7,58 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import Binning, check_probabilities, reliability_bins, smooth_calibration
 from confide.errors import ScoreError
+from confide.metrics.logistic_fit import logistic_fit
+from confide.predictions import accepts_predictions
 
 _SMALLEST = np.finfo(np.float64).eps
 
 
+@accepts_predictions
 def brier_score(counts: ScoreCounts) -> float:
-    """The mean squared difference between score and label; lower is better."""
+    """Compute the mean squared difference between score and label; lower is better."""
     check_probabilities(counts)
     missed = np.dot(counts.positives, (1.0 - counts.scores) ** 2) + np.dot(counts.negatives, counts.scores**2)
     return float(missed / _total(counts))
 
 
+@accepts_predictions
 def scaled_brier_score(counts: ScoreCounts) -> float:
     """`1 - Brier / (pi (1 - pi))`: 1 is perfect, 0 no better than giving everybody the prevalence."""
     counts.both_classes()
     return 1.0 - brier_score(counts) / (counts.prevalence * (1.0 - counts.prevalence))
 
 
+@accepts_predictions
 def log_loss(counts: ScoreCounts) -> float:
-    """The mean negative log-likelihood; scores of 0 and 1 are moved inwards by the machine epsilon."""
+    """Compute the mean negative log-likelihood; scores of 0 and 1 are moved inwards by the machine epsilon."""
     check_probabilities(counts)
     score = np.clip(counts.scores, _SMALLEST, 1.0 - _SMALLEST)
     missed = np.dot(counts.positives, np.log(score)) + np.dot(counts.negatives, np.log1p(-score))
     return float(-missed / _total(counts))
 
 
+@accepts_predictions
 def observed_expected_ratio(counts: ScoreCounts) -> float:
-    """The number of positives over the sum of scores: above 1, risks are underestimated."""
+    """Divide the number of positives by the sum of scores; above 1, risks are underestimated."""
     check_probabilities(counts)
     expected = np.dot(counts.positives + counts.negatives, counts.scores)
     return float(counts.total_positives / expected) if expected > 0.0 else np.nan
 
 
+@accepts_predictions
 def calibration_intercept(counts: ScoreCounts) -> float:
-    """The shift in log-odds that makes risks right on average: calibration in the large.
+    """Compute calibration in the large: the shift in log-odds that makes risks right on average.
 
     The intercept of a logistic regression with the score's log-odds as offset (slope fixed at 1):
     0 is right, above 0 risks are underestimated.
     """
     offset = _log_odds(counts)
-    return float(_logistic(np.ones((len(counts), 1)), counts, offset)[0])
+    return float(_fit(np.ones((len(counts), 1)), counts, offset)[0])
 
 
+@accepts_predictions
 def calibration_slope(counts: ScoreCounts) -> float:
-    """The slope of the label's log-odds in the score's: below 1, risks are too extreme.
+    """Compute the slope of the label's log-odds in the score's; below 1, risks are too extreme.
 
     Fitted together with an intercept of its own. NaN where all scores are equal or classes separate.
     """
@@ -61,17 +69,19 @@ def calibration_slope(counts: ScoreCounts) -> float:
     if spread == 0.0 or not _overlap(counts):
         return np.nan
     design = np.column_stack((np.ones(len(counts)), centred / spread))  # so that no scale is ill-conditioned
-    return float(_logistic(design, counts, np.zeros(len(counts)))[1]) / spread
+    return float(_fit(design, counts)[1]) / spread
 
 
+@accepts_predictions
 def expected_calibration_error(counts: ScoreCounts, *, bins: int = 10, binning: Binning = "width") -> float:
-    """The mean distance between observed share and mean score over bins, weighted by their rows."""
+    """Compute the mean distance between observed share and mean score over bins, weighted by their rows."""
     grouped = reliability_bins(counts, bins=bins, binning=binning)
     return float(np.average(np.abs(grouped.observed - grouped.mean_score), weights=grouped.weight))
 
 
+@accepts_predictions
 def integrated_calibration_index(counts: ScoreCounts, *, span: float = 0.75) -> float:
-    """The mean distance between score and smooth calibration curve over rows: ICI, also Eavg.
+    """Compute the mean distance between score and smooth calibration curve over rows: ICI, also Eavg.
 
     Reference: Austin & Steyerberg (2019), Statistics in Medicine 38:4051.
     """
@@ -97,39 +107,11 @@ def _log_odds(counts: ScoreCounts) -> FloatArray:
 
 
 def _overlap(counts: ScoreCounts) -> bool:
-    """Whether each class has a score strictly beyond the other's nearest: else the likelihood has no maximum."""
+    """Return whether the classes' scores overlap: if not, the likelihood has no maximum."""
     ours, theirs = (counts.scores[side > 0] for side in (counts.positives, counts.negatives))
     return bool(ours[0] < theirs[-1] and theirs[0] < ours[-1])
 
 
-def _logistic(design: FloatArray, counts: ScoreCounts, offset: FloatArray) -> FloatArray:
-    """Maximise the likelihood, which has a maximum, by Newton's method with step halving.
-
-    The first column of the design is constant; it starts where the mean log-odds are right.
-    """
-    total = (counts.positives + counts.negatives).astype(np.float64)
+def _fit(design: FloatArray, counts: ScoreCounts, offset: FloatArray | None = None) -> FloatArray:
     positives = counts.positives.astype(np.float64)
-    coefficients = np.zeros(design.shape[1])
-    odds = counts.prevalence / (1.0 - counts.prevalence)
-    coefficients[0] = np.log(odds) - np.average(offset, weights=total)
-
-    def likelihood(candidate: FloatArray) -> float:
-        linear = design @ candidate + offset
-        return float(np.dot(positives, linear) - np.dot(total, np.logaddexp(0.0, linear)))
-
-    best = likelihood(coefficients)
-    for _ in range(200):
-        rate = 0.5 * (1.0 + np.tanh((design @ coefficients + offset) / 2.0))
-        gradient = design.T @ (positives - total * rate)
-        curvature = design.T @ (design * (total * rate * (1.0 - rate))[:, None])
-        step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
-        size = np.abs(step).max() / (1.0 + np.abs(coefficients).max())
-        scale = 1.0
-        # So near the maximum that the likelihood is flat to rounding, Newton's step needs no check.
-        while size > 1e-6 and likelihood(coefficients + scale * step) < best and scale > 1e-15:
-            scale /= 2.0
-        coefficients = coefficients + scale * step
-        best = likelihood(coefficients)
-        if size < 1e-13:
-            break
-    return coefficients
+    return logistic_fit(design, positives, positives + counts.negatives, offset=offset)

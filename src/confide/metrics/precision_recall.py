@@ -21,6 +21,7 @@ from confide.curves.pr import (
 )
 from confide.curves.roc import roc_hull
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 _WHOLE = (0.0, 1.0)
 
@@ -74,10 +75,11 @@ def pr_path(counts: ScoreCounts, estimator: str) -> PrPath:
     return _PATHS[estimator](counts)
 
 
+@accepts_predictions
 def aucpr_score(
     counts: ScoreCounts, *, estimator: str = "average_precision", recall: tuple[float, float] = _WHOLE
 ) -> float:
-    """The area under the precision-recall curve.
+    """Compute the area under the precision-recall curve.
 
     `estimator` is one of `ESTIMATORS`, or "interpolated_thresholds", which joins adjacent thresholds
     as R's PRROC does. Over part of the recalls the area is not divided by the range's width.
@@ -97,8 +99,9 @@ def aucpr_score(
     return pr_path(counts, estimator).area(*recall)
 
 
+@accepts_predictions
 def average_precision_score(counts: ScoreCounts) -> float:
-    """The mean over positives of the precision at their score: `(1/n) sum Prec(y_i)` (equation 4.10).
+    """Compute the mean over positives of the precision at their score: `(1/n) sum Prec(y_i)` (equation 4.10).
 
     Tied rows are called positive together, as in scikit-learn.
 
@@ -111,13 +114,15 @@ def average_precision_score(counts: ScoreCounts) -> float:
     return min(float(np.dot(counts.positives[::-1], through_positives / through) / positives), 1.0)
 
 
+@accepts_predictions
 def aucpr_minimum(counts: ScoreCounts, *, recall: tuple[float, float] = _WHOLE) -> float:
-    """The area that the worst ranking gets for free (Theorem 3.4, Corollary 3.6)."""
+    """Compute the smallest area that any ranking can have (Theorem 3.4, Corollary 3.6)."""
     return minimum_area(counts.prevalence, *recall)
 
 
+@accepts_predictions
 def average_precision_minimum(counts: ScoreCounts) -> float:
-    """The lowest average precision of any ranking without ties, `(1/n) sum i/(i+m)` (Theorem 3.5).
+    """Compute the lowest average precision of any ranking without ties, `(1/n) sum i/(i+m)` (Theorem 3.5).
 
     Needs whole rows: with weights the sum has no meaning.
     """
@@ -129,10 +134,11 @@ def average_precision_minimum(counts: ScoreCounts) -> float:
     return float(sum(float(np.sum(i / (i + negatives))) for i in parts) / positives)
 
 
+@accepts_predictions
 def aucnpr_score(
     counts: ScoreCounts, *, estimator: str = "average_precision", recall: tuple[float, float] = _WHOLE
 ) -> float:
-    """The share of the achievable area that is attained: `(AUCPR - min) / (max - min)` (Definition 3.7).
+    """Compute the attained share of the achievable area: `(AUCPR - min) / (max - min)` (Definition 3.7).
 
     0 is the worst possible curve and 1 the best, whatever the skew; by convention 1 where every row
     is positive and 0 where none is. Estimators differ from the curve by a little, so the worst
@@ -141,9 +147,15 @@ def aucnpr_score(
     if counts.prevalence in (0.0, 1.0):
         return counts.prevalence
     least = minimum_area(counts.prevalence, *recall)
-    return (aucpr_score(counts, estimator=estimator, recall=recall) - least) / (recall[1] - recall[0] - least)
+    return attained_share(aucpr_score(counts, estimator=estimator, recall=recall), least, recall[1] - recall[0])
 
 
+def attained_share(area: float, least: float, most: float = 1.0) -> float:
+    """Return the share of the achievable area: `(area - least) / (most - least)`."""
+    return (area - least) / (most - least)
+
+
+@accepts_predictions
 def normalised_average_precision_score(counts: ScoreCounts) -> float:
     """Average precision between its own minimum and 1, so that the worst ranking without ties has 0."""
     least = average_precision_minimum(counts)

@@ -1,4 +1,4 @@
-"""How well scores rank positives above negatives: the area under the ROC curve and its parts."""
+"""Ranking metrics: the area under the ROC curve and its parts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc import roc_curve, roc_hull
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 _LARGEST_EXACT = 2**61  # twice the number of pairs must fit a signed 64-bit integer
 
 
+@accepts_predictions
 def auc_score(counts: ScoreCounts) -> float:
-    """The probability that a positive outscores a negative, ties counting half: `U / (n m)`.
+    """Compute the probability that a positive outscores a negative, ties counting half: `U / (n m)`.
 
     >>> auc_score(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     0.75
@@ -22,7 +24,7 @@ def auc_score(counts: ScoreCounts) -> float:
 
 
 def twice_wins(counts: ScoreCounts) -> float:
-    """Twice the Mann-Whitney statistic: an exact integer where rows were counted."""
+    """Compute twice the Mann-Whitney statistic: an exact integer if rows were counted."""
     ours, theirs = counts.positives, counts.negatives
     if not counts.weighted and counts.total_positives * counts.total_negatives > _LARGEST_EXACT:
         ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
@@ -32,7 +34,7 @@ def twice_wins(counts: ScoreCounts) -> float:
 
 
 def placements(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:
-    """At each score, the share of negatives below a positive there and of positives above a negative there.
+    """Compute, at each score, the share of negatives below a positive and of positives above a negative.
 
     Ties count half. These are DeLong's structural components V10 and V01.
     """
@@ -42,6 +44,7 @@ def placements(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:
     return below, above
 
 
+@accepts_predictions
 def partial_auc_score(
     counts: ScoreCounts,
     *,
@@ -49,7 +52,7 @@ def partial_auc_score(
     sensitivity: tuple[float, float] | None = None,
     corrected: bool = False,
 ) -> float:
-    """The area under the ROC curve where specificity, or sensitivity, lies in a range.
+    """Compute the area under the ROC curve where specificity, or sensitivity, lies in a range.
 
     Over sensitivities the area lies between the curve and the right edge. `corrected` applies
     McClish's correction: 1/2 for a useless score, 1 for a perfect one,
@@ -74,6 +77,7 @@ def partial_auc_score(
     return (1.0 + (area - least) / (high - low - least)) / 2.0
 
 
+@accepts_predictions
 def hull_auc_score(counts: ScoreCounts) -> float:
-    """The area under the convex hull of the ROC curve; optimistic, as the hull is chosen on the same data."""
+    """Compute the area under the convex hull of the ROC curve; optimistic, as the hull is chosen on the same data."""
     return roc_hull(counts).area

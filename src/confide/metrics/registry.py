@@ -1,4 +1,4 @@
-"""The one list of metrics: name, function, and what each needs and promises."""
+"""Registry of metrics: name, function, requirements and properties of each."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from confide.curves.reliability import check_probabilities
 from confide.errors import ParameterError, did_you_mean
 from confide.metrics import calibration, precision_recall, ranking
 from confide.metrics.threshold import MEASURES, confusion_matrix, youden_threshold
+from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ def _ranking() -> list[Metric]:
     ranked = partial(Metric, higher_is_better=True, ranks_only=True)
     floor = partial(Metric, higher_is_better=None, ranks_only=True)  # properties of the data, not of the score
     area = ("recall",)
-    found = [
+    result = [
         ranked(name="auc", title="AUC", function=ranking.auc_score),
         ranked(
             name="partial_auc",
@@ -101,7 +102,7 @@ def _ranking() -> list[Metric]:
     for estimator in (*precision_recall.ESTIMATORS, "interpolated_thresholds"):
         function = partial(precision_recall.aucpr_score, estimator=estimator)
         title = estimator.replace("_", " ").capitalize()
-        found.append(
+        result.append(
             Metric(
                 name=estimator,
                 title=title,
@@ -111,13 +112,13 @@ def _ranking() -> list[Metric]:
                 options=area,
             )
         )
-    return found
+    return result
 
 
 def _thresholded() -> list[Metric]:
     lower_is_better = {"false_positive_rate", "negative_likelihood_ratio"}
     at = ("threshold",)
-    found = [
+    result = [
         Metric(
             name=name,
             title=name.replace("_", " ").capitalize(),
@@ -129,7 +130,7 @@ def _thresholded() -> list[Metric]:
     ]
     both = ("threshold", "beta")
     return [
-        *found,
+        *result,
         Metric(name="f_beta", title="F beta", function=_f_beta, higher_is_better=True, options=both),
         Metric(name="skew_aware_f", title="Skew-aware F", function=_skew_aware_f, higher_is_better=True, options=both),
         Metric(
@@ -191,7 +192,9 @@ def get_metric(name: str) -> Metric:
     """Look a metric up by name."""
     if name in METRICS:
         return METRICS[name]
-    raise ParameterError(f"no metric is called {name!r}. {did_you_mean(name, METRICS)}confide.metric_names() lists all")
+    raise ParameterError(
+        f"no metric is called {name!r}. {did_you_mean(name, METRICS)}confide.metrics.metric_names() lists all"
+    )
 
 
 def metric_names() -> tuple[str, ...]:
@@ -199,7 +202,8 @@ def metric_names() -> tuple[str, ...]:
     return tuple(METRICS)
 
 
-def metric_score(counts: ScoreCounts, name: str, **options: Any) -> float:
+@accepts_predictions
+def metric_score(counts: ScoreCounts, /, name: str, **options: Any) -> float:
     """Compute a metric by name.
 
     >>> metric_score(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), "auc")

@@ -1,4 +1,4 @@
-"""What a threshold does: the confusion matrix and every measure that follows from it."""
+"""Confusion matrix at a threshold, and every measure that follows from it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.curves.operating import operating_points
 from confide.errors import ParameterError
+from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfusionMatrix:
-    """The four ways in which prediction and label combine, and the measures of Table 2.3.
+    """Confusion matrix: its four cells, and the measures of Table 2.3.
 
     A measure whose denominator is zero is NaN. The four may be arrays: then every measure is one.
     """
@@ -27,57 +28,57 @@ class ConfusionMatrix:
 
     @property
     def positives(self) -> float:
-        """All rows that are positive."""
+        """Number of positive rows."""
         return self.true_positives + self.false_negatives
 
     @property
     def negatives(self) -> float:
-        """All rows that are negative."""
+        """Number of negative rows."""
         return self.false_positives + self.true_negatives
 
     @property
     def total(self) -> float:
-        """All rows."""
+        """Number of rows."""
         return self.positives + self.negatives
 
     @property
     def prevalence(self) -> float:
-        """The positives' share."""
+        """Share of the positives."""
         return _ratio(self.positives, self.total)
 
     @property
     def accuracy(self) -> float:
-        """The share of rows labelled correctly."""
+        """Share of rows labelled correctly."""
         return _ratio(self.true_positives + self.true_negatives, self.total)
 
     @property
     def recall(self) -> float:
-        """The share of positives called positive; sensitivity, true-positive rate."""
+        """Share of positives called positive; sensitivity, true-positive rate."""
         return _ratio(self.true_positives, self.positives)
 
     @property
     def false_positive_rate(self) -> float:
-        """The share of negatives called positive."""
+        """Share of negatives called positive."""
         return _ratio(self.false_positives, self.negatives)
 
     @property
     def specificity(self) -> float:
-        """The share of negatives called negative."""
+        """Share of negatives called negative."""
         return _ratio(self.true_negatives, self.negatives)
 
     @property
     def precision(self) -> float:
-        """The share of those called positive that are; positive predictive value."""
+        """Share of those called positive that are; positive predictive value."""
         return _ratio(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def negative_predictive_value(self) -> float:
-        """The share of those called negative that are."""
+        """Share of those called negative that are."""
         return _ratio(self.true_negatives, self.true_negatives + self.false_negatives)
 
     @property
     def balanced_accuracy(self) -> float:
-        """The mean of recall and specificity."""
+        """Mean of recall and specificity."""
         return (self.recall + self.specificity) / 2.0
 
     @property
@@ -87,11 +88,11 @@ class ConfusionMatrix:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
+        """Harmonic mean of precision and recall."""
         return self.f_beta(1.0)
 
     def f_beta(self, beta: float) -> float:
-        """The mean of precision and recall that weighs recall `beta` times as much."""
+        """Compute the weighted harmonic mean of precision and recall; recall weighs `beta` times as much."""
         if not beta > 0.0:
             raise ParameterError(f"beta must be positive, got {beta!r}")
         square = beta * beta
@@ -115,7 +116,7 @@ class ConfusionMatrix:
 
     @property
     def matthews_correlation(self) -> float:
-        """The correlation of prediction and label."""
+        """Correlation between prediction and label."""
         called = self.true_positives + self.false_positives
         passed = self.true_negatives + self.false_negatives
         spread = called**0.5 * passed**0.5 * self.positives**0.5 * self.negatives**0.5
@@ -123,12 +124,12 @@ class ConfusionMatrix:
 
     @property
     def positive_likelihood_ratio(self) -> float:
-        """How much a positive call raises the odds of being positive."""
+        """Factor by which a positive call raises the odds of being positive."""
         return _ratio(self.recall, self.false_positive_rate)
 
     @property
     def negative_likelihood_ratio(self) -> float:
-        """How much a negative call changes the odds of being positive."""
+        """Factor by which a negative call changes the odds of being positive."""
         return _ratio(1.0 - self.recall, self.specificity)
 
     def net_benefit(self, threshold: float) -> float:
@@ -156,6 +157,7 @@ MEASURES = (
 """The measures that need nothing but the confusion matrix."""
 
 
+@accepts_predictions
 def confusion_matrix(counts: ScoreCounts, threshold: float) -> ConfusionMatrix:
     """Call `score >= threshold` positive and count.
 
@@ -174,8 +176,9 @@ def confusion_matrix(counts: ScoreCounts, threshold: float) -> ConfusionMatrix:
     )
 
 
+@accepts_predictions
 def youden_threshold(counts: ScoreCounts) -> float:
-    """The threshold with the highest recall + specificity; of several, the highest threshold.
+    """Find the threshold with the highest recall + specificity; of several, the highest threshold.
 
     It is chosen on the same rows, so what it achieves there is optimistic.
     """
@@ -194,5 +197,5 @@ def _ratio(numerator: Any, denominator: Any) -> float:
         quotient = np.divide(numerator, denominator, out=np.full(denominator.shape, np.nan), where=denominator != 0)
     else:
         quotient = numerator / denominator if denominator else math.nan
-    found: float = quotient
-    return found
+    result: float = quotient
+    return result

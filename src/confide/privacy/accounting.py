@@ -13,7 +13,7 @@ from confide.privacy.noise.reals import lower_sqrt, upper_log, upper_sqrt
 
 
 def total(guarantees: Iterable[Guarantee]) -> Guarantee:
-    """The guarantee of all together, queries chosen one after the other included: epsilons and deltas add up.
+    """Compose guarantees by adding epsilons and deltas; queries may be chosen one after the other.
 
     All must hide the same thing: the same neighbours and unit. Concentrated guarantees add up as
     such where every one is given so, but the sum of epsilons is what is promised.
@@ -44,7 +44,7 @@ def split_evenly(epsilon: Fraction, parts: int) -> tuple[Fraction, ...]:
 
 
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho, rounded down, whose zCDP implies (epsilon, delta).
+    """Return the largest rho, rounded down, whose zCDP implies (epsilon, delta).
 
     rho-zCDP implies `epsilon = rho + 2 sqrt(rho log(1/delta))` (Bun & Steinke 2016, proposition
     1.3), so `sqrt(rho) = sqrt(L + epsilon) - sqrt(L)` with `L = log(1/delta)`.
@@ -61,7 +61,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
-    """The epsilon, rounded up, that rho-zCDP implies at a delta."""
+    """Return the epsilon, rounded up, that rho-zCDP implies at a delta."""
     if not 0 < delta < 1:
         raise ParameterError("zCDP gives an epsilon only for a delta between 0 and 1; give delta, for example 1e-6")
     return rho + 2 * upper_sqrt(rho * upper_log(1 / delta))
@@ -71,8 +71,8 @@ def tight_epsilon(guarantees: Sequence[Guarantee], delta: object) -> float:
     """A tighter epsilon for all together at a total delta, by composing privacy loss distributions.
 
     Each guarantee enters as the worst mechanism that has it, so the bound holds whatever the
-    mechanisms were, and also where what was asked depended on earlier answers; but how many queries
-    there are, and what each may cost, must have been decided before the first. It pays for many
+    mechanisms were, and also if queries depended on earlier answers. But the number of queries, and the
+    price of each, must be fixed before the first. It pays for many
     small queries; for few it equals their sum. Needs the extra `confide[pld]`.
     """
     allowed = checked_delta(delta)
@@ -92,8 +92,8 @@ def tight_epsilon(guarantees: Sequence[Guarantee], delta: object) -> float:
         ).self_compose(times)
         composed = worst if composed is None else composed.compose(worst)
     assert composed is not None  # noqa: S101  # total() refused an empty list
-    found = float(composed.get_epsilon_for_delta(float(allowed - _FLOAT_ERROR)))
-    return min(math.nextafter(found, math.inf), float_at_least(whole.epsilon))
+    result = float(composed.get_epsilon_for_delta(float(allowed - _FLOAT_ERROR)))
+    return min(math.nextafter(result, math.inf), float_at_least(whole.epsilon))
 
 
 def _repeated(guarantees: Sequence[Guarantee]) -> dict[tuple[Fraction, Fraction], int]:

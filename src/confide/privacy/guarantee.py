@@ -1,4 +1,4 @@
-"""What a release promises: epsilon, delta, to whom, and what is not hidden."""
+"""Guarantees: epsilon, delta, the neighbouring relation, the privacy unit, and the facts that are taken as public."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
-from typing import Any
+from typing import Any, TypeAlias
 
 from confide.errors import ParameterError
 from confide.privacy.neighbours import Neighbours, price_factor
@@ -17,12 +17,15 @@ from confide.privacy.noise.reals import upper_exponential, upper_log
 UNITS = ("row", "person")
 
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
-"""Beyond these nothing useful is released, or nothing protected."""
+"""Limits of epsilon: below the first nothing useful is released, above the second nothing is protected."""
 
 LEAST_DELTA = Fraction(1, 10**100)
 
 _LONGEST = 100
 _ENORMOUS = re.compile(r"[eE][+-]?\d{4}")  # an exponent that would take for ever to write out
+
+Exact: TypeAlias = float | str | Decimal | Fraction
+"""A parameter that is read exactly as it is written: 0.1 is one tenth, "1/3" a third."""
 
 
 def exact_fraction(value: object, name: str) -> Fraction:
@@ -68,7 +71,7 @@ def checked_rows_per_person(rows: object, unit: str) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ParameterError(f"rows_per_person must be a whole number of at least 1; got {rows!r}")
     if rows > 1 and unit != "person":
-        raise ParameterError("rows per person are for protecting persons; give unit person with it (--unit person)")
+        raise ParameterError("`rows_per_person` is for protecting persons; give `unit` person with it")
     return rows
 
 
@@ -76,8 +79,8 @@ def checked_rows_per_person(rows: object, unit: str) -> int:
 class Guarantee:
     """`Pr[release of D in S] <= exp(epsilon) Pr[release of D' in S] + delta` for all neighbours D, D' and all S.
 
-    Epsilon and delta are exact fractions, so that sums of them are exact. `public` names what is
-    taken to be known anyway. `rho`, where present, is the stronger concentrated guarantee (zCDP)
+    Epsilon and delta are exact fractions, so that sums of them are exact. `public` names the facts that
+    are taken as known. `rho`, where present, is the stronger concentrated guarantee (zCDP)
     from which epsilon and delta follow. Where the unit is a person, nobody is taken to have more than
     `rows_per_person` rows.
     """
@@ -103,7 +106,7 @@ class Guarantee:
                 raise ParameterError(f"rho must be greater than 0; got {self.rho!r}")
 
     def in_account_of(self, account: Neighbours) -> Guarantee | None:
-        """The guarantee under another relation, or None where none follows.
+        """Return the guarantee under another relation, or None where none follows.
 
         Two steps of add-remove-one make one replacement: epsilon doubles, and delta becomes
         `(1 + exp(epsilon)) delta` (group privacy).
@@ -125,7 +128,7 @@ class Guarantee:
         return f"epsilon {shown(self.epsilon)}{delta}, {self.neighbours.value}"
 
     def in_words(self) -> str:
-        """Say it to somebody who has to decide."""
+        """Describe the guarantee for somebody who has to decide."""
         likelihood = math.exp(min(float(self.epsilon), 700.0))
         but = f", but for a chance of {float(self.delta):.2g}" if self.delta else ""
         public = f" Not hidden: {', '.join(self.public)}." if self.public else ""
@@ -161,5 +164,5 @@ def shown(value: Fraction) -> str:
 
 
 def _times(likelihood: float) -> str:
-    """Three digits, and more where they would say 1: that would be perfect privacy."""
+    """Format a factor with three digits, or more if they would read 1, which would mean perfect privacy."""
     return f"{likelihood:.3g}" if likelihood >= 1.01 else f"1 + {likelihood - 1.0:.2g}"

@@ -1,4 +1,4 @@
-"""Which datasets count as neighbours: what one person could have changed."""
+"""Neighbouring relations: which datasets differ in one person's data."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Neighbours(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """What may differ between two neighbouring datasets, in words; `{unit}` stands for the privacy unit."""
+        """Difference between two neighbouring datasets, in words; `{unit}` stands for the privacy unit."""
         return _MEANING[self]
 
     @property
     def public(self) -> tuple[str, ...]:
-        """What the relation does not hide."""
+        """Facts that the relation does not hide."""
         return _PUBLIC[self]
 
 
@@ -52,7 +52,7 @@ _PUBLIC = MappingProxyType(
 
 
 def price_factor(released: Neighbours, account: Neighbours) -> int | None:
-    """How many times its epsilon a release costs in an account of another relation; None if it cannot be said.
+    """Return the multiple of its epsilon that a release costs in an account of another relation; None if there is none.
 
     Two datasets that differ in one label also differ by one replaced row, so replace-one covers
     label-only at the same price. A replacement is a removal and an addition, so add-remove-one

@@ -1,4 +1,4 @@
-"""What is prepared before noise is drawn: a price, a request, and how its answers are drawn, stored and read again.
+"""Prepared requests: a price, the public parameters, and how answers are drawn, stored and read again.
 
 Metrics, selections of features and trained models are all released in this form, and charged to one ledger.
 """
@@ -13,7 +13,7 @@ from confide.errors import ParameterError
 from confide.privacy.guarantee import Guarantee
 
 LONGEST = 400
-"""The most characters in the names of a part."""
+"""Largest number of characters in the names of a part."""
 
 
 class Answer(Protocol):
@@ -21,7 +21,7 @@ class Answer(Protocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the noise promises."""
+        """Guarantee of the noise."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as JSON can hold it, from which the answer can be rebuilt."""
@@ -32,11 +32,11 @@ A = TypeVar("A", bound=Answer)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a public partition of the rows: the answer reads the rows of that part and no others.
+    """Part of a public partition of the rows: the answer reads the rows of that part and no others.
 
     A partition is a rule that assigns every row to exactly one named part, by what is in the row itself and by public
     facts: not by its place in the file, nor by other rows. `partition` identifies the rule with all its parameters,
-    so that equal text means equal parts; `name` is the part's. Both are public, and so is which of them is asked for.
+    so that equal text means equal parts; `name` is the part's. Both are public, and so is the requested part.
 
     Answers of different parts compose in parallel where a neighbour differs in one part only. The conditions:
 
@@ -71,21 +71,22 @@ class Prepared(Generic[A]):
     """A request whose parameters and data were checked, with its price; no noise has been drawn.
 
     `request` holds every public parameter that the answers depend on, as plain data; nothing in it may depend on
-    private values. Together with the guarantee, the part and the public question that the ledger is given it says
-    whether two requests are the same. `draw` draws the noise: call it once, after the price was paid. It may return
-    several answers that follow from the same noise. `read` rebuilds one of them from its `to_dict` and the guarantee,
-    whose exact fractions plain data do not hold. `guarantee` is about all rows, also where only those of a `part` are
-    read. `numbers` is a public upper bound on how many numbers the answers hold besides some dozens; the ledger stores
-    answers in a room of that size, so that their length tells nothing.
+    private values. The request, the guarantee, the part and the public question that the ledger is given decide whether
+    two requests are the same. `draw` draws the noise: call it once, after the price was paid. It may return several
+    answers that follow from the same noise. Called without arguments, it draws from the operating system's generator;
+    tests pass another source of noise. `read` rebuilds an answer from its `to_dict` and the guarantee, whose exact
+    fractions plain data do not hold. `guarantee` is about all rows, also if only those of a `part` are read. `numbers`
+    is a public upper bound on how many numbers the answers hold besides some dozens; the ledger stores answers in a
+    space of that size, so that their length reveals nothing.
     """
 
     guarantee: Guarantee
     request: Mapping[str, Any]
-    draw: Callable[[], tuple[A, ...]] = field(repr=False)
+    draw: Callable[..., tuple[A, ...]] = field(repr=False)
     read: Callable[[Mapping[str, Any], Guarantee], A] = field(repr=False, compare=False)
     part: Part | None = None
     numbers: int = 0
 
     def chosen(self, answers: Iterable[A]) -> tuple[A, ...]:
-        """Those answers that were asked for: all of them."""
+        """Return the requested answers: all of them."""
         return tuple(answers)

@@ -1,4 +1,4 @@
-"""What a mechanism hands to the sampler: exact statistics and the noise that each gets.
+"""Queries: exact statistics, and the noise that each gets.
 
 A mechanism is a pure function from data to a query; noise is drawn here and nowhere else. A query
 holds exact private numbers: it has no text form and must not leave the process.
@@ -24,7 +24,7 @@ GRID = Fraction(1, 2**40)
 """Released real numbers are multiples of this, whatever the data."""
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
-"""Where integer noise is cut off."""
+"""Limits at which integer noise is cut off."""
 
 BLOCK = 4096
 """Noise for so many integers is drawn at once while they are compared with a threshold."""
@@ -32,7 +32,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Where noise comes from: the operating system's generator, unless a test says otherwise."""
+    """Source of noise: the operating system's generator, unless a test injects another."""
 
     discrete_laplace: Callable[[Sequence[int], Fraction], list[int]] = integers.discrete_laplace
     discrete_gaussian: Callable[[Sequence[int], Fraction], list[int]] = integers.discrete_gaussian
@@ -54,7 +54,7 @@ class IntegerQuery:
     """Integers, each to be released with independent discrete noise of its own scale.
 
     For "laplace" the loss between neighbours is `sum |difference_k| / scale_k`; for "gaussian" it is
-    `rho = sum difference_k^2 / (2 scale_k^2)`. Not `noisy` are integers that are public anyway.
+    `rho = sum difference_k^2 / (2 scale_k^2)`. If `noisy` is False, values are public and no noise is added.
     """
 
     values: tuple[int, ...] = field(repr=False)
@@ -139,10 +139,10 @@ class RealQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdQuery:
-    """Which integers reach a threshold, asked one after another until `cutoff` of them do.
+    """Test of integers against a threshold, one after another, until `cutoff` of them reach it.
 
-    All are compared with one noisy threshold, each with fresh noise of its own; both noises are discrete Laplace. Which
-    is asked first says the public `order`. Not `noisy` is a question about integers that are public anyway.
+    Each integer gets fresh noise and is compared with one noisy threshold; both noises are discrete Laplace. Integers
+    are tested in the public `order`. If `noisy` is False, values are public and no noise is added.
     """
 
     values: tuple[int, ...] = field(repr=False)
@@ -159,20 +159,20 @@ class ThresholdQuery:
             checked_scale(self.value_scale)
 
     def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[int, ...]:
-        """Ask once: the numbers of those that reached the threshold, in the order asked."""
+        """Draw once and return the indices of the integers that reached the threshold, in the order of testing."""
         (shift,) = self._noises(1, self.threshold_scale, noise)
         return self._reaching(shift, self._in_blocks(noise))
 
     def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
-        """Ask independently many times, as an audit does."""
+        """Draw independently many times, as an audit does."""
         shifts = self._noises(times, self.threshold_scale, noise)
         width = len(self.order)
         extra = self._noises(times * width, self.value_scale, noise)
         return [self._reaching(shift, extra[k * width : (k + 1) * width]) for k, shift in enumerate(shifts)]
 
     def _reaching(self, shift: int, noises: Iterable[int]) -> tuple[int, ...]:
-        asked = zip(self.order, noises, strict=False)  # noise is drawn until the cut-off only
-        reached = (number for number, extra in asked if self.values[number] + extra >= self.threshold + shift)
+        tests = zip(self.order, noises, strict=False)  # noise is drawn until the cut-off only
+        reached = (number for number, extra in tests if self.values[number] + extra >= self.threshold + shift)
         return tuple(islice(reached, self.cutoff))
 
     def _in_blocks(self, noise: Noise) -> Iterator[int]:
@@ -185,11 +185,11 @@ class ThresholdQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopQuery:
-    """Which k integers are among the greatest: chosen in turn, each among those left, the greater the likelier.
+    """Choice of k of the greatest integers, in turn, each among those left, the greater the likelier.
 
     "peeling" chooses by the exponential mechanism, with a probability proportional to `exp(rate * value)`;
-    "permute-and-flip" as its name says, with the same rate. Not `noisy` is a question about integers that are public
-    anyway, of which equal ones are taken in the public `order`.
+    "permute-and-flip" as its name says, with the same rate. If `noisy` is False, values are public, no noise is added,
+    and equal integers are taken in the public `order`.
     """
 
     values: tuple[int, ...] = field(repr=False)
@@ -227,7 +227,7 @@ def unbounded_laplace(count: int, scale: Fraction, noise: Noise) -> list[int]:
 
 
 def _beyond(drawn: int, scale: Fraction, noise: Noise) -> int:
-    """What lies behind an end of 64 bits: there the distribution begins anew, as it has no memory."""
+    """Draw again beyond an end of 64 bits: there the distribution begins anew, as it has no memory."""
     if LOWEST < drawn < HIGHEST:
         return drawn
     further = -1
@@ -263,7 +263,7 @@ class SphericalQuery:
 
 
 def power_of_two_below(value: Fraction) -> Fraction:
-    """The largest power of two that is not above a positive fraction.
+    """Return the largest power of two that is not above a positive fraction.
 
     >>> power_of_two_below(Fraction(3, 10))
     Fraction(1, 4)

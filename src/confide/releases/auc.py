@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Interval
 from confide.intervals.private import binormal_spread, limits, plausible_sizes, rank_sum_probability
+from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
 from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 from confide.releases.smooth_sensitivity import (
@@ -23,40 +25,68 @@ from confide.releases.smooth_sensitivity import (
     sizes_query,
     smooth_prepared,
 )
-from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("rank-sum", *SMOOTH_MECHANISMS)
 
 
-def release_auc(counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", **terms: Any) -> Release:
+def release_auc(
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
+) -> Release:
     """Release AUC under differential privacy, with intervals for the sample's and the population's value.
 
     By default the centred rank sum and the number of positives get integer noise ("rank-sum", pure
-    epsilon). Under `neighbours="add-remove-one"`, or where a `prevalence_guess` promises less noise so,
-    it is Student-t noise scaled to the smooth sensitivity ("student-t", pure epsilon).
+    epsilon). Under `neighbours="add-remove-one"`, or if a `prevalence_guess` predicts less noise with it, the
+    mechanism is Student-t noise scaled to the smooth sensitivity ("student-t", pure epsilon).
     "published-cauchy" and "published-laplace" are the mechanisms of Boyd, Lantz & Page (2015), for
-    comparison. Data with one class only are answered like any other.
+    comparison. Data with one class only get an answer too.
 
-    Other terms: `delta`, `neighbours` ("replace-one", "add-remove-one" or "label-only"), `unit` ("row"
-    or "person", with `rows_per_person`), `level`, `prevalence_guess`. Nothing is charged to any
-    ledger: `confide.Ledger` does that.
+    `neighbours` is "replace-one", "add-remove-one" or "label-only". `unit` is "row", or "person" with
+    `rows_per_person`, the most rows that a person has. `delta` is for mechanisms that need it. `level` is
+    that of the intervals. `prevalence_guess` is a public guess of the positives' share. No ledger is
+    charged: `confide.Ledger` does that.
 
     >>> counts = ScoreCounts.from_arrays([0, 1] * 500, range(1000))
     >>> release = release_auc(counts, epsilon=1)
     >>> release.mechanism, release.guarantee.neighbours.value
     ('rank-sum', 'replace-one')
     """
-    return prepare_auc(counts, epsilon=epsilon, mechanism=mechanism, **terms).draw()[0]
+    prepared = prepare_auc(
+        counts,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+    return prepared.draw()[0]
 
 
 def prepare_auc(
-    counts: ScoreCounts, *, mechanism: str = "auto", noise: Noise = SYSTEM_NOISE, **given: Any
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    noise: Noise = SYSTEM_NOISE,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for AUC and say its price."""
-    terms = Terms.checked(**given)
-    asked = known_mechanism(mechanism, MECHANISMS, "auc")
+    terms = Terms.checked(epsilon=epsilon, **options)
+    requested = known_mechanism(mechanism, MECHANISMS, "auc")
     rows = public_rows(checked_counts(counts)) if terms.rows_are_public else None
-    chosen = asked or default_mechanism(terms, rows)
+    chosen = requested or default_mechanism(terms, rows)
     if chosen == "rank-sum":
         return _by_rank_sum(counts, terms, noise)
     calibration = calibrate(chosen, terms, auc_smooth_bounds, rows)
@@ -97,7 +127,7 @@ def _by_rank_sum(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRel
     query = rank_sum(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         twice, positives = query.draw(noise)
         return (
             Release(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from scipy.special import digamma
@@ -12,6 +12,7 @@ from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.intervals.private import binomial_spread
 from confide.intervals.private_counts import count_intervals, plausible_counts
+from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.average_precision_sensitivity import (
     local_sensitivity,
     published_sensitivity,
@@ -19,8 +20,9 @@ from confide.privacy.mechanisms.average_precision_sensitivity import (
     smooth_bounds,
 )
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
@@ -30,16 +32,26 @@ from confide.releases.smooth_sensitivity import (
     sizes_query,
     smooth_prepared,
 )
-from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = (*SMOOTH_MECHANISMS, "private-counts")
 
 DEFAULT_GRID = Grid.uniform(16)
-"""For scores that are probabilities; other scores need a grid of their own."""
+"""Default grid, for scores that are probabilities; other scores need their own grid."""
 
 
 def release_average_precision(
-    counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", grid: Grid | None = None, **terms: Any
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    grid: Grid | None = None,
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
 ) -> Release:
     """Release average precision under differential privacy, tied negatives counting as above.
 
@@ -47,24 +59,36 @@ def release_average_precision(
     sensitivity; "private-counts" reads average precision off noisy counts on a public grid, by
     default 16 equal cells of [0, 1], and is often better for scores that are probabilities;
     "published-cauchy" and "published-laplace" are the mechanisms of Boyd, Lantz & Page (2015) with
-    their bound. Other terms as for `release_auc`.
+    their bound. The other parameters are those of `release_auc`.
     """
-    prepared = prepare_average_precision(counts, epsilon=epsilon, mechanism=mechanism, grid=grid, **terms)
+    prepared = prepare_average_precision(
+        counts,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        grid=grid,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
     return prepared.draw()[0]
 
 
 def prepare_average_precision(
     counts: ScoreCounts,
     *,
+    epsilon: Exact,
     mechanism: str = "auto",
     grid: Grid | None = None,
     noise: Noise = SYSTEM_NOISE,
-    **given: Any,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for average precision and say its price."""
-    terms = Terms.checked(**given)
-    asked = known_mechanism(mechanism, MECHANISMS, "average_precision")
-    chosen = asked or ("student-t" if grid is None else "private-counts")
+    terms = Terms.checked(epsilon=epsilon, **options)
+    requested = known_mechanism(mechanism, MECHANISMS, "average_precision")
+    chosen = requested or ("student-t" if grid is None else "private-counts")
     if grid is not None and not isinstance(grid, Grid):
         raise ParameterError(f"grid must be a Grid, for example Grid.uniform(16); got {type(grid).__name__}")
     if grid is not None and chosen != "private-counts":
@@ -99,7 +123,7 @@ def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None
     guarantee = terms.guarantee(public=("grid of scores",))
     options = {"grid": [float(edge) for edge in grid.edges]}
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
         table = noisy.adjusted()
         sample, population = count_intervals(

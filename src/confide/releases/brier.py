@@ -1,43 +1,72 @@
-"""The Brier score that may be published."""
+"""Release of the Brier score."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Interval
 from confide.intervals.private import limits, mean_probability, plausible_totals
+from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.squared_error import UNITS, squared_error
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
-from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("laplace",)
 
 
-def release_brier(counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", **terms: Any) -> Release:
-    """Release the Brier score of scores cut to [0, 1] under differential privacy; terms as for `release_auc`.
+def release_brier(
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
+) -> Release:
+    """Release the Brier score of scores cut to [0, 1] under differential privacy; parameters as for `release_auc`.
 
     The sum of squared errors gets nine tenths of epsilon, their spread the rest (under
     add-remove-one the number of rows has a share too).
     """
-    return prepare_brier(counts, epsilon=epsilon, mechanism=mechanism, **terms).draw()[0]
+    prepared = prepare_brier(
+        counts,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+    return prepared.draw()[0]
 
 
 def prepare_brier(
-    counts: ScoreCounts, *, mechanism: str = "auto", noise: Noise = SYSTEM_NOISE, **given: Any
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    noise: Noise = SYSTEM_NOISE,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for the Brier score and say its price."""
-    terms = Terms.checked(**given)
+    terms = Terms.checked(epsilon=epsilon, **options)
     chosen = known_mechanism(mechanism, MECHANISMS, "brier") or "laplace"
     checked_counts(counts)
     rows = public_rows(counts) if terms.rows_are_public else None
     query = squared_error(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         drawn = query.draw(noise)
         size = float(rows if rows is not None else max(drawn[2], 1))
         return (
@@ -70,7 +99,7 @@ def _intervals(drawn: tuple[int, ...], query: IntegerQuery, rows: int | None, le
 
 
 def _deviation(total: FloatArray, squares: float, scale: float, rows: FloatArray) -> FloatArray:
-    """The deviation of one row's squared error: from the noisy sum of squares, noise counted against us.
+    """Bound the deviation of one row's squared error from above, by the noisy sum of squares.
 
     Numbers in [0, 1] with mean b have a variance of at most `b (1 - b)`.
     """

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression, minimize
-from scipy.special import expit
+from scipy.optimize import isotonic_regression
 
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.errors import ParameterError
 from confide.grid import Grid
+from confide.metrics.logistic_fit import logistic_fit, rates
 from confide.privacy.guarantee import Guarantee
 
 METHODS = ("isotonic", "logistic")
 SCHEMA = "confide.calibrator/1"
 
 _INSIDE = 1e-6
+_STEEPEST = 50.0  # slope, in standard deviations, at which a fit of separated classes stops
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -43,8 +44,8 @@ class Calibrator:
         given = np.asarray(scores, dtype=np.float64)
         if not np.isfinite(given).all():
             raise ParameterError("scores must be finite; remove or replace NaN and infinite scores first")
-        found: FloatArray = np.interp(given, self.scores, self.probabilities)
-        return found
+        result: FloatArray = np.interp(given, self.scores, self.probabilities)
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -77,7 +78,7 @@ def fit_calibrator(counts: ScoreCounts, grid: Grid, guarantee: Guarantee, method
 
 
 def _isotonic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """The share of positives in each cell that has rows, half a row of each class added, made to rise with the score.
+    """Compute the share of positives in each cell with rows, plus half a row of each class, rising with the score.
 
     So no risk becomes exactly 0 or 1, which no finite number of rows could show.
     """
@@ -99,11 +100,9 @@ def _logistic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
     x = feature(counts.scores)
     centre, spread = np.average(x, weights=rows), max(float(np.std(x)), 1e-9)
 
-    def loss(line: FloatArray) -> float:
-        linear = line[0] + line[1] * (x - centre) / spread
-        return float(np.dot(rows, np.logaddexp(0.0, linear)) - np.dot(counts.positives, linear)) / float(rows.sum())
-
-    start = np.array([np.log(counts.prevalence / (1.0 - counts.prevalence)), 1.0])
-    line = minimize(loss, start, method="L-BFGS-B", bounds=[(-20.0, 20.0), (0.0, 50.0)]).x
+    design = np.column_stack((np.ones_like(x), (x - centre) / spread))
+    intercept, slope = logistic_fit(design, counts.positives.astype(np.float64), rows, largest=_STEEPEST)
+    if slope < 0.0:  # the best line that does not fall is flat
+        intercept, slope = np.log(counts.prevalence / (1.0 - counts.prevalence)), 0.0
     at = np.union1d(grid.edges, grid.representatives)
-    return at, expit(line[0] + line[1] * (feature(at) - centre) / spread)
+    return at, rates(intercept + slope * (feature(at) - centre) / spread)

@@ -1,11 +1,11 @@
-"""The confusion matrix at a threshold, and every measure that follows from it, at one price."""
+"""Release of the confusion matrix at a threshold, and of every measure that follows from it, at one price."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from confide.errors import ParameterError
 from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
 from confide.metrics.threshold import MEASURES, ConfusionMatrix
 from confide.privacy.accounting import rho_for
-from confide.privacy.guarantee import Guarantee
+from confide.privacy.guarantee import Exact, Guarantee
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.private_counts import cells_above, concentrated_counts, private_counts
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.cells import noisy_cells
+from confide.releases.counting import noisy_cells
 from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release
-from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("laplace", "gaussian")
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
 CONFUSION_METRICS = (*CELLS, *MEASURES)
-"""What one private confusion matrix answers."""
+"""Metrics that one private confusion matrix answers."""
 
 _NUMBERS = 50  # each measure is stored with its intervals, guarantee and options: the room of so many numbers
 _SIGNED = ("matthews_correlation", "youden")
@@ -42,7 +43,7 @@ _UNBOUNDED = (*CELLS, "positive_likelihood_ratio", "negative_likelihood_ratio")
 class ConfusionRelease:
     """A private confusion matrix and every measure that follows from it: all of it may be published.
 
-    `value` is the noisy matrix, brought into agreement with what is public; `release["recall"]` is the
+    `value` is the noisy matrix, adjusted to agree with public facts; `release["recall"]` is the
     release of one measure, with its intervals.
     """
 
@@ -100,14 +101,36 @@ class ConfusionRelease:
 
 
 def release_confusion(
-    counts: ScoreCounts, threshold: float, *, epsilon: object, mechanism: str = "auto", **terms: Any
+    counts: ScoreCounts,
+    threshold: float,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
 ) -> ConfusionRelease:
     """Release the confusion matrix at `score >= threshold` and the measures that follow, all from the same noise.
 
-    Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. Other terms
-    as for `release_auc`. A measure that does not exist for the noisy counts is NaN.
+    Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. The other parameters are
+    those of `release_auc`. A measure that does not exist for the noisy counts is NaN.
     """
-    measures = prepare_confusion(counts, threshold=threshold, epsilon=epsilon, mechanism=mechanism, **terms).draw()
+    prepared = prepare_confusion(
+        counts,
+        threshold=threshold,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+    measures = prepared.draw()
     first = measures[0]
     return ConfusionRelease(
         value=ConfusionMatrix(**first.parts),
@@ -121,18 +144,19 @@ def release_confusion(
 def prepare_confusion(
     counts: ScoreCounts,
     *,
+    epsilon: Exact,
     threshold: float = 0.5,
     mechanism: str = "auto",
     measures: Sequence[str] = CONFUSION_METRICS,
     noise: Noise = SYSTEM_NOISE,
-    **given: Any,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for a confusion matrix and say its price.
 
-    All measures are drawn, whichever were asked for: another one of the same matrix is then the same
-    request, and costs nothing more.
+    All measures are drawn, whichever were requested. So requests for different measures of one matrix are the same
+    request, and cost nothing more.
     """
-    terms = Terms.checked(**given)
+    terms = Terms.checked(epsilon=epsilon, **options)
     cut = checked_threshold(threshold)
     for measure in measures:
         _known(measure)
@@ -148,7 +172,7 @@ def prepare_confusion(
     )
     guarantee = terms.guarantee(needs_delta=rho is not None, public=("threshold",), rho=rho)
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
         drawn = confusion_releases(noisy, guarantee, chosen, cut, terms.level)
         return tuple(drawn[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
@@ -159,7 +183,7 @@ def prepare_confusion(
         request=request,
         counts=counts,
         draw=draw,
-        asked=tuple(measures),
+        requested=tuple(measures),
         numbers=_NUMBERS * len(CONFUSION_METRICS),
     )
 
@@ -167,7 +191,7 @@ def prepare_confusion(
 def confusion_releases(
     noisy: NoisyCells, guarantee: Guarantee, mechanism: str, threshold: float, level: float
 ) -> dict[str, Release]:
-    """Every measure of noisy counts `[[fn, tp], [tn, fp]]`, by name."""
+    """Return every measure of noisy counts `[[fn, tp], [tn, fp]]` by name."""
     matrix, plausible = _confusion(noisy.adjusted()), plausible_counts(noisy)
     parts = {cell: float(getattr(matrix, cell)) for cell in CELLS}
     return {
@@ -184,23 +208,50 @@ def confusion_releases(
     }
 
 
-def release_prevalence(counts: ScoreCounts, *, epsilon: object, mechanism: str = "auto", **terms: Any) -> Release:
-    """Release the positives' share under differential privacy; terms as for `release_auc`."""
-    return prepare_prevalence(counts, epsilon=epsilon, mechanism=mechanism, **terms).draw()[0]
+def release_prevalence(
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
+) -> Release:
+    """Release the positives' share under differential privacy; parameters as for `release_auc`."""
+    prepared = prepare_prevalence(
+        counts,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+    return prepared.draw()[0]
 
 
 def prepare_prevalence(
-    counts: ScoreCounts, *, mechanism: str = "auto", noise: Noise = SYSTEM_NOISE, **given: Any
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    noise: Noise = SYSTEM_NOISE,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for the prevalence and say its price."""
-    terms = Terms.checked(**given)
+    terms = Terms.checked(epsilon=epsilon, **options)
     chosen = known_mechanism(mechanism, ("laplace",), "prevalence") or "laplace"
     checked_counts(counts)
     rows = public_rows(counts) if terms.rows_are_public else None
     query = class_sizes(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         drawn = np.array(query.draw(noise), dtype=np.float64)
         scale = float(query.scales[0])
         if rows is None:
@@ -240,7 +291,7 @@ def _possible(measure: str) -> tuple[float, float]:
 
 
 def _within(value: float, measure: str) -> float:
-    """Bring back what floats carried out of its range by a hair."""
+    """Clip a value that rounding carried out of its range."""
     low, high = _possible(measure)
     return value if math.isnan(value) else min(max(value, low), high)
 
@@ -263,8 +314,8 @@ def _measured(measure: str) -> Callable[[FloatArray], FloatArray]:
     """A measure of many confusion matrices at once."""
 
     def measured(tables: FloatArray) -> FloatArray:
-        found: FloatArray = getattr(_confusion(tables), measure)
-        return found
+        result: FloatArray = getattr(_confusion(tables), measure)
+        return result
 
     return measured
 
@@ -278,7 +329,7 @@ def _confusion(tables: FloatArray) -> ConfusionMatrix:
 
 
 def confusion_intervals(plausible: PlausibleCounts, measure: str, level: float) -> PrivateIntervals:
-    """Both intervals of a measure, from confusion matrices that are plausible."""
+    """Compute both intervals of a measure from plausible confusion matrices."""
     measured = _measured(measure)
     sample, population = count_intervals(plausible, measured, measured, possible=_possible(measure), level=level)
     return PrivateIntervals.nested(sample, population)

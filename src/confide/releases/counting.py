@@ -1,4 +1,4 @@
-"""How noisy counts for curves are made: a grid, a strategy, a kind of noise; the papers' ways among them."""
+"""Noisy counts for curves: their grid, strategy and noise, including the mechanisms of the papers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.intervals.private_counts import NoisePart, NoisyCells
 from confide.privacy.accounting import rho_for
-from confide.privacy.mechanisms.private_counts import cells_on, concentrated_counts, private_counts
+from confide.privacy.mechanisms.private_counts import Cells, cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.strategies import (
     FLAT,
     MOST_CELLS,
@@ -41,8 +43,8 @@ FAMILIES = ("laplace", "gaussian")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """A way of the papers: its grid, strategy and shape, and how it divides what is left of epsilon."""
+class PaperMechanism:
+    """Mechanism of the papers: its grid, strategy and shape, and how it divides the epsilon that is left."""
 
     grid: str
     strategy: str
@@ -57,11 +59,11 @@ class Published:
         return Fraction(1, 2) if self.halved else Fraction(1)
 
 
-PUBLISHED: Mapping[str, Published] = MappingProxyType(
+PUBLISHED: Mapping[str, PaperMechanism] = MappingProxyType(
     {
-        "laplace-per-point": Published(grid="uniform:10", strategy="per-point", per_point=True),
-        "fixed-space": Published(grid="uniform:512", strategy="haar", halved=True),
-        "recursive-medians": Published(grid="medians:10", strategy="haar", halved=True),
+        "laplace-per-point": PaperMechanism(grid="uniform:10", strategy="per-point", per_point=True),
+        "fixed-space": PaperMechanism(grid="uniform:512", strategy="haar", halved=True),
+        "recursive-medians": PaperMechanism(grid="medians:10", strategy="haar", halved=True),
     }
 )
 """Stoddard, Chen & Machanavajjhala (2014), section 4.2, with Algorithm 4's scale corrected."""
@@ -71,7 +73,7 @@ COUNTING_MECHANISMS = (*FAMILIES, *PUBLISHED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """Everything public that decides how counts are made."""
+    """Public parameters of noisy counts."""
 
     mechanism: str
     grid: GridSource
@@ -92,17 +94,17 @@ class Counting:
         shape: object = None,
     ) -> Counting:
         """Check how counts are asked for."""
-        asked = known_mechanism(mechanism, COUNTING_MECHANISMS, "a curve")
-        published = PUBLISHED.get(asked or "")
+        requested = known_mechanism(mechanism, COUNTING_MECHANISMS, "a curve")
+        published = PUBLISHED.get(requested or "")
         if published is not None and strategy not in ("auto", published.strategy):
-            raise ParameterError(f"mechanism {asked!r} has the strategy {published.strategy!r}; leave strategy out")
+            raise ParameterError(f"mechanism {requested!r} has the strategy {published.strategy!r}; leave strategy out")
         if strategy != "auto":
             strategy = strategy_named(strategy).name
         source = grid_source(published.grid if published is not None and grid is None else grid)
         if isinstance(source, Grid) and len(source) > MOST_CELLS:
             raise ParameterError(f"a grid has at most {MOST_CELLS:,} cells; give a coarser one")
         left = terms.epsilon * (1 - grid_share(source, terms.neighbours))
-        chosen = asked or ("gaussian" if terms.delta and _gaussian_is_better(source, left, terms) else "laplace")
+        chosen = requested or ("gaussian" if terms.delta and _gaussian_is_better(source, left, terms) else "laplace")
         return cls(
             mechanism=chosen,
             grid=source,
@@ -114,7 +116,7 @@ class Counting:
         )
 
     def public(self, threshold: float | None) -> tuple[str, ...]:
-        """What is taken to be known: the grid, or what it is found among, and a threshold."""
+        """Return the facts that are taken as public: the grid, or its candidates, and a threshold."""
         if isinstance(self.grid, Grid):
             return ("grid of scores",)
         ranged = isinstance(self.grid, PrivateQuantiles) and self.grid.candidates != PrivateQuantiles(2).candidates
@@ -122,7 +124,7 @@ class Counting:
 
     @property
     def left(self) -> Fraction:
-        """What is left of epsilon after the grid was found."""
+        """Epsilon that is left after the grid was found."""
         return self.epsilon * (1 - grid_share(self.grid, self.neighbours))
 
     @property
@@ -131,11 +133,11 @@ class Counting:
         return most_cells(self.grid)
 
     def find_grid(self, counts: ScoreCounts, noise: Noise) -> Grid:
-        """The grid, which costs its share."""
+        """Find the grid, which costs its share of epsilon."""
         return find_grid(self.grid, counts, self.epsilon, self.neighbours, noise)
 
     def ask(self, counts: ScoreCounts, grid: Grid) -> IntegerQuery:
-        """The integers of the strategy, with their noise."""
+        """Return the query for the integers of the strategy."""
         cells, strategy = cells_on(counts, grid), self.chosen_strategy(len(grid))
         if self.rho is not None:
             return concentrated_counts(cells, self.rho, self.neighbours, strategy)
@@ -144,13 +146,13 @@ class Counting:
         return private_counts(cells, self.left * share, self.neighbours, strategy)
 
     def chosen_strategy(self, cells: int) -> Strategy:
-        """The strategy asked for, or the one with the least predicted error."""
+        """Return the requested strategy, or the one with the least predicted error."""
         if self.strategy != "auto":
             return strategy_named(self.strategy)
         return best_strategy(cells, gaussian=self.rho is not None)
 
     def request(self, threshold: float | None) -> dict[str, Any]:
-        """What the noisy counts depend on, as plain data; a threshold matters as an edge of the grid."""
+        """Return the parameters of the noisy counts as plain data; a threshold matters as an edge of the grid."""
         source = self.grid
         if isinstance(source, Grid):
             edges = (source if threshold is None else source.with_edge(threshold)).edges
@@ -165,7 +167,7 @@ class Counting:
 
 
 def _gaussian_is_better(source: GridSource, epsilon: Fraction, terms: Terms) -> bool:
-    """Whether Gaussian noise promises less error than Laplace noise for a grid of this size (32 cells if unknown)."""
+    """Return whether Gaussian noise promises less error than Laplace noise for so many cells (32 if unknown)."""
     cells = len(source) if isinstance(source, Grid) else getattr(source, "cells", 32)
     changed = 2.0 if terms.neighbours == Neighbours.REPLACE_ONE else 1.0
     pure = predicted_error(best_strategy(cells), cells) * 2.0 * (changed / float(epsilon)) ** 2
@@ -175,6 +177,17 @@ def _gaussian_is_better(source: GridSource, epsilon: Fraction, terms: Terms) -> 
     except ParameterError:
         return False
     return predicted_error(strategy, cells, gaussian=True) * changed / (2.0 * float(rho)) < pure
+
+
+def noisy_cells(
+    drawn: tuple[int, ...], query: IntegerQuery, cells: Cells, neighbours: Neighbours, rows: int | None
+) -> NoisyCells:
+    """Put drawn counts back into their cells; under label-only the rows of each cell are public."""
+    counts = np.array(drawn, dtype=np.float64).reshape(-1, cells.shape[1])
+    scale, gaussian = float(query.scales[0]), query.family == "gaussian"
+    if neighbours == Neighbours.LABEL_ONLY:
+        return NoisyCells(cells=counts, scale=scale, gaussian=gaussian, cell_rows=cells.sum(axis=0).astype(np.float64))
+    return NoisyCells(cells=counts, scale=scale, gaussian=gaussian, rows=rows)
 
 
 def rebuilt_cells(

@@ -25,11 +25,11 @@ from confide.releases.shapes import rising
 from confide.releases.within_cells import order_allowance, order_gain, order_variance
 
 RISEN_DRAWS = 500
-"""How many plausible tables average precision is computed of: each takes time of its own."""
+"""Number of plausible tables for average precision, which takes long for each."""
 
 
 MOST_BINS = 10
-"""Into how many bins of about equally many rows cells are put together for a calibration curve, at most."""
+"""Largest number of bins, of about equally many rows, of a calibration curve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def curve_numbers(
     level: float,
     generator: np.random.Generator,
 ) -> CurveNumbers:
-    """Every number with its intervals.
+    """Compute every number with its intervals.
 
     Tables that are plausible are the noisy counts less draws of the noise, negative ones included:
     cutting them at 0 would move every table the same way. (Average precision needs counts that are possible:
@@ -114,7 +114,7 @@ def auc_intervals(
     level: float,
     generator: np.random.Generator,
 ) -> PrivateIntervals:
-    """Both intervals of the AUC alone, as `curve_numbers` has them."""
+    """Compute both intervals of the AUC alone, equal to those of `curve_numbers`."""
     drawn = _auc_draws(agreed, agreed - noise, table, grid, generator)
     return _intervals(drawn, table_auc(table), 1.0, level)
 
@@ -122,13 +122,13 @@ def auc_intervals(
 def _prevalence_intervals(
     agreed: FloatArray, noise: FloatArray, sampling: FloatArray, table: FloatArray, level: float
 ) -> PrivateIntervals:
-    """The positives' share as a ratio of noisy numbers: without noise it would be Wilson's interval."""
+    """Compute intervals for the prevalence as a ratio of noisy numbers; without noise they are Wilson's."""
 
     def sizes(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         return counts[..., 0, :].sum(axis=-1)[..., None], counts.sum(axis=(-2, -1))[..., None]
 
     guess, rows = _prevalence(table[None]), table.sum()
-    found = [
+    result = [
         ratio_intervals(
             *sizes(agreed),
             Errors(*sizes(noise)),
@@ -144,7 +144,7 @@ def _prevalence_intervals(
     names = ("noise alone, ratio", "noise and sampling, ratio")
     sample, population = (
         Interval(lower=float(ends[0, 0]), upper=float(ends[1, 0]), level=level, method=name)
-        for ends, name in zip(found, names, strict=True)
+        for ends, name in zip(result, names, strict=True)
     )
     return PrivateIntervals.nested(sample, population)
 
@@ -156,7 +156,7 @@ def _anything(most: float, level: float) -> PrivateIntervals:
 
 
 def rows_intervals(noisy: NoisyCells, level: float) -> PrivateIntervals:
-    """Where the number of rows lies; a population has none, so both intervals are the same."""
+    """Compute the interval of the number of rows; a population has none, so both intervals are the same."""
     drawn = (noisy.agreed() - noisy.noise(np.random.default_rng(0))).sum(axis=(1, 2))
     value = max(float(noisy.agreed().sum()), 0.0)
     return _intervals({"sample": (drawn, drawn), "population": (drawn, drawn)}, value, np.inf, level)
@@ -165,7 +165,7 @@ def rows_intervals(noisy: NoisyCells, level: float) -> PrivateIntervals:
 def calibration_bins(
     *, agreed: FloatArray, noise: FloatArray, sampling: FloatArray, table: FloatArray, grid: Grid, level: float
 ) -> CalibrationBins:
-    """The share of positives in up to ten bins, with ends that hold for all bins at once.
+    """Compute the share of positives in up to ten bins, with intervals that hold for all bins at once.
 
     Cells are put together until a bin has a tenth of the rows. Where in its bin a score lies is not
     known: the mean score is that of the cells' middles.
@@ -192,7 +192,7 @@ def calibration_bins(
 
 
 def _bin_starts(table: FloatArray) -> NDArray[np.int64]:
-    """The first cell of each bin: bins have a tenth of all rows at least, and each has some."""
+    """Return the first cell of each bin: a bin has at least a tenth of all rows, and never none."""
     rows = table.sum(axis=0)
     enough = rows.sum() / MOST_BINS
     starts, held = [0], 0.0
@@ -235,7 +235,7 @@ def _chance_in_order(table: FloatArray) -> float:
 
 
 def _average_precisions(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The lowest and the highest average precision of each table: the order within a cell is anybody's guess."""
+    """Return the lowest and the highest average precision of each table, as the order within a cell is unknown."""
     possible = np.array([rising(table) for table in tables])
     return lowest_average_precision(possible), highest_average_precision(possible)
 
@@ -251,7 +251,7 @@ def _aucs(tables: FloatArray) -> FloatArray:
 
 
 def _brier(tables: FloatArray, missed: FloatArray, alarmed: FloatArray) -> FloatArray:
-    """The mean squared error, with the error of a positive and of a negative in each cell given."""
+    """Compute the mean squared error, given the error of a positive and of a negative in each cell."""
     total = tables.sum(axis=(1, 2))
     squares = tables[:, 0] @ missed**2 + tables[:, 1] @ alarmed**2
     return _ratio(squares, total, total > 0.0)
@@ -271,8 +271,8 @@ def _prevalence(tables: FloatArray) -> FloatArray:
 def _ratio(top: FloatArray, bottom: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
     """Ratios, NaN where they are not known."""
     with np.errstate(over="ignore"):  # scores that are all next to 0
-        found: FloatArray = np.divide(top, bottom, out=np.full(top.size, np.nan), where=known)
-    return found
+        result: FloatArray = np.divide(top, bottom, out=np.full(top.size, np.nan), where=known)
+    return result
 
 
 def _intervals(
@@ -281,10 +281,10 @@ def _intervals(
     """Quantiles of what is plausible; a number that does not exist could be any; the value is always inside."""
     tail = (1.0 - level) / 2.0
     names = {"sample": "noise alone, plausible counts", "population": "noise and sampling, plausible counts"}
-    found = {}
+    result = {}
     for name, (low, high) in drawn.items():
         bottom, top = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), most, high)
         lower = float(np.clip(np.quantile(bottom, tail, method="lower"), 0.0, most))
         upper = float(np.clip(np.quantile(top, 1.0 - tail, method="higher"), 0.0, most))
-        found[name] = Interval(lower=min(lower, value), upper=max(upper, value), level=level, method=names[name])
-    return PrivateIntervals.nested(found["sample"], found["population"])
+        result[name] = Interval(lower=min(lower, value), upper=max(upper, value), level=level, method=names[name])
+    return PrivateIntervals.nested(result["sample"], result["population"])

@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
+from confide.privacy.guarantee import Exact
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
-from confide.releases.confusion import CONFUSION_METRICS, checked_threshold
+from confide.releases.confusion import checked_threshold
 from confide.releases.counting import COUNTING_MECHANISMS, Counting
 from confide.releases.curve_numbers import rows_intervals
-from confide.releases.curves_release import CURVE_METRICS, CurvesRelease, curves_of, noisy_counts
+from confide.releases.curves_from_counts import curves_of, noisy_counts
+from confide.releases.curves_release import CURVE_METRICS, CurvesRelease
 from confide.releases.grids import check_threshold
 from confide.releases.operating import Target
 from confide.releases.release import PreparedRelease, Release
 from confide.releases.symmetric import SYMMETRIC, prepare_symmetric
-from confide.releases.terms import Terms, checked_counts, known_mechanism, public_rows
+from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = (*COUNTING_MECHANISMS, SYMMETRIC)
-
-CURVE_ANSWERS = (*CURVE_METRICS, *CONFUSION_METRICS)
-"""What one table of noisy counts answers; a chosen threshold as well, where a target is given."""
 
 
 def release_curves(
     counts: ScoreCounts,
     *,
-    epsilon: object,
+    epsilon: Exact,
     grid: Grid | str | None = None,
     strategy: str = "auto",
     mechanism: str = "auto",
     shape: str | None = None,
     threshold: float | None = None,
-    **terms: Any,
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
 ) -> CurvesRelease:
     """Release positives and negatives on a grid, once, and all that follows from them.
 
@@ -50,24 +54,53 @@ def release_curves(
     strategy
         "flat", "tree" (or "tree:8"), "haar", or "auto": the one with the least predicted error for so many cells.
     mechanism
-        "laplace" (pure epsilon) or "gaussian" (with `delta`); or a way of the papers, for comparison:
+        "laplace" (pure epsilon) or "gaussian" (with `delta`); or a mechanism of the papers, for comparison:
         "laplace-per-point", "fixed-space", "recursive-medians".
     shape
         "concave" (a proper ROC curve), "isotonic", "counts" (only none below 0), "binormal" or "roc-glm"; by
         default concave, unless the noisy counts contradict that, then isotonic. It costs nothing.
     threshold
-        Becomes an edge of the grid, so that the confusion matrix there is not between two cells.
+        Added to the grid as an edge, so that the confusion matrix there is exact but for noise.
 
-    Other terms as for `release_auc`. Nothing is charged to any ledger: `confide.Ledger` does that.
+    The other parameters are those of `release_auc`. No ledger is charged: `confide.Ledger` does that.
 
     >>> counts = ScoreCounts.from_arrays([0, 1] * 500, np.linspace(0, 1, 1000))
     >>> curves = release_curves(counts, epsilon=1, grid="uniform:16", neighbours="add-remove-one")
     >>> curves.strategy, len(curves.grid), curves.roc.true_positive_rate[-1].item()
     ('flat', 16, 1.0)
     """
+    return draw_curves(
+        counts,
+        epsilon=epsilon,
+        grid=grid,
+        strategy=strategy,
+        mechanism=mechanism,
+        shape=shape,
+        threshold=threshold,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+
+
+def draw_curves(
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    mechanism: str = "auto",
+    shape: str | None = None,
+    grid: Grid | str | None = None,
+    strategy: str = "auto",
+    threshold: float | None = None,
+    noise: Noise = SYSTEM_NOISE,
+    **options: Unpack[TermOptions],
+) -> CurvesRelease:
+    """Release curves as `release_curves` does, with noise from a given source."""
     if mechanism == SYMMETRIC:
         raise ParameterError(f"{SYMMETRIC} draws one curve from a private AUC; use release_symmetric_roc")
-    chosen = Terms.checked(epsilon=epsilon, **{name: value for name, value in terms.items() if name != "noise"})
     prepared = prepare_curves(
         counts,
         epsilon=epsilon,
@@ -76,15 +109,17 @@ def release_curves(
         mechanism=mechanism,
         shape=shape,
         threshold=threshold,
-        **terms,
+        noise=noise,
+        **options,
     )
     (raw,) = prepared.draw()
-    return curves_of(raw, level=chosen.level, shape=shape)
+    return curves_of(raw, level=options.get("level", 0.95), shape=shape)
 
 
 def prepare_curves(
     counts: ScoreCounts,
     *,
+    epsilon: Exact,
     mechanism: str = "auto",
     grid: Grid | str | None = None,
     strategy: str = "auto",
@@ -93,14 +128,14 @@ def prepare_curves(
     target: Target | None = None,
     metrics: Sequence[str] | None = None,
     noise: Noise = SYSTEM_NOISE,
-    **given: Any,
+    **options: Unpack[TermOptions],
 ) -> PreparedRelease:
     """Check a request for curves and say its price.
 
-    What is drawn, and stored, is the table of noisy integers. Curves, other shapes, levels, targets and
-    measures at edges all follow from it: asking for them is the same request, and costs nothing more.
+    The table of noisy integers is drawn and stored. Curves, shapes, levels, targets and measures at edges follow from
+    it: requests that differ only in these share one identity, and cost nothing more.
     """
-    terms = Terms.checked(**given)
+    terms = Terms.checked(epsilon=epsilon, **options)
     if known_mechanism(mechanism, MECHANISMS, "a curve") == SYMMETRIC:
         _only_roc(metrics or ("roc",), grid=grid, strategy=strategy, shape=shape, threshold=threshold, target=target)
         return prepare_symmetric(counts, terms, noise)
@@ -117,11 +152,10 @@ def prepare_curves(
         public=counting.public(cut),
         rho=counting.rho if counting.left == counting.epsilon else None,
     )
-    options = counting.request(cut)
 
-    def draw() -> tuple[Release, ...]:
-        found = counting.find_grid(counts, noise)
-        edges = found if cut is None else found.with_edge(cut)
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
+        result = counting.find_grid(counts, noise)
+        edges = result if cut is None else result.with_edge(cut)
         query = counting.ask(counts, edges)
         drawn = query.draw(noise)
         public: dict[str, Any] = {
@@ -149,34 +183,33 @@ def prepare_curves(
     def derive(raw: Release) -> tuple[Release, ...]:
         return curves_of(raw, level=terms.level, shape=counting.shape).releases(threshold=cut, target=target)
 
-    request = {
-        name: value for name, value in terms.request("curves", counting.mechanism, **options).items() if name != "level"
-    }
+    request = terms.request("curves", counting.mechanism, **counting.request(cut))
+    del request["level"]  # levels are post-processing
     return PreparedRelease(
         guarantee=guarantee,
         request=request,
         counts=counts,
         draw=draw,
-        asked=tuple(CURVE_METRICS if metrics is None else metrics),
+        requested=tuple(CURVE_METRICS if metrics is None else metrics),
         derive=derive,
         numbers=8 * (counting.most_cells + 2),  # edges, rows of cells, at most four integers a cell
     )
 
 
 def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:
-    """The rows of each cell, where scores are public."""
+    """Count the rows of each cell, for public scores."""
     rows = np.zeros(len(grid), dtype=np.int64)
     np.add.at(rows, grid.cells(counts.scores), counts.positives + counts.negatives)
-    found: list[int] = rows.tolist()
-    return found
+    result: list[int] = rows.tolist()
+    return result
 
 
 def _only_roc(metrics: Sequence[str], **given: Any) -> None:
     """Refuse what a curve drawn from one number cannot answer."""
     others = [name for name in metrics if name != "roc"]
-    said = [name for name, value in given.items() if value not in (None, "auto")]
-    if others or said:
+    extra = [name for name, value in given.items() if value not in (None, "auto")]
+    if others or extra:
         raise ParameterError(
             f"{SYMMETRIC} draws the ROC curve from a private AUC and nothing else; "
-            f"leave out {', '.join([*others, *said])}, or use mechanism auto"
+            f"leave out {', '.join([*others, *extra])}, or use mechanism auto"
         )

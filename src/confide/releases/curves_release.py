@@ -1,33 +1,29 @@
-"""Everything that follows from one table of noisy counts: curves, bands, numbers, thresholds, a recalibration."""
+"""Results of one table of noisy counts: curves, bands, numbers, thresholds and a recalibration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.curves.pr import PrCurve, pr_curve
+from confide.curves.pr import PrCurve
 from confide.curves.reliability import ReliabilityBins
-from confide.curves.roc import RocCurve, roc_curve
+from confide.curves.roc import RocCurve
 from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.intervals.bands import Band
-from confide.intervals.private_counts import NoisePart, NoisyCells
-from confide.intervals.private_curves import CurveRegion, curve_region, pr_band, roc_band, sampling_errors
+from confide.intervals.private_counts import NoisyCells
+from confide.intervals.private_curves import CurveRegion
 from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
 from confide.privacy.guarantee import Guarantee
-from confide.privacy.mechanisms.strategies import strategy_named
 from confide.releases.calibrator import METHODS, Calibrator, fit_calibrator
 from confide.releases.confusion import confusion_releases
-from confide.releases.counting import rebuilt_cells
-from confide.releases.curve_numbers import calibration_bins, curve_numbers
 from confide.releases.operating import OperatingPoint, Target, choose_threshold
 from confide.releases.release import PrivateIntervals, Release, ReleasedCurve
-from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
-from confide.releases.within_cells import refined_grid, refined_table
+from confide.releases.within_cells import refined_grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,12 +33,10 @@ CURVES = ("roc", "pr", "calibration", "counts")
 NUMBERS = ("auc", "average_precision", "brier", "observed_expected", "prevalence")
 CURVE_METRICS = (*CURVES, *NUMBERS)
 
-_SEED = 0  # the same release must give the same bands
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Bands:
-    """Around one curve: where the exact curve of these rows lies as a whole, and where the population's does."""
+    """Bands around one curve: one holds the whole exact curve of these rows, the other the population's."""
 
     sample: Band
     population: Band
@@ -56,9 +50,9 @@ class CurvesRelease:
     `roc` and `pr` are drawn from the same rows, spread within their cell as neighbouring cells suggest (`drawn`): a
     curve bends between its points at the edges of cells. `bands["roc"]` and `bands["pr"]` hold whole curves at the
     level.
-    `auc` has that order too; `average_precision` and the other numbers take classes to be mixed evenly within a cell.
-    `intervals` has two of each. Those of `auc` allow for what neighbouring cells may not tell; in the others the order
-    within cells is left open.
+    `auc` uses that order too; `average_precision` and the other numbers assume that classes are mixed evenly within a
+    cell. `intervals` has two of each. Those of `auc` allow for errors of that order; the others allow any order within
+    cells.
     """
 
     raw: Release
@@ -81,17 +75,17 @@ class CurvesRelease:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What all of it together costs, once."""
+        """Guarantee of all results together."""
         return self.raw.guarantee
 
     @property
     def mechanism(self) -> str:
-        """How noise was added."""
+        """Mechanism that added the noise."""
         return self.raw.mechanism
 
     @property
     def auc(self) -> float:
-        """The area under the ROC curve."""
+        """Area under the ROC curve."""
         return self.values["auc"]
 
     @property
@@ -101,21 +95,21 @@ class CurvesRelease:
 
     @property
     def brier(self) -> float:
-        """The Brier score, for scores that are probabilities."""
+        """Brier score, for scores that are probabilities."""
         return self.values["brier"]
 
     @property
     def observed_expected(self) -> float:
-        """The number of positives over the sum of scores."""
+        """Number of positives over the sum of scores."""
         return self.values["observed_expected"]
 
     @property
     def prevalence(self) -> float:
-        """The positives' share."""
+        """Share of the positives."""
         return self.values["prevalence"]
 
     def confusion(self, threshold: float) -> ConfusionMatrix:
-        """The confusion matrix at a threshold; give one that is an edge of the grid, or a cell is divided by guess."""
+        """Estimate the confusion matrix at a threshold; unless it is an edge of the grid, a cell is interpolated."""
         return confusion_matrix(self.drawn, threshold)
 
     def threshold_for(self, *, safe: bool = False, **target: float) -> OperatingPoint:
@@ -123,7 +117,7 @@ class CurvesRelease:
 
         The highest edge of the grid that reaches the recall (the lowest for a specificity); with
         `safe=True` one at which even the lower end of its interval does. Its intervals hold although it was chosen
-        after looking, since they hold for all edges together. Costs nothing more.
+        from the same data, since they hold for all edges together. It costs nothing more.
         """
         return choose_threshold(self, Target.parse(target, safe=safe))
 
@@ -136,7 +130,7 @@ class CurvesRelease:
         return fit_calibrator(self.counts, self.grid, self.guarantee, method)
 
     def releases(self, *, threshold: float | None = None, target: Target | None = None) -> tuple[Release, ...]:
-        """Every curve and number as a release of its own, all from the same noise.
+        """Return every curve and number as a release of its own, all from the same noise.
 
         With a threshold, which must be an edge of the grid, the measures of its confusion matrix too; with
         a target the threshold that is chosen for it.
@@ -251,10 +245,10 @@ class CurvesRelease:
         )
 
     def _recalibration(self) -> dict[str, Any]:
-        """Both calibrators at the same scores."""
-        found = {method: self.calibrator(method) for method in METHODS}
+        """Evaluate both calibrators at the same scores."""
+        result = {method: self.calibrator(method) for method in METHODS}
         at = np.union1d(self.grid.edges, self.grid.representatives)
-        curves = {method: calibrator(at).tolist() for method, calibrator in found.items()}
+        curves = {method: calibrator(at).tolist() for method, calibrator in result.items()}
         return {"recalibration": {"score": at.tolist(), **curves}}
 
     def _table(self) -> ReleasedCurve:
@@ -267,7 +261,7 @@ class CurvesRelease:
         )
 
     def _edges(self, thresholds: FloatArray) -> FloatArray:
-        """The lower edge of each part of a cell: the threshold at which the curve has its point."""
+        """Return the lower edge of each part of a cell: the threshold of the curve's point."""
         fine = refined_grid(self.grid)
         finite = np.isfinite(thresholds)
         edges = np.full(thresholds.size, np.inf)
@@ -294,75 +288,6 @@ class CurvesRelease:
             integers=noisy.integers or noisy.cells.shape[1],
             reconstruct=lambda drawn: halves(noisy.reconstruct(drawn)),
         )
-
-
-def curves_of(raw: Release, *, level: float | None = None, shape: str | None = None) -> CurvesRelease:
-    """Work out everything from a released table of noisy integers, the release "counts"; it always gives the same."""
-    if "noisy_integers" not in raw.parts:
-        raise ParameterError("curves follow from the release of metric 'counts'; ask for it, and give that one")
-    options = raw.options
-    grid = Grid(np.array(options["grid"]))
-    noisy = noisy_counts(raw.parts["noisy_integers"], options)
-    chosen, wanted = shape or options["shape"], raw.intervals.sample.level if level is None else level
-    generator = np.random.default_rng(_SEED)
-    agreed, noise = noisy.agreed(), noisy.noise(generator)
-    if chosen == AUTO:
-        chosen = fitting_shape(noisy, noise)
-    table = shaped(noisy, chosen)
-    counts = whole_rows(table, grid, rows=noisy.rows, cell_rows=noisy.cell_rows)
-    drawn = drawn_counts(table, grid, rows=noisy.rows)
-    sampling = sampling_errors(table, noise.shape[0], generator)
-    regions = (
-        curve_region(agreed, noise, table, wanted),
-        curve_region(agreed, noise, table, wanted, sampling=sampling),
-    )
-    bands = {
-        "roc": Bands(sample=roc_band(regions[0]), population=roc_band(regions[1])),
-        "pr": Bands(sample=pr_band(regions[0]), population=pr_band(regions[1])),
-    }
-    known: dict[str, Any] = {"agreed": agreed, "noise": noise, "sampling": sampling, "table": table, "grid": grid}
-    numbers = curve_numbers(level=wanted, generator=generator, **known)
-    bins = calibration_bins(level=wanted, **known)
-    return CurvesRelease(
-        raw=raw,
-        grid=grid,
-        strategy=options["strategy"],
-        shape=chosen,
-        level=wanted,
-        counts=counts,
-        drawn=drawn,
-        roc=roc_curve(drawn),
-        pr=pr_curve(drawn),
-        calibration=bins.bins,
-        calibration_ends=bins.ends,
-        calibration_edges=bins.edges,
-        bands=bands,
-        values=numbers.values,
-        intervals=numbers.intervals,
-        noisy=noisy,
-        regions=regions,
-    )
-
-
-def drawn_counts(table: FloatArray, grid: Grid, *, rows: int | None = None) -> ScoreCounts:
-    """Whole rows in the parts of cells, from which curves are drawn; `rows` is their public number."""
-    return whole_rows(refined_table(table, grid), refined_grid(grid), rows=rows)
-
-
-def noisy_counts(integers: Sequence[float], options: Mapping[str, Any]) -> NoisyCells:
-    """Noisy counts of cells from the integers that were drawn and the public options of their release."""
-    cell_rows = options["cell_rows"]
-    return rebuilt_cells(
-        np.array(integers, dtype=np.float64),
-        cells=len(options["grid"]) - 1,
-        strategy=strategy_named(options["strategy"]),
-        scale=options["scale"],
-        gaussian=options["noise"] == "gaussian",
-        rows=options["rows"],
-        cell_rows=None if cell_rows is None else np.array(cell_rows, dtype=np.float64),
-        shares=options.get("shares", 1.0),
-        parts=tuple(NoisePart(**part) for part in options.get("parts", ())),
-    )
 
 
 def _plain_bands(bands: Bands, x: str) -> dict[str, dict[str, Any]]:

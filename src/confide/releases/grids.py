@@ -1,4 +1,4 @@
-"""Where the cells of private counts come from: a public grid, a private number of rows, or private quantiles."""
+"""Grids of private counts: public cells, or cells from a private number of rows or private quantiles."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
 
 CANDIDATES = 1024
-"""How many cells the public grid has among whose edges private quantiles are chosen."""
+"""Number of cells of the public grid from whose edges private quantiles are chosen."""
 
 _CANDIDATES = Grid.arcsine(CANDIDATES)
 
 FEWEST, FEW, MOST = 12, 22, 1024
-"""How many cells a grid has where nobody asked for a number: the fewest where noise drowns all detail."""
+"""Default numbers of cells; the fewest if noise hides all detail."""
 
 DROWNED = 250.0
-"""Epsilon times the number of rows below which it does."""
+"""Epsilon times the number of rows, below which noise hides all detail."""
 
 CURVE_STEPS = (20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
 CURVE_FACTOR = 0.4
-"""How many cells a question across sites has, of `epsilon sqrt(rows)`: see `cells_for_curves`."""
+"""Number of cells of a question across sites, as a multiple of `epsilon sqrt(rows)`: see `cells_for_curves`."""
 
 ROWS_SHARE = Fraction(1, 20)
 QUANTILES_SHARE = Fraction(1, 5)
@@ -39,10 +39,10 @@ QUANTILES_SHARE = Fraction(1, 5)
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """As many cells as the number of rows and epsilon make worthwhile, for scores that are probabilities.
+    """Automatic grid: as many cells as the number of rows and epsilon make worthwhile, for scores in [0, 1].
 
-    Where the number of rows is private, a twentieth of epsilon is spent on a noisy one. Where scores are
-    public, cells have equally many rows.
+    If the number of rows is private, a twentieth of epsilon is spent on a noisy one. If scores are public, cells have
+    equally many rows.
     """
 
 
@@ -62,7 +62,7 @@ class PrivateQuantiles:
 
     @property
     def levels(self) -> int:
-        """How often ranges are halved."""
+        """Number of times that ranges are halved."""
         return self.cells.bit_length() - 1
 
 
@@ -110,7 +110,7 @@ def grid_source(given: object) -> GridSource:
 
 
 def grid_share(source: GridSource, neighbours: Neighbours) -> Fraction:
-    """The share of epsilon that finding the grid costs."""
+    """Return the share of epsilon that finding the grid costs."""
     if isinstance(source, Grid) or neighbours == Neighbours.LABEL_ONLY:
         return Fraction(0)
     if isinstance(source, Automatic):
@@ -144,7 +144,7 @@ def check_threshold(threshold: float, source: GridSource, neighbours: Neighbours
 
 
 def find_grid(source: GridSource, counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours, noise: Noise) -> Grid:
-    """The grid; `epsilon` is that of the whole release, of which `grid_share` is spent here."""
+    """Find the grid; `epsilon` is that of the whole release, of which `grid_share` is spent here."""
     if isinstance(source, Grid):
         return source
     spent = epsilon * grid_share(source, neighbours)
@@ -161,7 +161,7 @@ def find_grid(source: GridSource, counts: ScoreCounts, epsilon: Fraction, neighb
 
 
 def worthwhile_cells(rows: int, epsilon: Fraction, neighbours: Neighbours) -> int:
-    """How many cells balance the error of lines between points, `1/K^2`, with noise, `sqrt(K) / (epsilon N)`.
+    """Return the number of cells that balances interpolation error, `1/K^2`, with noise, `sqrt(K) / (epsilon N)`.
 
     Half as many again: it costs curves little, and leaves the order within cells less open.
 
@@ -175,7 +175,7 @@ def worthwhile_cells(rows: int, epsilon: Fraction, neighbours: Neighbours) -> in
 
 
 def cells_for_curves(rows: int, epsilon: float) -> int:
-    """How many cells give the least error of a ROC curve that bends between its points.
+    """Return the number of cells with the least error of a ROC curve that bends between its points.
 
     Noise of K cells moves a point by `sqrt(K) / epsilon` rows; within a cell rows lie by chance `sqrt(N / K)` rows off
     any smooth curve. The two are equal at `K = epsilon sqrt(N)`. Trees make noise smaller but coarser: the factor, and

@@ -1,21 +1,23 @@
-"""Every metric that can be released, by name; several at once with a divided budget."""
+"""Registry of metrics that can be released; several share a divided budget."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError, did_you_mean
 from confide.grid import Grid
 from confide.privacy.accounting import split_evenly
-from confide.privacy.guarantee import checked_delta, checked_epsilon
+from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon
+from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases import auc, average_precision, brier, confusion, curves
 from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
 from confide.releases.release import PreparedRelease
+from confide.releases.terms import TermOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +49,10 @@ RELEASABLE: Mapping[str, Releasable] = MappingProxyType(
         ),
     }
 )
-"""Metrics with a noise of their own; the measures of a confusion matrix share one, and so do curves and all numbers."""
+"""Metrics with their own noise; the measures of a confusion matrix share one, and so do curves with all numbers."""
 
 ONLY_BY_CURVES = ("curves", *CURVES, "observed_expected")
-"""What needs a table of noisy counts; it then answers everything else that was asked for as well."""
+"""Metrics that need a table of noisy counts, which then answers all other requested metrics too."""
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -78,24 +80,25 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "true_positive_rate": "recall",
     }
 )
-"""Other names that people use."""
+"""Alternative names of metrics."""
 
 RELEASE_METRICS = (*RELEASABLE, *ONLY_BY_CURVES[1:], *confusion.CONFUSION_METRICS)
-"""Every name that a release can be asked for."""
+"""Names of all metrics that can be released."""
 
 
 def prepare(
     metrics: str | Sequence[str],
     counts: ScoreCounts,
     *,
-    epsilon: object,
+    epsilon: Exact,
     mechanism: str = "auto",
     threshold: float | None = None,
     grid: Grid | str | None = None,
     strategy: str = "auto",
     shape: str | None = None,
     target: Target | str | None = None,
-    **terms: Any,
+    noise: Noise = SYSTEM_NOISE,
+    **terms: Unpack[TermOptions],
 ) -> tuple[PreparedRelease, ...]:
     """Check a request for one or more metrics; epsilon (and delta) are divided evenly among the noises they need.
 
@@ -107,17 +110,17 @@ def prepare(
     >>> [float(part.guarantee.epsilon) for part in prepare(["auc", "recall", "precision"], counts, epsilon=1)]
     [0.5, 0.5]
     """
-    asked = _checked(metrics)
+    requested = _checked(metrics)
     wanted = None if target is None else target if isinstance(target, Target) else Target.parse(target)
-    if wanted is not None or set(asked) & set(ONLY_BY_CURVES):
+    if wanted is not None or set(requested) & set(ONLY_BY_CURVES):
         how = {"epsilon": epsilon, "mechanism": mechanism, "grid": grid, "strategy": strategy, "shape": shape, **terms}
-        return (_by_curves(asked, counts, threshold=threshold, target=wanted, **how),)
+        return (_by_curves(requested, counts, threshold=threshold, target=wanted, noise=noise, **how),)
     if strategy != "auto" or shape is not None:
         raise ParameterError("strategy and shape are for curves; ask for roc, pr or calibration, or leave them out")
     grid = Grid.named(grid) if isinstance(grid, str) else grid
-    measures = [name for name in asked if name in confusion.CONFUSION_METRICS]
-    kinds = [name for name in asked if name in RELEASABLE and name != "confusion"]
-    if measures or "confusion" in asked:
+    measures = [name for name in requested if name in confusion.CONFUSION_METRICS]
+    kinds = [name for name in requested if name in RELEASABLE and name != "confusion"]
+    if measures or "confusion" in requested:
         kinds.append("confusion")
     if threshold is not None and "confusion" not in kinds:
         raise ParameterError("a threshold is for the measures of a confusion matrix; ask for one, or leave it out")
@@ -129,21 +132,23 @@ def prepare(
         "average_precision": {"grid": grid},
         "confusion": {
             "threshold": 0.5 if threshold is None else threshold,
-            "measures": confusion.CONFUSION_METRICS if "confusion" in asked else tuple(measures),
+            "measures": confusion.CONFUSION_METRICS if "confusion" in requested else tuple(measures),
         },
     }
     return tuple(
-        RELEASABLE[kind].prepare(counts, epsilon=share, mechanism=mechanism, **given.get(kind, {}), **terms)
+        RELEASABLE[kind].prepare(
+            counts, epsilon=share, mechanism=mechanism, noise=noise, **given.get(kind, {}), **terms
+        )
         for kind, share in zip(kinds, shares, strict=True)
     )
 
 
 def _by_curves(
-    asked: Sequence[str], counts: ScoreCounts, *, threshold: float | None, target: Target | None, **given: Any
+    requested: Sequence[str], counts: ScoreCounts, *, threshold: float | None, target: Target | None, **given: Any
 ) -> PreparedRelease:
-    """One table of noisy counts for everything that was asked for."""
+    """Prepare one table of noisy counts for all requested metrics."""
     names: list[str] = []
-    for name in asked:
+    for name in requested:
         stands_for = {"curves": CURVES[:3], "confusion": confusion.CONFUSION_METRICS}.get(name, (name,))
         names += [one for one in stands_for if one not in names]
     if target is not None:
@@ -156,7 +161,7 @@ def _by_curves(
 
 
 def metric_named(name: object) -> str:
-    """The metric of a name, letter case and usual other names understood.
+    """Return the metric of a name, letter case and usual other names understood.
 
     >>> metric_named("Sensitivity"), metric_named("AUROC")
     ('recall', 'auc')

@@ -24,7 +24,7 @@ Numbers: TypeAlias = Sequence[float] | FloatArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateIntervals:
-    """Two intervals, made only from what was released.
+    """Intervals for the sample and the population, made only from released numbers.
 
     `sample` is for the value that the exact evaluation of these rows would give (noise alone);
     `population` is for the value in the population that the rows were drawn from.
@@ -35,7 +35,7 @@ class PrivateIntervals:
 
     @classmethod
     def nested(cls, sample: Interval, population: Interval) -> PrivateIntervals:
-        """Both, the population's taken to hold the sample's: the rows are a part of the population."""
+        """Widen the population's interval to hold the sample's, as the rows are part of the population."""
         lower, upper = min(sample.lower, population.lower), max(sample.upper, population.upper)
         return cls(sample=sample, population=replace(population, lower=lower, upper=upper))
 
@@ -195,25 +195,24 @@ def _interval(plain: Mapping[str, Any]) -> Interval:
 class PreparedRelease(Prepared[Release]):
     """A request for metrics: see `Prepared`.
 
-    Of the releases that follow from the noise those named in `asked` are returned, in that order. With `derive`, what
-    is drawn is noisy counts, and the releases follow from them: requests that differ only in this post-processing are
-    the same.
+    `chosen` returns the releases named in `requested`, in that order. With `derive`, noisy counts are drawn, and the
+    releases follow from them. Requests that differ only in this post-processing share one identity.
     """
 
     counts: ScoreCounts = field(repr=False)
     read: Callable[[Mapping[str, Any], Guarantee], Release] = field(init=False, repr=False, compare=False)
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
     derive: Callable[[Release], tuple[Release, ...]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "read", Release.from_dict)
 
     def chosen(self, answers: Iterable[Release]) -> tuple[Release, ...]:
-        """Those that were asked for, in that order; all, if nothing was said."""
+        """Return the requested releases in the requested order; all, if none was named."""
         every = tuple(answers)
         if self.derive is not None:
             every = self.derive(every[0])
-        if not self.asked:
+        if not self.requested:
             return every
-        found = {release.metric: release for release in every}
-        return tuple(found[metric] for metric in self.asked)
+        result = {release.metric: release for release in every}
+        return tuple(result[metric] for metric in self.requested)

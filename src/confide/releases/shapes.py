@@ -31,12 +31,12 @@ Shape: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 def shaped(noisy: NoisyCells, shape: str) -> FloatArray:
-    """The best guess of the counts: as what is public says, none below 0, a row of each class at least, in shape."""
+    """Estimate counts in a shape: they agree with public facts, none is below 0, each class has a row at least."""
     possible = _both_classes(_possible(noisy, by_sums=shape == "isotonic" or noisy.integers > 0), noisy)
-    found = SHAPES[shape](possible)
+    result = SHAPES[shape](possible)
     if noisy.cell_rows is None:
-        return found
-    within = _within(found[0], noisy.cell_rows, float(possible[0].sum()))
+        return result
+    within = _within(result[0], noisy.cell_rows, float(possible[0].sum()))
     return np.stack((within, noisy.cell_rows - within))
 
 
@@ -87,7 +87,7 @@ def whole_rows(
 
 
 def _both_classes(table: FloatArray, noisy: NoisyCells) -> FloatArray:
-    """At least one row of each class, so that a curve can be drawn whatever the noise was."""
+    """Ensure one row of each class at least, so that a curve can be drawn whatever the noise was."""
     cells = table.shape[1]
     spare = np.ones((2, cells)) if noisy.cell_rows is None else np.tile(noisy.cell_rows, (2, 1))
     totals = table.sum(axis=1, keepdims=True)
@@ -121,18 +121,18 @@ def _possible(noisy: NoisyCells, *, by_sums: bool) -> FloatArray:
 
 
 def rising(tables: FloatArray) -> FloatArray:
-    """The nearest sums from the top that only rise, from 0 to the total: constrained inference (Hay et al. 2010)."""
-    found = []
+    """Return the nearest rising sums from the top, from 0 to the total: constrained inference (Hay et al. 2010)."""
+    result = []
     for counts in tables:
         total = max(float(counts.sum()), 0.0)
         sums = np.clip(isotonic_regression(np.cumsum(counts[::-1])).x, 0.0, total)
         sums[-1] = total
-        found.append(np.diff(sums, prepend=0.0)[::-1])
-    return np.array(found)
+        result.append(np.diff(sums, prepend=0.0)[::-1])
+    return np.array(result)
 
 
 def _within(counts: FloatArray, most: FloatArray, total: float) -> FloatArray:
-    """The nearest counts between 0 and `most` with a total: the same is taken off all before they are cut."""
+    """Return the nearest counts between 0 and `most` with a given total: all are shifted alike before they are cut."""
     low, high = float((counts - most).min()), float(counts.max())
     for _ in range(100):  # halved until floats end; the total falls as more is taken off
         middle = (low + high) / 2.0
@@ -168,7 +168,7 @@ def _roc_glm(table: FloatArray) -> FloatArray:
 
 
 def _on_line(table: FloatArray, intercept: float, slope: float) -> FloatArray:
-    """The positives moved on to a binormal curve, at the false-positive rates of the negatives."""
+    """Move the positives on to a binormal curve, at the false-positive rates of the negatives."""
     _, alarm = _rates(table)
     with np.errstate(invalid="ignore"):
         recall = ndtr(intercept + slope * ndtri(alarm))  # from 0 at no alarm to 1 at every alarm
@@ -182,12 +182,12 @@ def probit_line(z: FloatArray, share: FloatArray) -> tuple[float, float]:
         linear = line[0] + line[1] * z
         return -float(np.dot(share, log_ndtr(linear)) + np.dot(1.0 - share, log_ndtr(-linear)))
 
-    found = minimize(loss, np.array([1.0, 1.0]), method="L-BFGS-B", bounds=[(-8.0, 8.0), (0.02, 8.0)])
-    return float(found.x[0]), float(found.x[1])
+    result = minimize(loss, np.array([1.0, 1.0]), method="L-BFGS-B", bounds=[(-8.0, 8.0), (0.02, 8.0)])
+    return float(result.x[0]), float(result.x[1])
 
 
 def _binormal(table: FloatArray) -> FloatArray:
-    """Both classes normal after some increasing transformation, by least squares on the counts.
+    """Fit counts that are normal in both classes after an increasing transformation, by least squares.
 
     Negatives are standard normal, positives have mean a/b and deviation 1/b, and the cells' edges are unknown points
     between (Dorfman & Alf 1969); cells are put together first where there are many. Noise is as large in
@@ -205,8 +205,8 @@ def _binormal(table: FloatArray) -> FloatArray:
 
     start = _binormal_start(counts)
     reach = np.concatenate(([8.0, 3.0], np.full(start.size - 2, 6.0)))
-    found = least_squares(apart, np.clip(start, -reach, reach), bounds=(-reach, reach), max_nfev=_STEPS)
-    return _on_line(table, float(found.x[0]), float(np.exp(found.x[1])))
+    result = least_squares(apart, np.clip(start, -reach, reach), bounds=(-reach, reach), max_nfev=_STEPS)
+    return _on_line(table, float(result.x[0]), float(np.exp(result.x[1])))
 
 
 def _binormal_start(counts: FloatArray) -> FloatArray:

@@ -19,12 +19,12 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.integers import checked_scale, checked_values
 from confide.privacy.noise.shares import checked_honest
 from confide.releases.curve_numbers import rows_intervals
-from confide.releases.curves_release import noisy_counts
+from confide.releases.curves_from_counts import noisy_counts
 from confide.releases.release import Release
 from confide.releases.shapes import AUTO
 
 SHARED = "laplace-shares"
-"""What the mechanism is called."""
+"""Name of the mechanism."""
 
 
 def pooled_release(

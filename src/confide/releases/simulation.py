@@ -1,4 +1,4 @@
-"""What a release would be like: its mechanism on a stand-in, with noise from a seeded generator that is not private.
+"""Simulated releases: a mechanism on stand-in data, with noise from a seeded generator that is not private.
 
 The intervals are made by the functions that releases use, so a simulation shows what a user will get.
 Noise is drawn by inversion from a Latin hypercube: every noise takes each of its equal steps of
@@ -44,11 +44,11 @@ from confide.releases.average_precision import (
     middle_average_precision,
 )
 from confide.releases.brier import prepare_brier
-from confide.releases.cells import noisy_cells
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
+from confide.releases.counting import noisy_cells
 from confide.releases.release import PreparedRelease
 from confide.releases.smooth_sensitivity import Bounds, calibrate, sizes_query, smooth_limits
-from confide.releases.stand_in import Guess, planned_measure
+from confide.releases.stand_in import StandIn, planned_measure
 from confide.releases.terms import Terms
 
 _SEED = 0  # the same plan must give the same numbers
@@ -57,14 +57,14 @@ _THINNED = 8  # of the tables that an interval on counts is made from, every so 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How many releases the error and the widths are averaged over."""
+    """Number of releases that the error and the widths are averaged over."""
 
     errors: int
     widths: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SimulationResult:
     """Means over simulated releases: how far the value is off, and how wide both intervals are."""
 
     mean_absolute_error: float
@@ -72,62 +72,62 @@ class Outcome:
     population_width: float
 
 
-def simulate(mechanism: str, guess: Guess, terms: Terms, effort: Effort) -> Outcome:
+def simulate(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     """Release the guess's metric many times by a mechanism that can."""
     if mechanism == "rank-sum":
-        return _by_rank_sum(guess, terms, effort)
-    if guess.metric in ("auc", "average_precision"):
+        return _by_rank_sum(stand_in, terms, effort)
+    if stand_in.metric in ("auc", "average_precision"):
         by = _by_counts if mechanism == "private-counts" else _by_smooth_sensitivity
-        return by(mechanism, guess, terms, effort)
-    if guess.metric in ("brier", "prevalence"):
-        return _by_release(guess, terms, effort)
-    return _by_confusion(mechanism, guess, terms, effort)
+        return by(mechanism, stand_in, terms, effort)
+    if stand_in.metric in ("brier", "prevalence"):
+        return _by_release(stand_in, terms, effort)
+    return _by_confusion(mechanism, stand_in, terms, effort)
 
 
-def _by_rank_sum(guess: Guess, terms: Terms, effort: Effort) -> Outcome:
-    scales = rank_sum_scales(guess.rows, terms.epsilon, terms.neighbours)
-    centred = 2.0 * (guess.value - 0.5) * guess.positives * guess.negatives
+def _by_rank_sum(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
+    scales = rank_sum_scales(stand_in.rows, terms.epsilon, terms.neighbours)
+    centred = 2.0 * (stand_in.value - 0.5) * stand_in.positives * stand_in.negatives
 
     def drawn(releases: int) -> tuple[FloatArray, FloatArray]:
         first, second = _uniforms(releases, 2)
-        return centred + discrete_laplace(first, scales[0]), guess.positives + discrete_laplace(second, scales[1])
+        return centred + discrete_laplace(first, scales[0]), stand_in.positives + discrete_laplace(second, scales[1])
 
-    errors = np.abs(auc_of(*drawn(effort.errors), guess.rows) - guess.value)
+    errors = np.abs(auc_of(*drawn(effort.errors), stand_in.rows) - stand_in.value)
     sample, population = (
-        rank_sum_limits(*drawn(effort.widths), guess.rows, scales, terms.level, population=which)
+        rank_sum_limits(*drawn(effort.widths), stand_in.rows, scales, terms.level, population=which)
         for which in (False, True)
     )
     return _outcome(errors, _width(sample), _width(population))
 
 
-def _by_smooth_sensitivity(mechanism: str, guess: Guess, terms: Terms, effort: Effort) -> Outcome:
-    rows = guess.rows if terms.rows_are_public else None
+def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
+    rows = stand_in.rows if terms.rows_are_public else None
     bounds: Bounds = (
         auc_smooth_bounds
-        if guess.metric == "auc"
+        if stand_in.metric == "auc"
         else average_precision_bounds(terms, rows, published=mechanism != "student-t")
     )
     calibration = calibrate(mechanism, terms, bounds, rows)
-    ours, theirs = (np.array([float(size)]) for size in (guess.positives, guess.negatives))
+    ours, theirs = (np.array([float(size)]) for size in (stand_in.positives, stand_in.negatives))
     scale = float(calibration.multiplier) * float(bounds(ours, theirs, float(calibration.beta))[0])
-    values = guess.value + scale * _heavy_tailed(_uniforms(effort.errors, 1)[0], calibration)
-    errors = np.abs(np.clip(values, 0.0, 1.0) - guess.value)
+    values = stand_in.value + scale * _heavy_tailed(_uniforms(effort.errors, 1)[0], calibration)
+    errors = np.abs(np.clip(values, 0.0, 1.0) - stand_in.value)
 
     uniforms = _uniforms(effort.widths, 3)
-    values = guess.value + scale * _heavy_tailed(uniforms[0], calibration)
-    sizes = _plausible(guess, sizes_query(guess.counts, terms).scales[0], uniforms[1:], rows)
-    spread = binormal_spread if guess.metric == "auc" else binomial_spread
+    values = stand_in.value + scale * _heavy_tailed(uniforms[0], calibration)
+    sizes = _plausible(stand_in, sizes_query(stand_in.counts, terms).scales[0], uniforms[1:], rows)
+    spread = binormal_spread if stand_in.metric == "auc" else binomial_spread
     sample, population = (
         smooth_limits(values, sizes, calibration, bounds, which, terms.level) for which in (None, spread)
     )
     return _outcome(errors, _width(sample), _width(population))
 
 
-def _plausible(guess: Guess, scale: Fraction, uniforms: Sequence[FloatArray], rows: int | None) -> ClassSizes:
+def _plausible(stand_in: StandIn, scale: Fraction, uniforms: Sequence[FloatArray], rows: int | None) -> ClassSizes:
     """Class sizes that are plausible after each release, a third of those that an interval is made from."""
     ours, theirs = (
         size + discrete_laplace(uniform, scale)
-        for size, uniform in zip((guess.positives, guess.negatives), uniforms, strict=True)
+        for size, uniform in zip((stand_in.positives, stand_in.negatives), uniforms, strict=True)
     )
     if rows is not None:
         sizes = plausible_sizes(ours, float(scale), rows=rows)
@@ -136,7 +136,7 @@ def _plausible(guess: Guess, scale: Fraction, uniforms: Sequence[FloatArray], ro
         sizes = plausible_pairs(ours, theirs, float(scale))
         columns = np.arange(sizes.positives.shape[1])
         steps = math.isqrt(columns.size)
-        larger = columns % steps if guess.positives <= guess.negatives else columns // steps
+        larger = columns % steps if stand_in.positives <= stand_in.negatives else columns // steps
         kept = larger % 4 == 1  # the sizes of the smaller class matter more
     return ClassSizes(positives=sizes.positives[:, kept], negatives=sizes.negatives[:, kept])
 
@@ -145,8 +145,8 @@ Widths: TypeAlias = Callable[[PlausibleCounts], tuple[float, float]]
 """The widths of the sample's and the population's interval."""
 
 
-def _by_counts(mechanism: str, guess: Guess, terms: Terms, effort: Effort) -> Outcome:
-    cells = cells_on(guess.counts, DEFAULT_GRID)
+def _by_counts(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
+    cells = cells_on(stand_in.counts, DEFAULT_GRID)
     query = private_counts(cells, terms.epsilon, terms.neighbours)
 
     def widths(plausible: PlausibleCounts) -> tuple[float, float]:
@@ -159,18 +159,18 @@ def _by_counts(mechanism: str, guess: Guess, terms: Terms, effort: Effort) -> Ou
         )
         return sample.width, population.width
 
-    return _from_cells(query, cells, guess.value, middle_average_precision, widths, terms, effort)
+    return _from_cells(query, cells, stand_in.value, middle_average_precision, widths, terms, effort)
 
 
-def _by_confusion(mechanism: str, guess: Guess, terms: Terms, effort: Effort) -> Outcome:
-    cells = cells_above(guess.counts, guess.threshold)
+def _by_confusion(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
+    cells = cells_above(stand_in.counts, stand_in.threshold)
     query = (
         private_counts(cells, terms.epsilon, terms.neighbours)
         if mechanism == "laplace"
         else concentrated_counts(cells, rho_for(terms.epsilon, terms.delta), terms.neighbours)
     )
-    measure = planned_measure(guess.metric)
-    truth = float(getattr(confusion_matrix(guess.counts, guess.threshold), measure))
+    measure = planned_measure(stand_in.metric)
+    truth = float(getattr(confusion_matrix(stand_in.counts, stand_in.threshold), measure))
 
     def measured(tables: FloatArray) -> FloatArray:
         return np.array([_measure(table, measure) for table in tables])
@@ -196,7 +196,7 @@ def _from_cells(
     widths: Widths,
     terms: Terms,
     effort: Effort,
-) -> Outcome:
+) -> SimulationResult:
     rows = int(cells.sum()) if terms.rows_are_public else None
 
     def released(releases: int) -> list[NoisyCells]:
@@ -207,52 +207,52 @@ def _from_cells(
 
     errors = np.abs(measured(np.stack([noisy.adjusted() for noisy in released(effort.errors)])) - truth)
     few = released(effort.widths if cells.size <= 4 else max(effort.widths // 2, 2))  # large tables are slow
-    found = [widths(_some(plausible_counts(noisy), k)) for k, noisy in enumerate(few)]
-    sample, population = np.array(found).T
+    result = [widths(_some(plausible_counts(noisy), k)) for k, noisy in enumerate(few)]
+    sample, population = np.array(result).T
     return _outcome(errors, sample, population)
 
 
 def _some(plausible: PlausibleCounts, release: int) -> PlausibleCounts:
-    """Some of the plausible tables, others for each release: enough for a mean of widths."""
+    """Select some plausible tables, different for each release: enough for a mean of widths."""
     taken = slice(release % _THINNED, None, _THINNED)
     return PlausibleCounts(sample=plausible.sample[taken], population=plausible.population[taken])
 
 
-def _by_release(guess: Guess, terms: Terms, effort: Effort) -> Outcome:
+def _by_release(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     """Draw the releases themselves, where they are quick."""
-    prepare: Callable[..., PreparedRelease] = prepare_brier if guess.metric == "brier" else prepare_prevalence
+    prepare: Callable[..., PreparedRelease] = prepare_brier if stand_in.metric == "brier" else prepare_prevalence
     uniforms = np.stack(_uniforms(effort.widths, 3), axis=1)
-    found = []
+    result = []
     for row in uniforms:
         prepared = prepare(
-            guess.counts,
+            stand_in.counts,
             epsilon=terms.epsilon,
             neighbours=terms.neighbours,
             level=terms.level,
             noise=_replayed(iter(row.tolist())),
         )
-        found.append(prepared.draw()[0])
-    errors = np.abs(_values(guess, terms, effort.errors) - _exact(guess))
+        result.append(prepared.draw()[0])
+    errors = np.abs(_values(stand_in, terms, effort.errors) - _exact(stand_in))
     sample, population = (
-        np.array([getattr(release.intervals, which).width for release in found]) for which in ("sample", "population")
+        np.array([getattr(release.intervals, which).width for release in result]) for which in ("sample", "population")
     )
     return _outcome(errors, sample, population)
 
 
-def _values(guess: Guess, terms: Terms, releases: int) -> FloatArray:
+def _values(stand_in: StandIn, terms: Terms, releases: int) -> FloatArray:
     """Released values alone, of the Brier score or the prevalence."""
-    ask = squared_error if guess.metric == "brier" else class_sizes
-    query = ask(guess.counts, terms.epsilon, terms.neighbours)
+    ask = squared_error if stand_in.metric == "brier" else class_sizes
+    query = ask(stand_in.counts, terms.epsilon, terms.neighbours)
     uniforms = _uniforms(releases, len(query.values))
     drawn = [
         value + discrete_laplace(uniform, scale)
         for value, uniform, scale in zip(query.values, uniforms, query.scales, strict=True)
     ]
-    if guess.metric == "brier":
-        size = guess.rows if terms.rows_are_public else np.maximum(drawn[2], 1.0)
+    if stand_in.metric == "brier":
+        size = stand_in.rows if terms.rows_are_public else np.maximum(drawn[2], 1.0)
         return np.clip(drawn[0] / UNITS / size, 0.0, 1.0)
     if terms.rows_are_public:
-        return np.clip(drawn[0], 0.0, guess.rows) / guess.rows
+        return np.clip(drawn[0], 0.0, stand_in.rows) / stand_in.rows
     ours, theirs = np.maximum(drawn, 0.0)
     share: FloatArray = ours / np.where(ours + theirs > 0.0, ours + theirs, np.nan)
     return share
@@ -268,15 +268,15 @@ def _replayed(uniforms: Iterator[float]) -> Noise:
     return Noise(discrete_laplace=add)
 
 
-def _exact(guess: Guess) -> float:
+def _exact(stand_in: StandIn) -> float:
     from confide.metrics.calibration import brier_score
 
-    return brier_score(guess.counts) if guess.metric == "brier" else guess.value
+    return brier_score(stand_in.counts) if stand_in.metric == "brier" else stand_in.value
 
 
-def _outcome(errors: FloatArray, sample: FloatArray, population: FloatArray) -> Outcome:
+def _outcome(errors: FloatArray, sample: FloatArray, population: FloatArray) -> SimulationResult:
     known = errors[~np.isnan(errors)]
-    return Outcome(
+    return SimulationResult(
         mean_absolute_error=float(known.mean()) if known.size else math.nan,
         sample_width=float(sample.mean()),
         population_width=float(population.mean()),

@@ -1,4 +1,4 @@
-"""What releases by smooth sensitivity share: how epsilon is divided, how noise is calibrated, the intervals."""
+"""Releases by smooth sensitivity: division of epsilon, calibration of noise, intervals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from confide.releases.terms import Terms
 SMOOTH_MECHANISMS = ("student-t", "published-cauchy", "published-laplace")
 
 SIZES_SHARE = Fraction(1, 10)
-"""The share of epsilon that goes to the class sizes, without which no interval could be made."""
+"""Share of epsilon for the class sizes, which intervals need."""
 
 Bounds: TypeAlias = Callable[[FloatArray, FloatArray, float], FloatArray]
 """Smooth bounds in floats, for class sizes (positives, negatives) and beta."""
@@ -69,14 +69,14 @@ def smoothness(epsilon: Fraction, bounds: Bounds, rows: int | None, prevalence_g
 
 
 def noise_factors(share: float, epsilon: Fraction, bounds: Bounds, positives: FloatArray, rows: int) -> FloatArray:
-    """The scale of Student-t noise at guessed numbers of positives, but for a factor that all betas share."""
+    """Return the scale of Student-t noise at guessed numbers of positives, but for a factor that all betas share."""
     smooth = bounds(positives, np.maximum(rows - positives, 1.0), share * float(epsilon))
     return smooth / (1.0 - DEGREES_OF_FREEDOM * share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothAnswer:
-    """What was drawn: the value, not cut to its range, and the class sizes."""
+    """Drawn numbers: the value, not cut to its range, and the class sizes."""
 
     value: float
     sizes: tuple[int, ...]
@@ -117,12 +117,12 @@ class SmoothRelease:
         )
 
     def parts(self, answer: SmoothAnswer) -> dict[str, float]:
-        """What else was released."""
+        """Other released numbers."""
         return shown_sizes(answer.sizes, self.rows)
 
 
 def sizes_query(counts: ScoreCounts, terms: Terms) -> IntegerQuery:
-    """Ask for the class sizes with their share of epsilon."""
+    """Query the class sizes with their share of epsilon."""
     return class_sizes(counts, terms.epsilon * SIZES_SHARE, terms.neighbours)
 
 
@@ -149,7 +149,7 @@ def smooth_limits(
 
 
 def shown_sizes(noisy: tuple[int, ...], rows: int | None) -> dict[str, float]:
-    """The released class sizes, brought into their range."""
+    """Return the released class sizes, cut to their range."""
     if rows is None:
         return {"positives": max(noisy[0], 0), "negatives": max(noisy[1], 0)}
     positives = min(max(noisy[0], 0), rows)
@@ -166,7 +166,7 @@ def smooth_prepared(
     if calibration.degrees_of_freedom:
         options["degrees_of_freedom"] = calibration.degrees_of_freedom
 
-    def draw() -> tuple[Release, ...]:
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
         answer = smooth.draw(noise)
         return (
             Release(

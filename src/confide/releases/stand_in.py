@@ -1,4 +1,4 @@
-"""What data would look like if a public guess were right: the stand-in that plans are made with.
+"""Stand-in data for plans: data as they would be if a public guess were right.
 
 Only the number of rows, the prevalence and one metric's value are guessed. The rest is filled in by
 normal scores of equal variance, negatives around 0 and positives around the separation d, shown as
@@ -21,7 +21,7 @@ from confide.releases.average_precision import DEFAULT_GRID
 from confide.releases.confusion import CONFUSION_METRICS
 
 USUAL_AUC = 0.8
-"""How well scores are taken to separate the classes where nothing was guessed."""
+"""AUC of stand-in scores if no value was guessed."""
 
 MOST_ROWS = 10_000_000
 _FARTHEST = 12.0  # separations beyond this change no metric
@@ -30,8 +30,8 @@ _FLATTEST = 0.5  # scores that separate nothing still differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guess:
-    """A metric's guessed value, and rows that would have it."""
+class StandIn:
+    """Stand-in data: a metric's guessed value, and rows that would have it."""
 
     metric: str
     value: float
@@ -43,14 +43,14 @@ class Guess:
 
     @property
     def rows(self) -> int:
-        """All rows."""
+        """Number of rows."""
         return self.positives + self.negatives
 
 
-def guess(metric: str, rows: int, prevalence: float, expected: float | None = None) -> Guess:
-    """Fill in what is not guessed; the value itself, where it is not given, is that of scores with AUC 0.8.
+def make_stand_in(metric: str, rows: int, prevalence: float, expected: float | None = None) -> StandIn:
+    """Make stand-in data from guesses; without an expected value, it is that of scores with AUC 0.8.
 
-    >>> round(guess("recall", 1000, 0.2).value, 3)
+    >>> round(make_stand_in("recall", 1000, 0.2).value, 3)
     0.724
     """
     positives, negatives = _class_sizes(rows, prevalence)
@@ -64,7 +64,7 @@ def guess(metric: str, rows: int, prevalence: float, expected: float | None = No
         )
         value = value_at(separation) if expected is None else float(expected)
     counts, threshold = _stand_in(positives, negatives, separation)
-    return Guess(
+    return StandIn(
         metric=metric,
         value=value,
         positives=positives,
@@ -76,7 +76,7 @@ def guess(metric: str, rows: int, prevalence: float, expected: float | None = No
 
 
 def planned_measure(metric: str) -> str:
-    """The measure that stands for a metric: a whole confusion matrix is planned by its true positives."""
+    """Return the measure that stands for a metric: a whole confusion matrix is planned by its true positives."""
     return "true_positives" if metric == "confusion" else metric
 
 
@@ -98,7 +98,7 @@ def _separation_of_auc(area: float) -> float:
 
 
 def _metric_at(metric: str, positives: int, negatives: int) -> Callable[[float], float]:
-    """The metric as a function of the separation, along which it rises or falls throughout."""
+    """Return the metric as a function of the separation; the function is monotone."""
     if metric == "auc":
         return lambda separation: float(ndtr(separation / math.sqrt(2.0)))
     if metric == "average_precision":
@@ -112,7 +112,7 @@ def _metric_at(metric: str, positives: int, negatives: int) -> Callable[[float],
 
 
 def _solve(value_at: Callable[[float], float], expected: float, metric: str, prevalence: float, least: float) -> float:
-    """The separation at which the metric has its expected value, by halving."""
+    """Find the separation at which the metric has its expected value, by halving."""
     ends = value_at(least), value_at(_FARTHEST)
     low, high = min(ends), max(ends)
     slack = 1e-6 * max(abs(high - low), 1.0) if math.isfinite(high) else 0.0
@@ -143,7 +143,7 @@ def _average_precision(separation: float, positives: int, negatives: int) -> flo
 
 
 def _brier(separation: float, positives: int, negatives: int) -> float:
-    """The Brier score of calibrated scores."""
+    """Return the Brier score of calibrated scores."""
     share = (np.arange(_NODES) + 0.5) / _NODES
     weight = positives / (positives + negatives)
     missed, false = (_calibrated(ndtri(share) + centre, separation, separation, weight) for centre in (separation, 0.0))
@@ -151,7 +151,7 @@ def _brier(separation: float, positives: int, negatives: int) -> float:
 
 
 def _calibrated(x: FloatArray, separation: float, slope: float, prevalence: float) -> FloatArray:
-    """The chance of being positive at x, `logit(pi) + d (x - d/2)` in log-odds."""
+    """Return the chance of being positive at x, `logit(pi) + d (x - d/2)` in log-odds."""
     chance: FloatArray = expit(logit(prevalence) + slope * (x - separation / 2.0))
     return chance
 

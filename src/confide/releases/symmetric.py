@@ -1,13 +1,13 @@
-"""The ROC curve of two normal distributions with equal spread, drawn from a private AUC alone."""
+"""Release of a ROC curve that follows from a private AUC alone: two normal distributions with equal spread."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from confide.counts import FloatArray, ScoreCounts
+from confide.privacy.guarantee import Exact
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.auc import prepare_auc
 from confide.releases.release import PreparedRelease, Release, ReleasedCurve
@@ -17,18 +17,35 @@ SYMMETRIC = "symmetric-binormal"
 POINTS = 201
 
 
-def release_symmetric_roc(counts: ScoreCounts, *, epsilon: object, **terms: Any) -> Release:
+def release_symmetric_roc(
+    counts: ScoreCounts,
+    *,
+    epsilon: Exact,
+    delta: Exact = 0,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    level: float = 0.95,
+    prevalence_guess: float | None = None,
+) -> Release:
     """Release AUC, and draw the ROC curve `TPR = Phi(a + Phi^-1(FPR))` with `a = sqrt(2) Phi^-1(AUC)`.
 
-    One number decides the curve, so it has the least noise of all; but its shape is an assumption, and its
-    bands, the curves of the AUC intervals' ends, hold only as far as that is true. Terms as for `release_auc`.
+    One number determines the curve, so it has the least noise of all. But its shape is an assumption: its bands, the
+    curves of the AUC intervals' ends, hold only if the assumption does. Parameters as for `release_auc`.
     """
-    chosen = {name: value for name, value in terms.items() if name != "noise"}
-    noise = terms.get("noise", SYSTEM_NOISE)
-    return prepare_symmetric(counts, Terms.checked(epsilon=epsilon, **chosen), noise).draw()[0]
+    terms = Terms.checked(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        level=level,
+        prevalence_guess=prevalence_guess,
+    )
+    return prepare_symmetric(counts, terms).draw()[0]
 
 
-def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRelease:
+def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise = SYSTEM_NOISE) -> PreparedRelease:
     """Check the request and say its price: that of the AUC."""
     area = prepare_auc(
         counts,
@@ -42,8 +59,8 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise) -> Prepar
         prevalence_guess=terms.prevalence_guess,
     )
 
-    def draw() -> tuple[Release, ...]:
-        (drawn,) = area.draw()
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
+        (drawn,) = area.draw(noise)
         return (_roc(drawn),)
 
     request = {**area.request, "metric": "roc", "mechanism": SYMMETRIC, "area": area.request["mechanism"]}
@@ -52,7 +69,7 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise) -> Prepar
         request=request,
         counts=counts,
         draw=draw,
-        asked=("roc",),
+        requested=("roc",),
         numbers=8 * POINTS,  # the curve's two coordinates, and two bands with three each
     )
 

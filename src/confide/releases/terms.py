@@ -1,32 +1,44 @@
-"""The terms of a release: checked once, before anything is read, charged or drawn."""
+"""Terms of a release: checked once, before data are read, the ledger is charged or noise is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError, did_you_mean
 from confide.intervals.interval import check_level
-from confide.privacy.guarantee import Guarantee, checked_delta, checked_epsilon, checked_rows_per_person
+from confide.privacy.guarantee import Exact, Guarantee, checked_delta, checked_epsilon, checked_rows_per_person
 from confide.privacy.mechanisms.class_sizes import counted_rows
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import upper_exponential
+
+
+class TermOptions(TypedDict, total=False):
+    """Terms of a release beside epsilon. `Terms` says what they mean and has their default values."""
+
+    delta: Exact
+    neighbours: Neighbours | str
+    unit: str
+    rows_per_person: int
+    level: float
+    prevalence_guess: float | None
+
 
 _TERMS = ("epsilon", "delta", "neighbours", "unit", "rows_per_person", "level", "prevalence_guess")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What neighbours are, whom the guarantee protects, what it costs, and the intervals' level.
+    """Neighbouring relation, privacy unit, price, and level of the intervals.
 
     `promised` is the guarantee's epsilon and delta; `epsilon` and `delta` are what a mechanism that
     protects single rows may use. They differ where a person has up to `rows_per_person` rows, k:
     k steps from row to row make one person, so epsilon is divided by k, and delta by
     `k exp((k - 1) epsilon / k)` (group privacy). `prevalence_guess` is a public guess of the positives'
-    share; it steers noise, and a wrong one costs accuracy, never privacy.
+    share; it tunes the noise, and a wrong one costs accuracy, never privacy.
     """
 
     epsilon: Fraction
@@ -76,7 +88,7 @@ class Terms:
     def guarantee(
         self, *, needs_delta: bool = False, public: Sequence[str] = (), rho: Fraction | None = None
     ) -> Guarantee:
-        """What is promised; delta only where the mechanism needs it."""
+        """Return the guarantee; delta only if the mechanism needs it."""
         several = self.rows_per_person > 1
         return Guarantee(
             epsilon=self.promised[0],
@@ -93,7 +105,7 @@ class Terms:
         )
 
     def _about_persons(self) -> list[str]:
-        """What is taken to be known where persons are protected."""
+        """Return the facts that are taken as public if persons are protected."""
         if self.unit != "person":
             return []
         several = self.rows_per_person > 1
@@ -101,7 +113,7 @@ class Terms:
         return [most, *(["how many rows each person has"] if several and self.rows_are_public else [])]
 
     def request(self, metric: str, mechanism: str, **options: Any) -> dict[str, Any]:
-        """The public parameters that an answer depends on, beside the guarantee."""
+        """Return the public parameters that an answer depends on, beside the guarantee."""
         return {
             "metric": metric,
             "mechanism": mechanism,
@@ -112,7 +124,7 @@ class Terms:
 
     @property
     def rows_are_public(self) -> bool:
-        """Whether the number of rows may be shown."""
+        """True if the number of rows may be shown."""
         return self.neighbours != Neighbours.ADD_REMOVE_ONE
 
 
@@ -125,7 +137,7 @@ def checked_counts(counts: object) -> ScoreCounts:
 
 
 def public_rows(counts: ScoreCounts) -> int:
-    """The number of rows, where it is public; refuses none at all."""
+    """Return the public number of rows; refuse fewer than two."""
     rows = sum(counted_rows(counts))
     if rows < 2:
         raise DataError("there are fewer than two rows; a release needs at least two")

@@ -68,7 +68,7 @@ def prepare_selection(
     guarantee = feature_guarantee(terms, () if rule.threshold is None else ("threshold",))
     take = _taking(rows, rule, terms)
 
-    def draw() -> tuple[Selection, ...]:
+    def draw(noise: Noise = noise) -> tuple[Selection, ...]:
         features, scores = take(noise)
         selection = Selection(
             features=features,

@@ -1,1 +1,1 @@
-"""Where rows come from: arrays, dataframes, files and tables, all counted to the same statistic."""
+"""Sources of rows: arrays, dataframes, files and tables, all counted to the same statistic."""

@@ -1,4 +1,4 @@
-"""Whether quotes in CSV are as RFC 4180 has them, and text is UTF-8: checked on bytes, a block at a time."""
+"""Check on CSV bytes, block by block: quotes follow RFC 4180, and text is UTF-8."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def is_regular(stream: BinaryIO, separator: str) -> bool:
         except UnicodeDecodeError:
             return False
         after = carried[0] if carried else ord(separator)
-        found = _quotes_fit(content, quotes, before, after, ends)
-        if found is None:
+        result = _quotes_fit(content, quotes, before, after, ends)
+        if result is None:
             return False
-        quotes += found
+        quotes += result
         before = content[-1] if content else before
         if not block:
             return quotes % 2 == 0

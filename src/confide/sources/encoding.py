@@ -1,4 +1,4 @@
-"""How a row becomes binary features: a public rule, decided without looking at the data.
+"""Encodings: public rules, chosen without looking at the data, that turn a row into binary features.
 
 A row is encoded by itself: which features it has depends on its own values and on the rule, never on other rows. So two
 datasets that differ in one row still do when they are encoded, and a new row is encoded as those before it were.
@@ -62,9 +62,9 @@ class Encoding:
     ) -> Encoding:
         """Read what a user says: a column of text, columns with rules (see `parse_column`), or both.
 
-        The words of `text` are hashed to 2**bits places (14 bits unless said), those in the file `leave_out` aside, or
+        The words of `text` are hashed to 2**bits places (14 bits by default), those in the file `leave_out` aside, or
         looked up in the file `vocabulary`. Both files have one word a line and must be public: words collected from the
-        private rows give these away, and so do points to cut at or values of columns that were chosen by looking.
+        private rows would reveal them, and so would cut points or values that were chosen from the data.
         """
         rules: list[Rule] = [] if text is None else [_word_rule(text, bits, leave_out, vocabulary)]
         for name, given in (("bits", bits), ("leave_out", leave_out), ("vocabulary", vocabulary)):
@@ -74,17 +74,17 @@ class Encoding:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read."""
+        """Columns that the encoding reads."""
         return tuple(rule.column for rule in self.rules)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """Those of them that must hold text."""
+        """Columns that must hold text."""
         return tuple(rule.column for rule in self.rules if isinstance(rule, HashedWords | Vocabulary))
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return sum(rule.width for rule in self.rules)
 
     def name_of(self, feature: int) -> str:
@@ -168,7 +168,7 @@ def _rule_from(data: object) -> Rule:
 
 
 def _spelt_names(rules: Sequence[Rule]) -> Iterator[str]:
-    """All names of features; of hashed words only the numbers that other features have for names."""
+    """Return all names of features; for hashed words only the numbers that other features use as names."""
     others = [rule.name_of(i) for rule in rules if not isinstance(rule, HashedWords) for i in range(rule.width)]
     yield from others
     for rule in rules:

@@ -1,8 +1,8 @@
 """Columns as binary features, by a rule that the user gives: as they are, cut at points, or one of a list of values.
 
 Points and values are public: they must come from knowledge, not from the private rows. A missing value (empty, null,
-NaN) sets none of the column's features, and neither does a value that the rule does not know: an error would tell that
-somebody has it. `CONFIDE_SHOW_ERRORS=1` makes it one, for the data holder (see `details`).
+NaN) sets none of the column's features, and neither does a value that the rule does not know: an error would reveal
+that a row has it. With `CONFIDE_SHOW_ERRORS=1` it is an error, for the data holder (see `details`).
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ class Flag:
 
     @property
     def width(self) -> int:
-        """One feature."""
+        """Number of features: one."""
         return 1
 
     def name_of(self, feature: int) -> str:
-        """The column's name."""
+        """Return the column's name."""
         return self.column
 
     def feature_of(self, value: object) -> int | None:
         """Return 0 for 1 and true, and None for 0, false and a missing value; refuse others."""
-        said = spelling(value)
-        if said not in (None, "0", "1", "false", "true"):
+        spelled = spelling(value)
+        if spelled not in (None, "0", "1", "false", "true"):
             raise DataError(
                 f"column {self.column!r} holds other values than 0/1 or true/false; correct them, or give the public "
                 f"list of its values ({self.column}=yes|no) or points to cut at ({self.column}=40,50)"
             )
-        return 0 if said in ("1", "true") else None
+        return 0 if spelled in ("1", "true") else None
 
     def encoder(self) -> Encoder:
-        """From values to features."""
+        """Return the encoder from values to features."""
         return _ColumnEncoder(self.feature_of)
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,11 +90,11 @@ class Cuts:
 
     @property
     def width(self) -> int:
-        """One more than the points."""
+        """Number of features: one more than the cut points."""
         return len(self.points) + 1
 
     def name_of(self, feature: int) -> str:
-        """The interval, as in 40<=age<50."""
+        """Return the interval in words, as in 40<=age<50."""
         if feature == 0:
             return f"{self.column}<{_shown(self.points[0])}"
         if feature == len(self.points):
@@ -123,7 +123,7 @@ class Cuts:
         return None if math.isnan(number) else number
 
     def encoder(self) -> Encoder:
-        """From values to features."""
+        """Return the encoder from values to features."""
         return _ColumnEncoder(self.feature_of)
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class OneOf:
 
     @property
     def width(self) -> int:
-        """As many as values."""
+        """Number of features: one for each value."""
         return len(self.values)
 
     def name_of(self, feature: int) -> str:
@@ -161,12 +161,12 @@ class OneOf:
         return f"{self.column}={self.values[feature]}"
 
     def feature_of(self, value: object) -> int | None:
-        """The number of the value in the list."""
-        said = spelling(value)
-        return next((number for number, listed in enumerate(self.values) if spelling(listed) == said), None)
+        """Return the number of a value in the list."""
+        spelled = spelling(value)
+        return next((number for number, listed in enumerate(self.values) if spelling(listed) == spelled), None)
 
     def encoder(self) -> Encoder:
-        """From values to features."""
+        """Return the encoder from values to features."""
         places = {spelling(value): number for number, value in enumerate(self.values)}
         return _ColumnEncoder(lambda value: places.get(spelling(value)))
 
@@ -214,7 +214,7 @@ def _listed(column: str, given: str) -> ColumnRule:
 
 
 def spelling(value: object) -> str | None:
-    """One way to write a value: 1.0, "1" and "1.00" are "1", True and "TRUE" are "true"; None if it is missing.
+    """Return the normal spelling of a value: 1.0, "1" and "1.00" are "1", True and "TRUE" are "true"; None if missing.
 
     Numbers in text keep leading zeros and exponents, which may be part of a code: "007" is not 7.
     """
@@ -252,7 +252,7 @@ def _is_value(value: object) -> bool:
 
 
 class _ColumnEncoder:
-    """From values to entries; what a text means is remembered."""
+    """Encoder from values to entries; the meaning of each text is cached."""
 
     def __init__(self, feature_of: Callable[[object], int | None]) -> None:
         self._feature_of = feature_of
@@ -266,18 +266,18 @@ class _ColumnEncoder:
     def _feature(self, value: object) -> int:
         if not isinstance(value, str):
             return self._looked_up(value)
-        found = self._met.get(value)
-        if found is None:
+        result = self._met.get(value)
+        if result is None:
             if len(self._met) >= _REMEMBERED:
                 self._met.clear()
-            found = self._met[value] = self._looked_up(value)
-        return found
+            result = self._met[value] = self._looked_up(value)
+        return result
 
     def _looked_up(self, value: object) -> int:
         try:
-            found = self._feature_of(value)
+            result = self._feature_of(value)
         except DataError:
             if shows_errors():
                 raise
             return -1
-        return -1 if found is None else found
+        return -1 if result is None else result

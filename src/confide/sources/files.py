@@ -77,7 +77,7 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
 
 
 def _with_null_columns(table: Any, file: Path) -> Any:
-    """Give columns of Parquet's null type, which DuckDB takes for whole numbers, the type null again."""
+    """Restore the type of Parquet's null columns, which DuckDB reads as whole numbers."""
     import ibis
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -87,7 +87,7 @@ def _with_null_columns(table: Any, file: Path) -> Any:
 
 
 def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
-    """Which of DuckDB's readers a file needs, by its ending, and whether it is gzipped."""
+    """Return the DuckDB reader for a file's ending, and whether the file is gzipped."""
     if file.is_dir():
         raise UsageError(f"{given} is a folder; give a file")
     if not file.exists():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ColumnError, LabelError, ParameterError, ScoreError, WeightError
 from confide.sources.arrays import count_arrays
+from confide.sources.rows import Rows
 
 
 def count_frame(
@@ -20,9 +24,7 @@ def count_frame(
 ) -> ScoreCounts:
     """Count the rows of a pandas, Polars, PyArrow or other dataframe, eager or lazy."""
     columns = frame_columns(frame, [label, score] + ([weight] if weight is not None else []))
-    for name, kind in ((label, LabelError), (score, ScoreError), (weight, WeightError)):
-        if name is not None and columns[name].null_count():
-            raise kind(f"column {name!r} has missing values; remove those rows or fill them in, then try again")
+    _refuse_missing(columns, label, [score], weight)
     return count_arrays(
         columns[label].to_numpy(),
         columns[score].to_numpy(),
@@ -30,6 +32,78 @@ def count_frame(
         positive=positive,
         one_class=one_class,
     )
+
+
+def frame_rows(
+    frame: Any,
+    *,
+    label: str,
+    scores: Sequence[str],
+    weight: str | None = None,
+    group: str | None = None,
+    positive: object = None,
+) -> Rows:
+    """Read columns of a dataframe as rows, for groups and comparisons."""
+    extra = [name for name in (weight, group) if name is not None]
+    columns = frame_columns(frame, [label, *scores, *extra])
+    _refuse_missing(columns, label, scores, weight)
+    return Rows.checked(
+        columns[label].to_numpy(),
+        scores,
+        [columns[name].to_numpy() for name in scores],
+        weights=None if weight is None else columns[weight].to_numpy(),
+        groups=None if group is None else columns[group].to_list(),
+        positive=positive,
+    )
+
+
+def frame_table(frame: Any, names: Sequence[str]) -> Any:
+    """Return columns of a dataframe as an Ibis table, for counting private rows each by itself (see `fit_rows`)."""
+    import ibis
+    import pyarrow as pa
+
+    columns = frame_columns(frame, list(names))
+    return ibis.memtable(pa.table({name: column.to_arrow() for name, column in columns.items()}))
+
+
+def named_scores(scores: Any) -> dict[str, Any]:
+    """Return the scores of each model by its name.
+
+    A mapping and a dataframe name their models. A series names its one model. An array is named "score".
+    """
+    if isinstance(scores, Mapping):
+        named = {str(name): column for name, column in scores.items()}
+    elif is_frame(scores):
+        import narwhals as nw
+
+        names = nw.from_native(scores).collect_schema().names()
+        named = {name: column.to_numpy() for name, column in frame_columns(scores, names).items()}
+    else:
+        name = getattr(scores, "name", None)
+        named = {name if isinstance(name, str) and name else "score": scores}
+    if not named:
+        raise ParameterError("`scores` must hold at least one model")
+    return named
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether an object is a dataframe that narwhals reads, eager or lazy."""
+    if isinstance(data, list | tuple | np.ndarray | str) or not hasattr(type(data), "columns"):
+        return False
+    import narwhals as nw
+
+    try:
+        nw.from_native(data)
+    except (TypeError, nw.exceptions.NarwhalsError):
+        return False
+    return True
+
+
+def _refuse_missing(columns: Mapping[str, Any], label: str, scores: Sequence[str], weight: str | None) -> None:
+    kinds = [(label, LabelError), *((score, ScoreError) for score in scores), (weight, WeightError)]
+    for name, kind in kinds:
+        if name is not None and columns[name].null_count():
+            raise kind(f"column {name!r} has missing values; remove those rows or fill them in, then try again")
 
 
 def frame_columns(frame: Any, names: list[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which of two label values is the positive one."""
+"""Labels with two values: find the positive one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
 
     0/1, -1/1 and false/true are understood; of other labels the positive one must be named. A name
     given as text matches a value that is written so, and a number matches an equal number. With
-    `one_class` a single value is no error, since a release must not tell that there is no other: None
+    `one_class` a single value is no error, since a release must not reveal that a class is absent: None
     then means that no row is positive.
     """
     if any(is_missing(value) for value in values):
@@ -45,10 +45,7 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
             "check the label column, or add rows of the other class"
         )
     if chosen is None:
-        raise LabelError(
-            "labels are not 0/1, -1/1 or false/true; "
-            "say which is the positive one (--positive VALUE, or positive=... in Python)"
-        )
+        raise LabelError("labels are not 0/1, -1/1 or false/true; name the positive one (`positive`)")
     return chosen
 
 
@@ -75,22 +72,22 @@ def _from_integers(array: NDArray[Any], *, one_class: bool) -> NDArray[np.bool_]
 
 
 def _equal(array: NDArray[Any], chosen: Any) -> NDArray[np.bool_]:
-    """Where labels are the positive one; nowhere if there is none."""
+    """Return where labels equal the positive one; nowhere if there is none."""
     return np.zeros(array.size, dtype=np.bool_) if chosen is None else np.asarray(array == chosen, dtype=np.bool_)
 
 
 def _distinct(array: NDArray[Any]) -> list[Any]:
-    """Up to three distinct values, and a missing one if there is any."""
+    """Return up to three distinct values, and a missing one if there is any."""
     if array.dtype.kind == "f":
         if np.isnan(array).any():
             return [float("nan")]
-        found: list[Any] = [array[0].item()]
+        result: list[Any] = [array[0].item()]
         for _ in range(2):
-            others = array[~np.isin(array, found)]
+            others = array[~np.isin(array, result)]
             if not others.size:
                 break
-            found.append(others[0].item())
-        return found
+            result.append(others[0].item())
+        return result
     seen: dict[Any, None] = {}
     for value in array.tolist():
         if value not in seen:
@@ -119,7 +116,7 @@ def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArra
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, pandas' NA."""
+    """Return whether a value is missing: None, NaN or pandas' NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas' NA is neither equal to itself nor not
@@ -130,8 +127,7 @@ def _well_known(values: Sequence[Any]) -> Any:
     texts = [_text(value) for value in values]
     if len(set(texts)) < len(texts):
         raise LabelError(
-            "two labels differ only in letter case or spaces; write them alike, "
-            "or say which is the positive one (--positive VALUE, or positive=... in Python)"
+            "two labels differ only in letter case or spaces; write them alike, or name the positive one (`positive`)"
         )
     for negative, positive in _WELL_KNOWN:
         if set(texts) <= {negative, positive} and positive in texts:

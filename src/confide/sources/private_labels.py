@@ -1,7 +1,7 @@
 """Labels of private rows: each row is positive or negative by its own label, whatever the others are.
 
 If the positive label is named, every other label is negative. Neither a third value nor the absence of the named one
-is an error: both would tell about single rows. If it is not named, labels must be 0/1, -1/1 or false/true.
+is an error: both would reveal something about single rows. If it is not named, labels must be 0/1, -1/1 or false/true.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _POSITIVE = {"1", "true"}
 
 
 class PrivateLabels:
-    """The labels of a column, added batch by batch and checked at the end.
+    """Labels of a column, added batch by batch and checked at the end.
 
     >>> labels = PrivateLabels("died", "yes")
     >>> labels.add(["yes", "no", "unknown"])
@@ -43,20 +43,20 @@ class PrivateLabels:
         spelt = {value: spelling(value) for value in set(values)}
         self._spellings.update(spelt.values())
         wanted = _POSITIVE if self._positive is None else {self._positive}
-        positive = {value: said in wanted for value, said in spelt.items()}
+        positive = {value: spelled in wanted for value, spelled in spelt.items()}
         self._batches.append(np.fromiter(map(positive.__getitem__, values), dtype=np.bool_, count=len(values)))
 
     def decided(self) -> NDArray[np.bool_]:
         """Return where labels are positive; refuse labels that are missing or of unknown meaning."""
         if None in self._spellings:
             raise LabelError(f"{self._where}some labels are missing; remove those rows or fill them in, then try again")
-        said = {spelt for spelt in self._spellings if spelt is not None}
+        spelled = {spelt for spelt in self._spellings if spelt is not None}
         if shows_errors():
-            positive_value(sorted(said), self._positive, one_class=True)
-        if self._positive is None and not any(said <= pair for pair in _PAIRS):
+            positive_value(sorted(spelled), self._positive, one_class=True)
+        if self._positive is None and not any(spelled <= pair for pair in _PAIRS):
             raise LabelError(
                 f"{self._where}labels are not 0/1, -1/1 or false/true alone; "
-                "say which is the positive one (--positive VALUE, or positive=... in Python), or correct them"
+                "name the positive one (`positive`), or correct them"
             )
         return np.concatenate(self._batches)
 
@@ -66,6 +66,6 @@ def one_against_rest(labels: ArrayLike, positive: object) -> NDArray[np.bool_]:
     array = one_dimensional(labels, "labels", LabelError)
     if array.size == 0:
         raise LabelError("there are no rows; give at least one row")
-    found = PrivateLabels(positive=positive)
-    found.add(array.tolist())
-    return found.decided()
+    result = PrivateLabels(positive=positive)
+    result.add(array.tolist())
+    return result.decided()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from confide.counts import FloatArray
 from confide.errors import DataError, ParameterError, UsageError
+from confide.files import replacement
 from confide.sources.arrays import checked_scores
 from confide.sources.files import open_file
 from confide.sources.tables import discreet
@@ -96,15 +96,10 @@ def _scored(table: Any, scores: FloatArray) -> Iterator[tuple[Any, FloatArray]]:
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
     """A file to write beside `path`, which takes its place once it is finished; only its owner may read it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    os.close(handle)
-    unfinished = Path(name)
     try:
-        yield unfinished
-        unfinished.replace(path)
+        with replacement(path, owner_only=True) as unfinished:
+            yield unfinished
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written ({type(error).__name__}); check that there is room for it"
         ) from None
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -57,15 +57,15 @@ def distinct(names: Iterable[str]) -> list[str]:
     >>> distinct(["a", "A", ""])
     ['a', 'A_1', 'column2']
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for place, name in enumerate(names):
         wanted = base = name.strip() or f"column{place}"
         number = 0
-        while wanted.lower() in found:
+        while wanted.lower() in result:
             number += 1
             wanted = f"{base}_{number}"
-        found[wanted.lower()] = wanted
-    return list(found.values())
+        result[wanted.lower()] = wanted
+    return list(result.values())
 
 
 def _read_quickly(file: Path, packed: bool, separator: str, names: list[str], wanted: list[str]) -> Any:
@@ -101,7 +101,7 @@ def _read_strictly(rows: Iterator[list[str]], names: list[str], wanted: list[str
 
 
 class _Numbered:
-    """The lines of a file, and the number of the last that was read."""
+    """Lines of a file, and the number of the last one read."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.line = 0
@@ -125,7 +125,7 @@ def _bytes(file: Path, packed: bool) -> Any:
 
 
 def _separator(line: str) -> str:
-    """The separator that finds most names in the first line."""
+    """Return the separator that finds most names in the first line."""
     return max(_SEPARATORS, key=lambda separator: len(next(csv.reader([line], delimiter=separator))))
 
 

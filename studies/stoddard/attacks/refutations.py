@@ -48,7 +48,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Leak:
     """What one run tells of a row for certain: the chance that it tells anything, and how many features on average."""
 
     chance: float
@@ -109,7 +109,7 @@ def identified_by_ptt(gap: float, epsilon: object, *, monotone: bool = True) -> 
     return between(checked_threshold(gap) / scale, (gap + 1.0) / scale)
 
 
-def told_by_ptt(known: ArrayLike, row: ArrayLike, threshold: float, epsilon: object, *, monotone: bool = True) -> Told:
+def told_by_ptt(known: ArrayLike, row: ArrayLike, threshold: float, epsilon: object, *, monotone: bool = True) -> Leak:
     """What one answer tells, for certain, about which features a row has, to somebody who knows all other rows.
 
     `known` are the total counts of the other rows and `row` says which features the row has. Wherever the noisy
@@ -131,7 +131,7 @@ def told_by_ptt(known: ArrayLike, row: ArrayLike, threshold: float, epsilon: obj
         for level, mine, everyone in zip(levels.tolist(), ours, all_features, strict=True)
         if 0 < mine < everyone
     ]
-    return Told(chance=sum(p for p, _ in seen), features=sum(p * mine for p, mine in seen))
+    return Leak(chance=sum(p for p, _ in seen), features=sum(p * mine for p, mine in seen))
 
 
 def ptt_success(

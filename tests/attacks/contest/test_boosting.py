@@ -11,14 +11,14 @@ import pytest
 
 from confide.attacks.contest.boosting import boost, expected_accuracy, orthogonal_signs, pulls
 from confide.attacks.contest.oracle import Oracle
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.errors import ParameterError
 
 LABELS = np.arange(100) % 2
 
 
 def board(spec: str) -> Oracle:
-    return Oracle.of_labels(LABELS, Published.parse(spec))
+    return Oracle.of_labels(LABELS, Publication.parse(spec))
 
 
 @pytest.mark.parametrize(("rows", "members"), [(3, 1), (3, 2), (3, 3), (4, 3), (2, 4)])

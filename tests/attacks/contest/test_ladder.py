@@ -12,7 +12,7 @@ from confide.attacks.contest.boosting import boost
 from confide.attacks.contest.ladder import LadderOracle, climb, ladder, parameter_free_ladder
 from confide.attacks.contest.oracle import Oracle, OutOfQueries
 from confide.attacks.contest.recovery import recover_labels
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.attacks.numbers import exact_number_of
 from confide.errors import ParameterError
 
@@ -75,7 +75,7 @@ def boards(step: str) -> list[LadderOracle]:
 
 
 def test_boosting_gets_no_further_than_the_luckiest_of_its_coins() -> None:
-    exact = boost(Oracle.of_labels(LABELS, Published.parse("accuracy")), 301, rng=11)
+    exact = boost(Oracle.of_labels(LABELS, Publication.parse("accuracy")), 301, rng=11)
     assert exact.leaderboard[0] > 0.78
     for board in boards("0.05"):
         assert boost(board, 301, rng=11).leaderboard[0] < 0.65  # 0.61 is the mean of the best of 301 coins

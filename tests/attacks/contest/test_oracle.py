@@ -10,7 +10,7 @@ import pytest
 from sklearn import metrics as sk
 
 from confide.attacks.contest.oracle import Oracle, OutOfQueries, label_by_two_queries
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.errors import OneClassError, ParameterError, ScoreError, UsageError
 
 LABELS = np.random.default_rng(5).random(60) < 0.4
@@ -25,7 +25,7 @@ AGAINST_SKLEARN = {
 
 
 def oracle(spec: str, **options: int) -> Oracle:
-    return Oracle.of_labels(LABELS, Published.parse(spec), **options)
+    return Oracle.of_labels(LABELS, Publication.parse(spec), **options)
 
 
 @pytest.mark.parametrize("metric", AGAINST_SKLEARN)
@@ -98,9 +98,9 @@ def test_what_cannot_be_an_oracle() -> None:
     with pytest.raises(ParameterError, match="limit"):
         oracle("auc", limit=-1)
     with pytest.raises(OneClassError):
-        Oracle.of_labels([1, 1, 1], Published.parse("auc"))
-    assert Oracle.of_labels([1, 1, 1], Published.parse("accuracy")).ask([1, 1, 0]) == Fraction(2, 3)
-    assert 0.0 <= float(Oracle.of_labels([1, 1, 1], Published.parse("auc:epsilon=1")).ask([1, 1, 0])) <= 1.0
+        Oracle.of_labels([1, 1, 1], Publication.parse("auc"))
+    assert Oracle.of_labels([1, 1, 1], Publication.parse("accuracy")).ask([1, 1, 0]) == Fraction(2, 3)
+    assert 0.0 <= float(Oracle.of_labels([1, 1, 1], Publication.parse("auc:epsilon=1")).ask([1, 1, 0])) <= 1.0
 
 
 def test_an_oracle_does_not_show_its_labels() -> None:
@@ -110,7 +110,7 @@ def test_an_oracle_does_not_show_its_labels() -> None:
 def test_two_queries_tell_every_label_of_every_labeling() -> None:
     for labels in product((0, 1), repeat=5):
         if 0 < sum(labels) < 5:
-            contest = Oracle.of_labels(labels, Published.parse("auc"))
+            contest = Oracle.of_labels(labels, Publication.parse("auc"))
             assert tuple(label_by_two_queries(contest, row) for row in range(5)) == labels
             assert contest.asked == 10
 
@@ -118,14 +118,14 @@ def test_two_queries_tell_every_label_of_every_labeling() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_answers_tell_no_label_and_others_the_right_one(seed: int) -> None:
     labels = np.random.default_rng(seed).permutation(np.arange(30) < 10)
-    rounded = Oracle.of_labels(labels, Published.parse("auc:digits=1"))
+    rounded = Oracle.of_labels(labels, Publication.parse("auc:digits=1"))
     found = [label_by_two_queries(rounded, row) for row in range(30)]
     assert 0 < found.count(None) < 30
     assert all(label in (None, truth) for label, truth in zip(found, labels.tolist(), strict=True))
 
 
 def test_equal_answers_with_noise_tell_no_label() -> None:
-    noisy = Oracle(lambda scores: 0.5, rows=9, published=Published.parse("auc:epsilon=1"))
+    noisy = Oracle(lambda scores: 0.5, rows=9, published=Publication.parse("auc:epsilon=1"))
     assert label_by_two_queries(noisy, 0) is None
 
 

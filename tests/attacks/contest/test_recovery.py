@@ -12,13 +12,13 @@ import pytest
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.contest.recovered import UNKNOWN, least_queries
 from confide.attacks.contest.recovery import recover_labels
-from confide.attacks.disclosure import NUMBERS, Published
+from confide.attacks.disclosure import NUMBERS, Publication
 from confide.errors import ParameterError
 from tests.attacks.rows import labels_of
 
 
 def contest(labels: np.ndarray, spec: str, limit: int | None = None) -> Oracle:
-    return Oracle.of_labels(labels, Published.parse(spec), limit=limit)
+    return Oracle.of_labels(labels, Publication.parse(spec), limit=limit)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,7 @@ def test_a_budget_is_kept_and_the_rest_stays_unknown(metric: str, budget: int) -
             assert 17 < found.certain.sum() < 700
 
 
+@pytest.mark.statistical
 def test_epsilon_for_each_answer_protects_nothing_and_epsilon_in_total_does() -> None:
     """60 labels, of which all but 1 in 10^6 and about 51 % are right: a limit is missed with a chance below 1e-5."""
     hidden = labels_of(60, 0.5, 20)
@@ -152,7 +153,7 @@ def test_a_negative_budget_is_refused() -> None:
 
 
 def test_an_oracle_that_contradicts_itself_is_answered_with_guesses() -> None:
-    odd = Oracle(lambda scores: Fraction(1, 3), rows=12, published=Published.parse("auc"))
+    odd = Oracle(lambda scores: Fraction(1, 3), rows=12, published=Publication.parse("auc"))
     found = recover_labels(odd, budget=30, rng=1)
     assert not found.certain.any()
 
@@ -160,7 +161,7 @@ def test_an_oracle_that_contradicts_itself_is_answered_with_guesses() -> None:
 def test_answers_that_are_not_what_was_said() -> None:
     """Two digits shown as if there were five: found out, said, and nothing is called certain."""
     labels = np.random.default_rng(0).integers(0, 2, 60)
-    exact = Oracle.of_labels(labels, Published.parse("auc"))
+    exact = Oracle.of_labels(labels, Publication.parse("auc"))
     oracle = Oracle(lambda scores: round(Fraction(exact.ask(scores)), 2), rows=60, published="auc:digits=5")
     found = recover_labels(oracle, rng=0)
     assert "no labeling explains the answers" in found.method

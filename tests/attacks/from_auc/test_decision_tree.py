@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from confide.attacks.contest.oracle import Oracle
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.attacks.from_auc.decision_tree import ranking_attack, tree_attack
 from confide.attacks.from_auc.labelings import Labelings, LabelMatrix
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from tests.attacks.brute import auc_by_pairs
 
-EXACT = Published.parse("auc:exact")
+EXACT = Publication.parse("auc:exact")
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,7 @@ def whitehills() -> LabelMatrix:
     return Labelings.untied(106, "1387/1440").listed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [0, 234_343, 300_000])
 def test_all_106_labels_within_71_queries(whitehills: LabelMatrix, index: int) -> None:
     labels = whitehills[index]
@@ -61,7 +62,7 @@ def test_every_label_of_a_small_contest(attack: object, seed: int) -> None:
         return round(auc_by_pairs(labels.tolist(), submitted.tolist()), 6)
 
     assert callable(attack)
-    oracle = Oracle(answer, rows=14, published=Published.parse("auc:digits=6"))
+    oracle = Oracle(answer, rows=14, published=Publication.parse("auc:digits=6"))
     found = attack(oracle, scores)
     assert found.complete
     np.testing.assert_array_equal(found.labels, labels)
@@ -81,7 +82,7 @@ def test_a_limit_ends_it_with_what_is_left(attack: object) -> None:
 def test_coarse_answers_hide_labels_from_pairs_of_queries() -> None:
     """Rounded to 1, the answer does not move with any row: the tree tries each in vain, and says what is left."""
     labels = np.array([0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1], dtype=np.uint8)
-    found = tree_attack(Oracle.of_labels(labels, Published.parse("auc:digits=0")), positives=6)
+    found = tree_attack(Oracle.of_labels(labels, Publication.parse("auc:digits=0")), positives=6)
     assert found.left == found.possible > 1
     assert found.queries == 2 * 12 + 1
 
@@ -89,9 +90,9 @@ def test_coarse_answers_hide_labels_from_pairs_of_queries() -> None:
 def test_noise_and_other_numbers_are_refused() -> None:
     labels = [0, 1, 0, 1, 1, 0]
     with pytest.raises(ParameterError, match="adds noise"):
-        tree_attack(Oracle.of_labels(labels, Published.parse("auc:epsilon=1")))
+        tree_attack(Oracle.of_labels(labels, Publication.parse("auc:epsilon=1")))
     with pytest.raises(ParameterError, match="auc"):
-        ranking_attack(Oracle.of_labels(labels, Published.parse("accuracy")))
+        ranking_attack(Oracle.of_labels(labels, Publication.parse("accuracy")))
 
 
 def test_an_oracle_that_contradicts_itself() -> None:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide import PreparedRelease, Published, Release, ScoreCounts
+from confide import Release, ScoreCounts
 from confide.attacks.bounds import success_bound
+from confide.attacks.disclosure import Publication
 from confide.attacks.one_row import curve_game as module
 from confide.attacks.one_row.curve_game import curve_game
+from confide.releases import PreparedRelease
 from confide.releases.curves import prepare_curves
 from tests.noises import SILENT, seeded
 
@@ -42,7 +44,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Release]:
 
 @pytest.mark.parametrize("times", [1, 4])
 def test_every_trial_draws_as_often_as_is_published(times: int, drawn: list[Release]) -> None:
-    published = Published.parse(f"roc:epsilon=1/2,times={times}")
+    published = Publication.parse(f"roc:epsilon=1/2,times={times}")
     game = curve_game(COUNTS, published, trials=3, rng=np.random.default_rng(1))
     assert len(drawn) == 3 * times
     assert (game.times, game.epsilon, game.bound) == (times, times / 2, success_bound(times / 2))
@@ -52,7 +54,8 @@ def test_all_that_is_drawn_is_read(drawn: list[Release]) -> None:
     """Whatever the first says, two without noise outweigh it; alone it is next to a coin."""
     rng = np.random.default_rng(1)
     once, often = (
-        curve_game(COUNTS, Published.parse(f"roc:epsilon=1/100,times={times}"), trials=25, rng=rng) for times in (1, 3)
+        curve_game(COUNTS, Publication.parse(f"roc:epsilon=1/100,times={times}"), trials=25, rng=rng)
+        for times in (1, 3)
     )
     assert often.success == 1.0
     assert once.success < 0.9

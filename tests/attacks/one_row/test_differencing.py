@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts
-from confide.attacks.disclosure import MEANS, Published, Window
+from confide.attacks.disclosure import MEANS, Publication, Window
 from confide.attacks.numbers import exact_number
 from confide.attacks.one_row.differencing import added_row, added_term
 from confide.attacks.one_row.rows import with_row
@@ -63,7 +63,7 @@ def test_added_row_against_every_data_set(
     keys = sorted(all_pairs)
     sure = 0
     for ours, old, new, positive in (keys[k] for k in rng.permutation(len(keys))[:60]):
-        published = Published(metric="auc", digits=digits)
+        published = Publication(metric="auc", digits=digits)
         before = published.window(Fraction(old, 2 * ours * (4 - ours)))
         after = published.window(Fraction(new, 2 * (ours + positive) * (4 - ours + (not positive))))
         expected = compatible(all_pairs, before, after)
@@ -96,7 +96,7 @@ def test_without_ties_only_even_numbers_fit() -> None:
 @pytest.mark.parametrize("digits", [None, 6])
 def test_a_mean_gives_the_new_rows_term(metric: str, digits: int | None) -> None:
     rng = np.random.default_rng(3)
-    published = Published(metric=metric, digits=digits)
+    published = Publication(metric=metric, digits=digits)
     for _ in range(20):
         labels = rng.random(50) < 0.5
         counts = ScoreCounts.from_arrays(labels, rng.uniform(0.02, 0.98, 50))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from confide import ScoreCounts
-from confide.attacks.disclosure import NUMBERS, Published
+from confide.attacks.disclosure import NUMBERS, Publication
 from confide.attacks.numbers import exact_number
 from confide.attacks.one_row.exposed import exposed_rows
 from confide.attacks.one_row.game import label_game
@@ -20,7 +20,7 @@ from tests.attacks.rows import few_rows
 @pytest.mark.parametrize("digits", [None, 2])
 def test_exposed_rows_against_each_row_in_turn(metric: str, digits: int | None) -> None:
     rng = np.random.default_rng(2)
-    published = Published(metric=metric, digits=digits)
+    published = Publication(metric=metric, digits=digits)
     seen = set()
     for size in (5, 12, 30, 30, 60):
         labels, scores = few_rows(rng, size)
@@ -46,7 +46,7 @@ def test_exposed_rows_against_each_row_in_turn(metric: str, digits: int | None) 
 def test_exposed_average_precision_against_scikit_learn_on_flipped_labels(digits: int | None) -> None:
     """Several positives at one score, so that the precision there changes with what is left of them."""
     rng = np.random.default_rng(8)
-    published = Published(metric="average_precision", digits=digits)
+    published = Publication(metric="average_precision", digits=digits)
     for size in (6, 12, 25, 40):
         labels = np.array([0, 1, 1, *(rng.random(size - 3) < 0.6)], dtype=int)
         scores = rng.integers(1, 5, size) / 5
@@ -65,11 +65,11 @@ def test_exact_numbers_give_every_label_and_rounding_hides_some() -> None:
     rng = np.random.default_rng(3)
     labels = rng.random(400) < 0.4
     counts = ScoreCounts.from_arrays(labels, rng.normal(labels))
-    assert exposed_rows(counts, Published.parse("auc:exact")).share > 0.9
-    assert exposed_rows(counts, Published.parse("auc:digits=1")).share < 0.2
-    assert label_game(counts, Published.parse("auc"), trials=50, rng=rng).hits >= 48
+    assert exposed_rows(counts, Publication.parse("auc:exact")).share > 0.9
+    assert exposed_rows(counts, Publication.parse("auc:digits=1")).share < 0.2
+    assert label_game(counts, Publication.parse("auc"), trials=50, rng=rng).hits >= 48
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(DataError, match="strictly between"):
-        exposed_rows(ScoreCounts.from_arrays([0, 1], [0.0, 0.5]), Published.parse("log_loss"))
+        exposed_rows(ScoreCounts.from_arrays([0, 1], [0.0, 0.5]), Publication.parse("log_loss"))

@@ -15,7 +15,7 @@ import pytest
 from confide import ScoreCounts
 from confide.attacks import numbers
 from confide.attacks.bounds import success_bound
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.attacks.one_row.game import label_game, missing_row_game
 from confide.attacks.one_row.rows import flipped_row
 from confide.errors import DataError, ParameterError
@@ -48,7 +48,7 @@ def simulated() -> ScoreCounts:
     ],
 )
 def test_the_bound_is_that_of_what_was_spent(text: str, options: dict[str, Any]) -> None:
-    game = label_game(SMALL, Published.parse(text), trials=2, rng=np.random.default_rng(6), **options)
+    game = label_game(SMALL, Publication.parse(text), trials=2, rng=np.random.default_rng(6), **options)
     epsilon, delta = float(text.partition("=")[2]), float(options.get("delta", 0))
     assert (game.epsilon, game.delta) == (epsilon, delta)
     assert game.bound == success_bound(epsilon, delta) < 1.0
@@ -72,6 +72,7 @@ def best_success(ask: Query, epsilon: int, columns: int, noisier: float = 1.0) -
     return float(np.mean(found))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("text", "options", "query"),
     [("brier:epsilon=2", {}, (squared_error, 2, 1)), ("auc:epsilon=3", {"reading": "everything"}, (rank_sum, 3, 2))],
@@ -84,7 +85,7 @@ def test_the_adversary_is_the_likelihood_ratio_test(
     Half the noise, or twice, would be further away.
     """
     monkeypatch.setattr(numbers, "prepare", partial(prepare, noise=seeded(11)))
-    game = label_game(SMALL, Published.parse(text), trials=160, rng=np.random.default_rng(6), **options)
+    game = label_game(SMALL, Publication.parse(text), trials=160, rng=np.random.default_rng(6), **options)
     expected = best_success(*query)
     error = np.sqrt(expected * (1.0 - expected) / game.trials)
     assert abs(game.success - expected) < 3.0 * error
@@ -93,18 +94,19 @@ def test_the_adversary_is_the_likelihood_ratio_test(
     assert expected < game.bound
 
 
+@pytest.mark.statistical
 def test_the_game_sees_more_where_more_is_spent() -> None:
     """Weak noise is seen through, so that keeping the bound above is no accident; repeating adds up."""
     small = ScoreCounts.from_arrays([0, 0, 0, 1, 0, 1, 1, 1], np.arange(1, 9) / 9)
     rng = np.random.default_rng(7)
-    weak = label_game(small, Published.parse("brier:epsilon=100"), trials=30, rng=rng)
+    weak = label_game(small, Publication.parse("brier:epsilon=100"), trials=30, rng=rng)
     assert weak.success > 0.9
-    published = Published.parse("auc:epsilon=4")
+    published = Publication.parse("auc:epsilon=4")
     often = label_game(small, replace(published, times=6), trials=15, rng=rng, reading="everything")
     assert (often.epsilon, often.times, often.bound) == (24.0, 6, success_bound(24.0))
     assert often.success > 0.7  # of 0.98, measured
     assert often.published == "auc:epsilon=4,times=6"
-    doubled = label_game(small, Published.parse("auc:epsilon=1"), trials=1, rng=rng, neighbours="add-remove-one")
+    doubled = label_game(small, Publication.parse("auc:epsilon=1"), trials=1, rng=rng, neighbours="add-remove-one")
     assert doubled.epsilon == 2.0  # a changed label is a row removed and one added
 
 
@@ -132,7 +134,7 @@ def success_by(
     counts: ScoreCounts, sizes: tuple[int, ...], digits: tuple[int, ...], trials: int
 ) -> dict[tuple[int, int], float]:
     rng = np.random.default_rng(8)
-    published = [Published(metric="auc", digits=each) for each in digits]
+    published = [Publication(metric="auc", digits=each) for each in digits]
     found = {}
     for size in sizes:
         for each, game in zip(
@@ -151,11 +153,12 @@ def check_shape(success: dict[tuple[int, int], float]) -> None:
     assert max(success[size, 2] for size in (50, 250, 1000)) < 0.7
 
 
+@pytest.mark.statistical
 def test_leaving_out_rows_of_the_file_itself(simulated: ScoreCounts) -> None:
     rng = np.random.default_rng(9)
     few = ScoreCounts.from_arrays([0] * 30 + [1] * 10, rng.normal(size=40))
     exact, private = missing_row_game(
-        few, [Published.parse("auc"), Published.parse("auc:epsilon=1")], trials=60, rng=rng
+        few, [Publication.parse("auc"), Publication.parse("auc:epsilon=1")], trials=60, rng=rng
     )
     assert exact.chance == 0.75
     assert exact.success > 0.8
@@ -163,10 +166,11 @@ def test_leaving_out_rows_of_the_file_itself(simulated: ScoreCounts) -> None:
     assert (private.success < exact.success, private.bound) == (True, None)
 
 
+@pytest.mark.statistical
 def test_a_sample_with_half_of_each_class_gives_the_label_away(simulated: ScoreCounts) -> None:
     """Far outside, every number makes the attack name the class that is short; a coin takes that away."""
     rng = np.random.default_rng(10)
-    released = [Published.parse("auc:epsilon=0.01")]
+    released = [Publication.parse("auc:epsilon=0.01")]
     (paper,) = missing_row_game(simulated, released, trials=30, rng=rng, sample=50)
     (fair,) = missing_row_game(simulated, released, trials=30, rng=rng, sample=50, coin=True)
     assert paper.success > 0.85
@@ -177,17 +181,17 @@ def test_a_sample_with_half_of_each_class_gives_the_label_away(simulated: ScoreC
 def test_what_is_refused() -> None:
     rng = np.random.default_rng(0)
     counts = ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4])
-    auc = Published.parse("auc")
+    auc = Publication.parse("auc")
     with pytest.raises(ParameterError, match="trials"):
         label_game(counts, auc, trials=0, rng=rng)
     with pytest.raises(ParameterError, match="1 without an epsilon"):
         label_game(counts, replace(auc, times=2), trials=1, rng=rng)
     with pytest.raises(ParameterError, match="one release"):
-        missing_row_game(counts, [Published.parse("auc:epsilon=1,times=2")], trials=1, rng=rng)
+        missing_row_game(counts, [Publication.parse("auc:epsilon=1,times=2")], trials=1, rng=rng)
     with pytest.raises(ParameterError, match="only a released AUC"):
-        label_game(counts, Published.parse("brier:epsilon=1"), trials=1, rng=rng, reading="everything")
+        label_game(counts, Publication.parse("brier:epsilon=1"), trials=1, rng=rng, reading="everything")
     with pytest.raises(ParameterError, match="takes the AUC"):
-        missing_row_game(counts, [Published.parse("brier")], trials=1, rng=rng)
+        missing_row_game(counts, [Publication.parse("brier")], trials=1, rng=rng)
     with pytest.raises(ParameterError, match="even number"):
         missing_row_game(counts, [auc], trials=1, rng=rng, sample=5)
     with pytest.raises(ParameterError, match="give sample"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts
-from confide.attacks.disclosure import Published, Window
+from confide.attacks.disclosure import Publication, Window
 from confide.attacks.numbers import exact_number
 from confide.attacks.one_row.missing import Candidates, label_of_score, missing_label
 from confide.errors import DataError, ParameterError
@@ -66,7 +66,9 @@ def test_a_window_far_from_every_candidate_still_gives_the_nearest() -> None:
 
 def test_a_label_that_the_log_loss_cannot_tell() -> None:
     known = ScoreCounts.from_arrays([0, 1], [0.25, 0.75])
-    guess = label_of_score(known, 0.5, "log_loss", Published.parse("log_loss").window(exact_number(known, "log_loss")))
+    guess = label_of_score(
+        known, 0.5, "log_loss", Publication.parse("log_loss").window(exact_number(known, "log_loss"))
+    )
     assert guess.positive is None
     assert guess.belief == 0.5
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
 from confide.federation.flare.provision import Federation, provision, unpack_site_kit
 from confide.federation.flare.session import FederationSession, open_session
-from confide.federation.policy import default_policy
+from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.flare import registered
@@ -85,6 +85,15 @@ def drawn_rows(site: str) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float
     labels = (random.random(150) < 0.4).astype(np.int64)
     drawn = {model: random.normal(0.4 + 0.2 * labels, 0.2) for model in MODELS}
     return labels, {model: np.clip(scores, 0.0, 1.0).round(4) for model, scores in drawn.items()}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that need the federation below; some modules have a network of their own, without processes."""
+    here = Path(__file__).parent
+    for item in items:
+        own = hasattr(getattr(item, "module", None), "network")
+        if item.path.is_relative_to(here) and "network" in getattr(item, "fixturenames", ()) and not own:
+            item.add_marker(pytest.mark.flare)
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from confide.federation.outcome import REFUSED, RunError
+from confide.federation.outcome import RunError
 from confide.federation.question import Question
 from confide.federation.site.register import Register
+from confide.federation.site_state import SiteState
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, Network
 
@@ -21,7 +22,7 @@ def test_sites_send_nothing_to_a_server_that_leaves_one_of_them_out(network: Net
         unruly.behave_well(network.federation.server_kit)
     reports = {report.name: report for report in ended.value.reports}
     for name in ("east", "north"):
-        assert reports[name].state == REFUSED
+        assert reports[name].state == SiteState.REFUSED
         assert "2 sites were listed, and the coordinator signed that 3 must take part" in reports[name].message
     for folder in network.folders.values():
         assert not Register(folder.path).answered_exactly("kept")

@@ -13,9 +13,10 @@ from confide.federation.channel import ANSWER, OFFER
 from confide.federation.coordinator.validation import derive
 from confide.federation.flare.processes import start_site
 from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
-from confide.federation.outcome import ANSWERED, FAILED, SILENT, RunError
+from confide.federation.outcome import RunError
 from confide.federation.question import Question
 from confide.federation.site.private_answer import ACCOUNT
+from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
@@ -34,11 +35,11 @@ def test_slow_broken_and_old_sites_are_each_named(network: Network) -> None:
             unruly.behave_well(folder.path)
     assert time.monotonic() - began < 2 * 12.0 + BEGIN_SECONDS + END_SECONDS
     reports = {report.name: report for report in ended.value.reports}
-    assert reports["east"].state == FAILED
+    assert reports["east"].state == SiteState.FAILED
     assert "its reply cannot be read" in reports["east"].message
-    assert reports["north"].state == FAILED
+    assert reports["north"].state == SiteState.FAILED
     assert "another version of the protocol" in reports["north"].message
-    assert reports["west"].state == SILENT
+    assert reports["west"].state == SiteState.SILENT
     assert "did not reply in time" in reports["west"].message
     for name in SITES:
         assert name in str(ended.value)
@@ -64,7 +65,7 @@ def test_private_answers_cost_nothing_more_after_a_site_was_killed_in_the_second
         with pytest.raises(RunError) as ended:
             network.session.run(question, timeout=PATIENCE)
         states = {report.name: report.state for report in ended.value.reports}
-        assert states == {"east": ANSWERED, "north": ANSWERED, "west": SILENT}
+        assert states == {"east": SiteState.ANSWERED, "north": SiteState.ANSWERED, "west": SiteState.SILENT}
         assert "west: silent (it left in the middle of the run)" in str(ended.value)
         assert "Nothing is released" in str(ended.value)
         assert "costs nothing more" in str(ended.value)

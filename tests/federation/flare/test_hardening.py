@@ -22,10 +22,10 @@ from confide.federation.flare import executor
 from confide.federation.flare.hardening import EXECUTOR, RIGHTS, ROLES
 from confide.federation.flare.job import write_job
 from confide.federation.flare.processes import find_running, start_server, start_site
-from confide.federation.flare.session import Watch, open_session
+from confide.federation.flare.session import RunProgress, open_session
 from confide.federation.flare.signed_question import SignedQuestion
-from confide.federation.outcome import REFUSED
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site_state import SiteState
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
 
 QUESTION = Question.checked(study="first", model="shipped", mode="disclosure-control", sites=SITES[:1])
@@ -51,7 +51,9 @@ def finished(network: Network, job: Path) -> Mapping[str, Any]:
 
 
 def finished_run(network: Network, run: str) -> Mapping[str, Any]:
-    return network.session._finished(run, Watch(question=QUESTION, progress=lambda site, state: None), PATIENCE)[0]
+    return network.session._finished(run, RunProgress(question=QUESTION, progress=lambda site, state: None), PATIENCE)[
+        0
+    ]
 
 
 def job_of(network: Network, folder: Path) -> Path:
@@ -72,6 +74,7 @@ def test_the_server_refuses_code_that_is_shipped_with_a_run(network: Network, tm
     assert meta["job_deploy_detail"] == ["server: BYOC not permitted"]
 
 
+@pytest.mark.processes
 def test_a_site_refuses_shipped_code_whatever_the_server_does(network: Network, tmp_path: Path) -> None:
     honest = job_of(network, tmp_path / "honest")
     shipped = with_code(job_of(network, tmp_path / "shipped"))
@@ -182,7 +185,7 @@ def test_a_question_that_nobody_signed_is_refused(network: Network, monkeypatch:
     signed = SignedQuestion.sign(QUESTION, network.federation.coordinator_kit / "startup")
     asking = executor.ConfideExecutor(**asdict(signed))
     reply = asking._reply(OFFER, request, Workspace(str(place.kit), "east"), "job")
-    assert reply["state"] == REFUSED
+    assert reply["state"] == SiteState.REFUSED
     assert "another question than the one that the coordinator signed" in reply["message"]
     last = json.loads(place.log.read_text().splitlines()[-1])
-    assert (last["state"], last["coordinator"]) == (REFUSED, "someone@somewhere.confide")
+    assert (last["state"], last["coordinator"]) == (SiteState.REFUSED, "someone@somewhere.confide")

@@ -110,6 +110,7 @@ def contents(site: SiteFolder) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in kept if "log" not in path.name}
 
 
+@pytest.mark.flare
 def test_a_peer_reads_files_at_a_plain_site_and_nothing_at_a_guarded_one(siege: Siege) -> None:
     """Behind FLARE's own server, which passes on what a peer sends."""
     wanted = [siege.plain.path / "rows.csv", siege.plain.key, siege.guarded.path / "rows.csv", siege.guarded.key]
@@ -261,6 +262,7 @@ def _commands(commands: Sequence[Any]) -> list[str]:
     return [f"command {command.get_command_name()}" for command in commands]
 
 
+@pytest.mark.flare
 def test_a_process_of_a_run_answers_a_dishonest_server_nothing_that_it_did_not_ask(siege: Siege) -> None:
     place = siege.guarded.path
     unruly.behave(place, OFFER, unruly.SLOW)

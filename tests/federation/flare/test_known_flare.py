@@ -34,6 +34,7 @@ for party in HOOKS:
 """
 
 
+@pytest.mark.processes
 def test_the_installed_flare_is_known() -> None:
     """In a process of its own: sessions of other tests guard this one."""
     assert set(HOOKS) == set(Party)
@@ -59,6 +60,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Federation:
     return provision(tmp_path_factory.mktemp("made") / "federation", name="Made", sites=("a",))
 
 
+@pytest.mark.processes
 def test_an_engine_does_not_start_where_flare_differs(made: Federation, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(CHANGED)
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -12,9 +12,9 @@ import pytest
 from confide.counts import ScoreCounts
 from confide.federation.coordinator.decode import summed_table
 from confide.federation.coordinator.validation import derive
-from confide.federation.modes.disclosure_control import disclosed
-from confide.federation.outcome import ANSWERED, REFUSED
+from confide.federation.grouped_tables import disclosed
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from confide.federation.tables import SiteTable
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
 
@@ -34,9 +34,9 @@ def test_goes_on_without_a_site_whose_policy_refuses(network: Network) -> None:
         policy.write_text(before)
     reports = {report.name: report for report in outcome.reports}
     assert {name: report.state for name, report in reports.items()} == {
-        "east": ANSWERED,
-        "north": ANSWERED,
-        "west": REFUSED,
+        "east": SiteState.ANSWERED,
+        "north": SiteState.ANSWERED,
+        "west": SiteState.REFUSED,
     }
     assert "takes part only in studies that its policy names" in reports["west"].message
     assert "study 'first'" in reports["west"].message

@@ -19,6 +19,8 @@ from tests.federation.flare.conftest import PATIENCE, SITES, python_path
 from tests.federation.flare.dishonest import Orders
 from tests.federation.flare.hostile import flare_engine
 
+pytestmark = pytest.mark.flare
+
 PULL, PUSH = "file_transfer.pull_folder", "file_transfer.push_folder"
 NAMES: tuple[object, ...] = (*SITES, [], {})
 THERE = {"clients": [{"client_name": name, "client_last_conn_time": 0.0} for name in NAMES]}

@@ -10,8 +10,9 @@ import pytest
 
 from confide.errors import FederationError
 from confide.federation.flare.run_result import read_result, write_failure, write_outcome
-from confide.federation.outcome import ANSWERED, Outcome, RunError, SiteReport
+from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from tests.federation.network import Network
 
 MODES = ("secure-sum", "private", "disclosure-control")
@@ -106,17 +107,17 @@ def test_what_is_no_result_is_refused(network: Network, text: object) -> None:
 
 
 def test_words_of_a_failure_are_printable(network: Network) -> None:
-    report = SiteReport(name="a", state="failed", message="\x1b]0;owned\x07 no", receipt={"charged": "\x1b[2J"})
+    report = SiteReport(name="a", state=SiteState.FAILED, message="\x1b]0;owned\x07 no", receipt={"charged": "\x1b[2J"})
     text = write_failure(RunError("\x1b[2J ask\nagain", (report,), rounds=1))
     with pytest.raises(RunError) as ended:
         read_result(text, asked(network, "secure-sum"))
     assert str(ended.value) == "·[2J ask again"
-    assert ended.value.reports == (SiteReport(name="a", state="failed", message="·]0;owned· no"),)
+    assert ended.value.reports == (SiteReport(name="a", state=SiteState.FAILED, message="·]0;owned· no"),)
     assert ended.value.rounds == 1
 
 
 def test_a_failure_without_reports_has_those_that_were_heard(network: Network) -> None:
-    heard = (SiteReport(name="a", state=ANSWERED),)
+    heard = (SiteReport(name="a", state=SiteState.ANSWERED),)
     with pytest.raises(RunError) as ended:
         read_result(write_failure(FederationError("no")), asked(network, "secure-sum"), heard)
     assert ended.value.reports == heard

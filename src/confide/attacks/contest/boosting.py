@@ -66,8 +66,8 @@ def boost(
     is their mean. `members` says after how many of them the vote is submitted too (one answer more each time).
     `hidden` are labels of further rows, those of the private leaderboard, which the same votes are tried on.
 
-    >>> from confide.attacks.disclosure import Published
-    >>> contest = Oracle.of_labels(np.arange(100) % 2, Published.parse("accuracy"))
+    >>> from confide.attacks.disclosure import Publication
+    >>> contest = Oracle.of_labels(np.arange(100) % 2, Publication.parse("accuracy"))
     >>> boosted = boost(contest, 301, hidden=np.arange(1000) % 2, rng=1)
     >>> boosted.leaderboard[0] > 0.85, abs(boosted.honest[0] - 0.5) < 0.05, boosted.queries
     (True, True, 302)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.attacks.contest.oracle import Answer, Oracle
 from confide.attacks.contest.recovered import Recovered
-from confide.attacks.disclosure import LOSSES, MEANS, Published, Window
+from confide.attacks.disclosure import LOSSES, MEANS, Publication, Window
 from confide.attacks.numbers import exact_number_of
 from confide.counts import FloatArray
 from confide.errors import ParameterError
@@ -47,7 +47,7 @@ class LadderOracle(Oracle):
         group: int,
         limit: int | None = None,
     ) -> None:
-        super().__init__(self._told, rows=labels.size, published=Published(metric=metric), limit=limit)
+        super().__init__(self._told, rows=labels.size, published=Publication(metric=metric), limit=limit)
         self.allowance, self.rounding, self.group = allowance, rounding, group
         self.best: Fraction | None = None
         self._labels, self._rule, self._moved = labels, rule, False

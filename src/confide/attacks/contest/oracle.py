@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.attacks.disclosure import NEIGHBOURS, NUMBERS, Published, Window
+from confide.attacks.disclosure import NEIGHBOURS, NUMBERS, Publication, Window
 from confide.attacks.numbers import exact_number_of, released
 from confide.counts import FloatArray
 from confide.errors import OneClassError, ParameterError, ScoreError, UsageError
@@ -38,10 +38,10 @@ class Oracle:
         answer: Callable[[FloatArray], Answer],
         *,
         rows: int,
-        published: Published | str,
+        published: Publication | str,
         limit: int | None = None,
     ) -> None:
-        published = Published.parse(published) if isinstance(published, str) else published
+        published = Publication.parse(published) if isinstance(published, str) else published
         if published.metric not in NUMBERS:
             raise ParameterError(f"an oracle answers with one number; choose from {', '.join(NUMBERS)}")
         if published.times > 1:
@@ -80,7 +80,7 @@ class Oracle:
         return None if self.published.private else self.published.window(answer)
 
     @classmethod
-    def of_labels(cls, labels: ArrayLike, published: Published | str, *, limit: int | None = None) -> Oracle:
+    def of_labels(cls, labels: ArrayLike, published: Publication | str, *, limit: int | None = None) -> Oracle:
         """The oracle of a contest with these hidden labels.
 
         AUC and accuracy are fractions, computed without rounding; the other numbers are floats. With an epsilon every
@@ -88,11 +88,11 @@ class Oracle:
         changed row), so k answers together are k epsilon private and no better. A contest that promises an epsilon in
         total over k submissions gives an epsilon of total / k here.
 
-        >>> oracle = Oracle.of_labels([0, 1, 1, 0], Published.parse("auc"))
+        >>> oracle = Oracle.of_labels([0, 1, 1, 0], Publication.parse("auc"))
         >>> oracle.ask([0.1, 0.8, 0.4, 0.4]), oracle.asked
         (Fraction(7, 8), 1)
         """
-        published = Published.parse(published) if isinstance(published, str) else published
+        published = Publication.parse(published) if isinstance(published, str) else published
         hidden = binary_labels(labels, one_class=True)
         if published.metric in _BOTH_CLASSES and not published.private and (hidden.all() or not hidden.any()):
             raise OneClassError(
@@ -101,7 +101,7 @@ class Oracle:
         return cls(_scoring(hidden, published), rows=hidden.size, published=published, limit=limit)
 
 
-def _scoring(labels: NDArray[np.bool_], published: Published) -> Callable[[FloatArray], Answer]:
+def _scoring(labels: NDArray[np.bool_], published: Publication) -> Callable[[FloatArray], Answer]:
     """The function from scores to what is shown of them."""
     if published.private:
         return _released(labels, published)
@@ -114,7 +114,7 @@ def _scoring(labels: NDArray[np.bool_], published: Published) -> Callable[[Float
     return answer
 
 
-def _released(labels: NDArray[np.bool_], published: Published) -> Callable[[FloatArray], Answer]:
+def _released(labels: NDArray[np.bool_], published: Publication) -> Callable[[FloatArray], Answer]:
     def answer(scores: FloatArray) -> Answer:
         counts = count_checked(labels, scores)
         (release,), _ = released(counts, published.metric, epsilon=published.epsilon, neighbours=NEIGHBOURS)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.attacks.disclosure import Published
+from confide.attacks.disclosure import Publication
 from confide.counts import read_only
 from confide.errors import ParameterError
 from confide.intervals.interval import Interval
@@ -31,7 +31,7 @@ class Recovered:
     labels: NDArray[np.int8]
     certain: NDArray[np.bool_]
     queries: int
-    published: Published
+    published: Publication
     method: str
     positives: int | None = None
 

@@ -109,9 +109,9 @@ def recover_labels(
     show, are correlated with as many orthogonal two-level submissions as the budget allows (all rows are then guessed
     from the same answers), without a budget as many as the least power of two above the rows.
 
-    >>> from confide.attacks.disclosure import Published
+    >>> from confide.attacks.disclosure import Publication
     >>> hidden = np.arange(200) % 3 == 0
-    >>> found = recover_labels(Oracle.of_labels(hidden, Published.parse("log_loss:digits=6")), rng=1)
+    >>> found = recover_labels(Oracle.of_labels(hidden, Publication.parse("log_loss:digits=6")), rng=1)
     >>> bool((found.labels == hidden).all()), bool(found.certain.all()), found.queries
     (True, True, 12)
     """

@@ -14,7 +14,7 @@ from confide.attacks.contest.ladder import LadderOracle, climb, ladder
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.contest.recovered import Agreement, Recovered, least_queries
 from confide.attacks.contest.recovery import recover_labels
-from confide.attacks.disclosure import SCHEMA, Published
+from confide.attacks.disclosure import SCHEMA, Publication
 from confide.attacks.numbers import exact_number_of
 from confide.errors import ParameterError
 
@@ -30,7 +30,7 @@ class Rehearsal:
     of one label all answers together can make anybody; None where nothing is promised.
     """
 
-    published: Published
+    published: Publication
     step: str | None
     rows: int
     positives: int
@@ -78,7 +78,7 @@ class Rehearsal:
 
 def rehearse_contest(
     rows: int,
-    published: Published,
+    published: Publication,
     *,
     queries: int,
     positives: int | None = None,
@@ -89,7 +89,7 @@ def rehearse_contest(
 
     Each attack has all `queries` to itself. With a `step` the oracle is a Ladder.
 
-    >>> held = rehearse_contest(100, Published.parse("log_loss:digits=6"), queries=50)
+    >>> held = rehearse_contest(100, Publication.parse("log_loss:digits=6"), queries=50)
     >>> held.agreement.right, held.certain
     (100, 100)
     """
@@ -118,7 +118,7 @@ def rehearse_contest(
     )
 
 
-def _check(rows: int, published: Published, *, positives: int, queries: int, step: str | None) -> None:
+def _check(rows: int, published: Publication, *, positives: int, queries: int, step: str | None) -> None:
     if not 2 <= rows <= MOST_ROWS:
         raise ParameterError(f"rows must lie between 2 and {MOST_ROWS}; got {rows}")
     if not 0 < positives < rows:
@@ -131,7 +131,7 @@ def _check(rows: int, published: Published, *, positives: int, queries: int, ste
         raise ParameterError("a Ladder rounds by itself; give the metric alone, such as accuracy")
 
 
-def _oracle(labels: NDArray[np.bool_], published: Published, step: str | None, queries: int) -> Oracle:
+def _oracle(labels: NDArray[np.bool_], published: Publication, step: str | None, queries: int) -> Oracle:
     if step is not None:
         return ladder(labels, published.metric, step=step, limit=queries)
     return Oracle.of_labels(labels, published, limit=queries)

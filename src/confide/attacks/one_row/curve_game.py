@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from confide.attacks.bounds import Game, finished
-from confide.attacks.disclosure import NEIGHBOURS, Published
+from confide.attacks.disclosure import NEIGHBOURS, Publication
 from confide.attacks.one_row.game import check_trials, right_guess
 from confide.attacks.one_row.rows import coin_worlds
 from confide.counts import ScoreCounts
 from confide.grid import Grid
+from confide.privacy.guarantee import checked_epsilon
 from confide.releases.curves import prepare_curves
-from confide.releases.curves_release import noisy_counts
+from confide.releases.curves_from_counts import noisy_counts
 from confide.releases.release import Release
 
 
 def curve_game(
     counts: ScoreCounts,
-    published: Published,
+    published: Publication,
     *,
     trials: int,
     rng: np.random.Generator,
@@ -32,9 +33,10 @@ def curve_game(
     rows among all cells.
     """
     check_trials(counts, trials)
+    epsilon = checked_epsilon(published.epsilon)
     hits, guarantee = 0, None
     for at, world, other in coin_worlds(counts, trials, rng):
-        prepared = prepare_curves(world, epsilon=published.epsilon, neighbours=neighbours)
+        prepared = prepare_curves(world, epsilon=epsilon, neighbours=neighbours)
         guarantee = prepared.guarantee
         releases = [prepared.draw()[0] for _ in range(published.times)]
         score = float(counts.scores[at])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from confide.attacks.bounds import Game, finished, success_bound
-from confide.attacks.disclosure import MEANS, NEIGHBOURS, Published, Window
+from confide.attacks.disclosure import MEANS, NEIGHBOURS, Publication, Window
 from confide.attacks.numbers import exact_number, gap_to, released
 from confide.attacks.one_row.differencing import added_row, added_term
 from confide.attacks.one_row.game import check_game, check_once, right_guess
@@ -38,7 +38,7 @@ class DifferencedRows:
 
 
 def differenced_rows(
-    counts: ScoreCounts, published: Published, *, most: int, rng: np.random.Generator, positives_known: bool = False
+    counts: ScoreCounts, published: Publication, *, most: int, rng: np.random.Generator, positives_known: bool = False
 ) -> DifferencedRows:
     """Publish a metric without and with a row, for up to `most` random rows, and look for the row's label.
 
@@ -59,7 +59,7 @@ def differenced_rows(
 
 
 def _differenced(
-    counts: ScoreCounts, published: Published, at: int, positive: bool, positives_known: bool
+    counts: ScoreCounts, published: Publication, at: int, positive: bool, positives_known: bool
 ) -> tuple[bool | None, bool]:
     old, metric = without_row(counts, at, positive), published.metric
     before, after = (published.window(exact_number(each, metric)) for each in (old, counts))
@@ -102,7 +102,7 @@ class DifferencingGame:
 
 def differencing_game(
     counts: ScoreCounts,
-    published: Published,
+    published: Publication,
     *,
     trials: int,
     rng: np.random.Generator,

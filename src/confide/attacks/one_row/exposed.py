@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.attacks.disclosure import Published, Window
+from confide.attacks.disclosure import Publication, Window
 from confide.attacks.numbers import check_metric, exact_number
 from confide.counts import FloatArray, ScoreCounts
 from confide.metrics.ranking import twice_wins
@@ -51,14 +51,14 @@ class ExposedRows:
         }
 
 
-def exposed_rows(counts: ScoreCounts, published: Published) -> ExposedRows:
+def exposed_rows(counts: ScoreCounts, published: Publication) -> ExposedRows:
     """Count the rows whose label follows for certain from the number, the other rows and the row's own score.
 
     A label follows if the number with the other label would have been published differently, or would not exist.
     All rows are tried at once, in time proportional to the distinct scores.
 
     >>> counts = ScoreCounts.from_arrays([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3])
-    >>> exposed_rows(counts, Published.parse("auc:exact")).exposed  # the ranking stays perfect for 0.3 and 0.4
+    >>> exposed_rows(counts, Publication.parse("auc:exact")).exposed  # the ranking stays perfect for 0.3 and 0.4
     2
     """
     check_metric(counts, published.metric)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from confide.attacks.bounds import Game, finished
-from confide.attacks.disclosure import NEIGHBOURS, Published, Window
+from confide.attacks.disclosure import NEIGHBOURS, Publication, Window
 from confide.attacks.numbers import check_metric, checked_rows, exact_number, gap_to, released
 from confide.attacks.one_row.missing import Candidates
 from confide.attacks.one_row.rows import coin_worlds, row_drawer, with_row, without_row
@@ -30,7 +30,7 @@ READ_WHOLE = ("auc", "accuracy")
 
 def label_game(
     counts: ScoreCounts,
-    published: Published,
+    published: Publication,
     *,
     trials: int,
     rng: np.random.Generator,
@@ -103,7 +103,7 @@ def right_guess(cost: float, other: float, rng: np.random.Generator) -> bool:
 
 def missing_row_game(
     counts: ScoreCounts,
-    published: Sequence[Published],
+    published: Sequence[Publication],
     *,
     trials: int,
     rng: np.random.Generator,
@@ -146,7 +146,7 @@ def missing_row_game(
 
 
 def _seen(
-    rows: ScoreCounts, published: Published, exact: Fraction | float, neighbours: str
+    rows: ScoreCounts, published: Publication, exact: Fraction | float, neighbours: str
 ) -> tuple[Window, Guarantee | None]:
     """What the adversary takes for the AUC, and what was promised about it."""
     if not published.private:
@@ -184,7 +184,7 @@ def _sampler(counts: ScoreCounts, sample: int | None, coin: bool, rng: np.random
     return take
 
 
-def check_game(counts: ScoreCounts, published: Published, trials: int, reading: str = "value") -> None:
+def check_game(counts: ScoreCounts, published: Publication, trials: int, reading: str = "value") -> None:
     """Refuse a game that cannot be played."""
     check_metric(counts, published.metric)
     check_trials(counts, trials)
@@ -202,7 +202,7 @@ def check_trials(counts: ScoreCounts, trials: int) -> None:
         raise DataError("the game needs two rows of each class at least, so that either label can be tried; add rows")
 
 
-def check_once(published: Published) -> None:
+def check_once(published: Publication) -> None:
     """Refuse releases that are repeated, where an attack reads one."""
     if published.times > 1:
         raise ParameterError("this attack reads one release of each number; leave times out")

@@ -1,9 +1,8 @@
-"""The calibration line over sites: intercept and slope in log-odds, where what left the sites determines them.
+"""Calibration intercept and slope over sites, in log-odds, where the sites' answers determine them.
 
 A score of exactly 0 or 1 has infinite log-odds, so there is no line, here as in `confide evaluate`. Where sites count
-on cells, the same holds for what could be such a score: rows of the lowest cell lie anywhere from 0 up, and their
-log-odds anywhere from minus infinity up. A line that changes as these rows move towards 0 or 1 is one of the grid, not
-of the model, and is not given.
+on cells, rows of the lowest cell may have any score from 0 up, and so any log-odds from minus infinity up. A line that
+changes as these rows move towards 0 or 1 depends on the grid more than on the model, and is not given.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
 from confide.intervals.interval import Estimate, Interval, plain_ends
 from confide.metrics.calibration import calibration_intercept, calibration_slope
+from confide.metrics.logistic_fit import logistic_fit, rates
 
 MOST_CHANGE = 0.1
 """A number of the line is given if moving the rows of end cells to 0 and 1 changes it by no more than this."""
 
 NEAREST = 2.0**-53
-"""How far from 0 and 1 rows of end cells are moved: the least distance from 1 that a double can have."""
+"""Distance from 0 and 1 that rows of end cells are moved to: the least distance from 1 that a double can have."""
 
 
 class NoLine(StrEnum):
-    """Why calibration intercept or slope is not given."""
+    """Reason why calibration intercept or slope is missing."""
 
     ENDS = "scores-of-0-or-1"
     END_CELLS = "end-cells"
@@ -97,18 +97,14 @@ def _log_odds(counts: ScoreCounts) -> FloatArray:
 
 
 def _intercept_at(counts: ScoreCounts, linear: FloatArray) -> float:
-    """The intercept that makes the expected positives the observed ones, by halving."""
-    total, positives = counts.positives + counts.negatives, counts.total_positives
-    low, high = -80.0 - float(np.abs(linear).max()), 80.0 + float(np.abs(linear).max())
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        expected = np.dot(total, 0.5 * (1.0 + np.tanh((middle + linear) / 2.0)))
-        low, high = (middle, high) if expected < positives else (low, middle)
-    return (low + high) / 2.0
+    """Return the intercept at which the expected positives equal the observed ones."""
+    positives = counts.positives.astype(np.float64)
+    fit = logistic_fit(np.ones((len(counts), 1)), positives, positives + counts.negatives, offset=linear)
+    return float(fit[0])
 
 
 def _spread(linear: FloatArray) -> FloatArray:
-    rate = 0.5 * (1.0 + np.tanh(linear / 2.0))
+    rate = rates(linear)
     spread: FloatArray = rate * (1.0 - rate)
     return spread
 

@@ -1,4 +1,4 @@
-"""Reading what sites sent: of the size and kind that was asked for, or it is not read at all."""
+"""Reading of sites' answers: sums, and what a site sent for itself. Anything else than asked for is refused."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from confide.errors import ConfideError, FederationError
-from confide.federation.modes.disclosure_control import DisclosedTable
-from confide.federation.question import DISCLOSURE_CONTROL, PRIVATE, SECURE_SUM, Question
-from confide.federation.tables import WIDE_BITS, SiteTable, wide_values
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
+from confide.federation.tables import WIDE_BITS, SiteTable
 from confide.intervals.private_counts import NoisePart
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.strategies import Strategy, best_strategy
@@ -23,54 +23,29 @@ from confide.releases.terms import Terms
 
 
 def strategy_of(question: Question) -> Strategy:
-    """What is measured of the cells in the private mode: a choice from public facts."""
+    """Return which sums of cells are measured in the private mode; it follows from the number of cells."""
     return best_strategy(len(question.public_grid))
 
 
-def expected_cells(question: Question) -> int:
-    """How many whole numbers a masked answer has."""
-    grid = question.public_grid
-    if question.mode == SECURE_SUM:
-        return 2 * len(grid)
-    return int(strategy_of(question).measure(np.zeros((2, len(grid)), dtype=np.int64)).size)
-
-
-def expected_wide(question: Question) -> int:
-    """How many sums of scores a masked answer has."""
-    return wide_values(question.bins) if question.mode == SECURE_SUM else 0
-
-
 def readable(question: Question, sent: object) -> bool:
-    """Whether what a site sent for itself is what was asked for."""
+    """Return whether what a site sent for itself is what was asked for."""
     if not isinstance(sent, Mapping):
         return False
     try:
-        if question.mode == DISCLOSURE_CONTROL:
-            disclosed_table(question, sent)
-        elif question.mode == PRIVATE:
-            own_release(question, sent)
-        else:
-            from confide.federation.modes.noisy_scores import PlacementSums
-
-            PlacementSums.from_dict(sent)
+        mode_of(question).check_sent(question, sent)
     except (ConfideError, KeyError, TypeError, ValueError, OverflowError):
         return False
     return True
 
 
-def disclosed_table(question: Question, sent: Mapping[str, Any]) -> DisclosedTable:
-    """A site's groups of cells."""
-    return DisclosedTable.from_dict(sent, grid=question.public_grid, minimum=question.minimum_cell or 1)
-
-
 def summed_table(question: Question, total: Mapping[str, Any]) -> SiteTable:
-    """The exact sum over all sites."""
+    """Return the exact sum of all sites' tables."""
     wide = tuple(int(value) % (1 << WIDE_BITS) for value in total["wide"])
     return SiteTable.from_words(question.public_grid, question.bins, _counts(total).astype(np.uint64), wide)
 
 
 def own_release(question: Question, sent: Mapping[str, Any], level: float = 0.95) -> Release:
-    """A site's own noisy counts, as a release from which everything else follows."""
+    """Return a site's own noisy counts as a release, from which curves and numbers follow."""
     integers = sent["noisy_integers"]
     if not isinstance(integers, Sequence) or not all(isinstance(n, int) and abs(n) < 2**62 for n in integers):
         raise FederationError("noisy counts must be whole numbers")
@@ -78,7 +53,7 @@ def own_release(question: Question, sent: Mapping[str, Any], level: float = 0.95
 
 
 def summed_release(question: Question, total: Mapping[str, Any], level: float = 0.95) -> Release:
-    """The noisy sum over all sites, as a release from which everything else follows."""
+    """Return the noisy sum over all sites as a release, from which curves and numbers follow."""
     sites = len(question.sites)
     return _release(
         question,
@@ -93,7 +68,7 @@ def summed_release(question: Question, total: Mapping[str, Any], level: float = 
 def pooled_counts(
     question: Question, total: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], level: float = 0.95
 ) -> Release:
-    """The noisy sum over all sites, put together with the sites' own noisy counts where every site released them."""
+    """Return the noisy sum, averaged with the sites' own noisy counts where every site released them."""
     summed = summed_release(question, total, level)
     if not question.own_epsilon or set(sites) != set(question.sites):
         return summed
@@ -102,7 +77,7 @@ def pooled_counts(
 
 
 def noise_parts(question: Question) -> tuple[tuple[NoisePart, ...], tuple[NoisePart, ...]]:
-    """The noise that the pooled counts will have, and that of each site's own; the last is empty where there are none.
+    """Return the noise of the pooled counts and of a site's own counts; the latter is empty if there are none.
 
     Both follow from the question alone.
     """
@@ -120,7 +95,7 @@ def noise_parts(question: Question) -> tuple[tuple[NoisePart, ...], tuple[NoiseP
 
 
 def guarantee_of(question: Question, epsilon: Fraction) -> Guarantee:
-    """What a part of the budget promises."""
+    """Return the guarantee of a part of the budget."""
     return Terms.checked(epsilon=epsilon, **question.terms()).guarantee(public=("grid of scores",))
 
 

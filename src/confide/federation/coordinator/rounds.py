@@ -1,10 +1,10 @@
-"""The coordinator: two rounds over a channel, and nothing released unless all that is needed came.
+"""Two rounds of a validation, run by the coordinator over a channel. Nothing is released unless enough sites answer.
 
-Round 1 asks every site whether it takes part; nothing is charged. Round 2 sends the sites that do each other's signed
-keys and collects answers. A site that fails, refuses, is silent or sends nonsense ends the run with a message that
-says which one and what to do, or, where the signed question says that fewer sites are enough, is left out: before
-round 2 in every mode, after it only where sites answer for themselves. Sums over masked answers cannot do without one
-of them.
+Round 1 asks every site whether it takes part; nothing is charged. Round 2 sends the signed keys of all sites to each
+site that takes part, and collects answers. A site that fails, refuses, is silent or sends an unreadable reply ends the
+run, with a message that names the site and the next step. If the signed question allows fewer sites, such a site is
+left out instead: before round 2 in every mode, after it only where sites send results of their own. A sum of masked
+answers needs all of them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from typing import Any
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.channel import ANSWER, OFFER, Channel, Message, Silence
-from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
+from confide.federation.coordinator.decode import readable
 from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
-from confide.federation.modes.noisy_scores import NoisyScores, pooled_noisy_scores
-from confide.federation.outcome import ANSWERED, BUDGET, FAILED, REFUSED, SILENT, Outcome, RunError, SiteReport
-from confide.federation.question import MASKED, NOISY_SCORES, PRIVATE, PROTOCOL, Question
+from confide.federation.modes.registry import mode_of
+from confide.federation.outcome import Outcome, RunError, SiteReport
+from confide.federation.question import PROTOCOL, Question
+from confide.federation.site_state import ProgressState, RefusalReason, SiteState
 
-Progress = Callable[[str, str], None]
-"""Told a site's name and what is known of it: "asked", "takes part", "answered", ..."""
+Progress = Callable[[str, ProgressState], None]
+"""Function that is called with a site's name and its state whenever the state changes."""
 
 LONGEST_TIMEOUT = 24 * 3600.0
 _LONGEST_MESSAGE = 600
@@ -35,7 +36,7 @@ _LONGEST_MESSAGE = 600
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """One validation under way."""
+    """State of one validation while it runs."""
 
     question: Question
     channel: Channel
@@ -46,49 +47,48 @@ class Run:
     reports: dict[str, SiteReport] = field(default_factory=dict)
     rounds: int = 0
 
-    def ask(self, topic: str, requests: Mapping[str, Message], said: str) -> dict[str, Message]:
-        """Begin a round: ask sites, return the replies that say yes, and note why others do not."""
+    def ask(self, topic: str, requests: Mapping[str, Message], state: ProgressState) -> dict[str, Message]:
+        """Begin a round: ask sites, return the replies of those that answer, and record why others do not."""
         self.rounds += 1
         for site in requests:
-            self.progress(site, said)
+            self.progress(site, state)
         replies = self.channel.ask(
-            topic, requests, timeout=self.timeout, heard=lambda site: self.progress(site, "replied")
+            topic, requests, timeout=self.timeout, heard=lambda site: self.progress(site, ProgressState.REPLIED)
         )
         good: dict[str, Message] = {}
         for site in requests:
             reply = replies.get(site, Silence("it did not reply"))
             report = _reported(site, reply)
             self.note(report)
-            if report.state == ANSWERED and not isinstance(reply, Silence):
+            if report.state is SiteState.ANSWERED and not isinstance(reply, Silence):
                 good[site] = reply
         return good
 
     def note(self, report: SiteReport) -> None:
-        """Remember how a site takes part."""
+        """Record how a site takes part."""
         self.reports[report.name] = report
-        self.progress(report.name, report.state if report.state != ANSWERED else "well")
+        self.progress(report.name, ProgressState.of(report.state))
 
     def fail(self, site: str, message: str) -> None:
-        """Remember that a site sent something that cannot be used."""
-        self.note(SiteReport(name=site, state=FAILED, message=message))
+        """Record that a site sent something that cannot be used."""
+        self.note(SiteReport(name=site, state=SiteState.FAILED, message=message))
 
     @property
     def all_reports(self) -> tuple[SiteReport, ...]:
-        """Every site that was asked."""
+        """Reports of all sites that were asked."""
         return tuple(self.reports[site] for site in self.question.sites)
 
     def missing(self) -> list[SiteReport]:
-        """The sites that do not take part."""
-        return [report for report in self.all_reports if report.state != ANSWERED]
+        """Return the reports of sites that do not take part."""
+        return [report for report in self.all_reports if report.state is not SiteState.ANSWERED]
 
     def missing_of(self, sites: tuple[str, ...]) -> list[SiteReport]:
-        """Those of some sites that do not take part."""
+        """Return the reports of those of some sites that do not take part."""
         return [report for report in self.missing() if report.name in sites]
 
     def stop(self, what: str, then: str) -> RunError:
-        """The error that ends the run."""
-        out = "; ".join(report.in_words() for report in self.missing())
-        return RunError(f"{what} {out}. {then}", self.all_reports, rounds=self.rounds)
+        """Return the error that ends the run."""
+        return RunError.naming(what, self.missing(), then, self.all_reports, rounds=self.rounds)
 
 
 def validate(
@@ -99,16 +99,16 @@ def validate(
     timeout: float = 60.0,
     progress: Progress = lambda site, state: None,
 ) -> Outcome:
-    """Ask all sites and add up what they send.
+    """Ask all sites and add up their answers.
 
     Parameters
     ----------
     root
-        The federation's root certificate (PEM), by which sites are told from others.
+        Root certificate of the federation, in PEM. Sites have certificates that it issued.
     timeout
-        Seconds that each round may take; a site that is silent for longer is left out or ends the run.
+        Seconds that each round may take. A site that is silent for longer is left out, or ends the run.
 
-    Raises RunError, with how each site took part, where no result came of it.
+    Raises RunError, with a report of each site, if there is no result.
     """
     run = Run(
         question=question,
@@ -119,54 +119,61 @@ def validate(
     )
     started = time.monotonic()
     request = {"protocol": PROTOCOL, "session": run.session, "question": question.to_dict()}
-    accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), "asked")
+    accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), ProgressState.ASKED)
     offers = _offers(run, accepted)
     _require_enough(run, "Nothing was charged or released.")
     _require_same_sites(run, offers, accepted)
     final = question.of(tuple(offers))
-    agreement = _agreement(run, final, offers) if final.mode in MASKED else None
-    answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), "asked for its answer")
+    agreement = _agreement(run, final, offers) if mode_of(final).masked else None
+    answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), ProgressState.ASKED_FOR_ANSWER)
     outcome = _gathered(run, final, answers) if agreement is None else _summed(run, final, answers, agreement)
     return Outcome(**outcome, reports=run.all_reports, seconds=round(time.monotonic() - started, 3))
 
 
 def checked_timeout(timeout: float) -> float:
-    """Refuse a time that is no positive number of seconds."""
+    """Return a timeout; refuse one that is not a positive number of seconds."""
     if not (isinstance(timeout, int | float) and 0.0 < timeout <= LONGEST_TIMEOUT):
         raise ParameterError(f"timeout must be a number of seconds up to {LONGEST_TIMEOUT:g}; got {timeout!r}")
     return float(timeout)
 
 
 def _reported(site: str, reply: Message | Silence) -> SiteReport:
-    """What a reply says of a site, whatever it is made of."""
+    """Return the report of a site from its reply, which may be anything."""
     if isinstance(reply, Silence):
-        return SiteReport(name=site, state=SILENT, message=reply.reason)
+        return SiteReport(name=site, state=SiteState.SILENT, message=reply.reason)
     if not isinstance(reply, Mapping) or reply.get("site") != site:
-        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     if reply.get("protocol") != PROTOCOL:
         return SiteReport(
             name=site,
-            state=FAILED,
+            state=SiteState.FAILED,
             message=f"it speaks another version of the protocol than {PROTOCOL}: install the same version of confide",
         )
     state = reply.get("state")
-    if state in (REFUSED, FAILED):
-        reason = BUDGET if state == REFUSED and reply.get("reason") == BUDGET else ""
-        return SiteReport(name=site, state=state, message=_plain(reply.get("message")), reason=reason)
-    if state != ANSWERED:
-        return SiteReport(name=site, state=FAILED, message="its reply cannot be read")
+    if state in (SiteState.REFUSED, SiteState.FAILED):
+        budget = state == SiteState.REFUSED and reply.get("reason") == RefusalReason.BUDGET
+        return SiteReport(
+            name=site,
+            state=SiteState(state),
+            message=_plain(reply.get("message")),
+            reason=RefusalReason.BUDGET if budget else None,
+        )
+    if state != SiteState.ANSWERED:
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     receipt = reply.get("receipt")
-    return SiteReport(name=site, state=ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None)
+    return SiteReport(
+        name=site, state=SiteState.ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None
+    )
 
 
 def _plain(message: object) -> str:
-    """What a site says for people, on one line and not too long."""
+    """Return a site's message on one line, shortened, without control characters."""
     text = " ".join(message.split()) if isinstance(message, str) else "it gave no reason"
     return "".join(letter if letter.isprintable() else "·" for letter in text[:_LONGEST_MESSAGE])
 
 
 def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
-    """The signed keys of the sites that take part, each under its own name and for this run."""
+    """Return the offers of the sites that take part, each verified to be that site's and for this run."""
     offers: dict[str, Offer] = {}
     for site, reply in accepted.items():
         try:
@@ -174,8 +181,7 @@ def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
             if (offer.site, offer.session, offer.question) != (site, run.session, run.question.digest()):
                 raise FederationError(f"the offer of site {site!r} is not for this run")
             offer.verified(run.root, at=datetime.now(UTC))
-            if run.question.mode == NOISY_SCORES:
-                NoisyScores.from_dict(reply.get("noisy"))
+            mode_of(run.question).check_first_reply(reply)
         except FederationError as error:
             run.fail(site, str(error))
         else:
@@ -200,28 +206,24 @@ def _require_enough(run: Run, consequence: str) -> None:
         return
     raise run.stop(
         f"{len(run.missing())} of {len(run.question.sites)} sites did not take part, and {needed} are needed:",
-        f"{consequence} Mend what they say, leave them out, or allow fewer sites (--fewest)",
+        f"{consequence} Mend what they say, leave them out, or allow fewer sites (`fewest`)",
     )
 
 
 def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping[str, Message]) -> None:
-    """Stop before round 2 if a site answered this question with other sites: it would refuse, and others would pay."""
+    """Stop before round 2 if a site answered this question with other sites: it would refuse after others had paid."""
     taking_part, question = tuple(sorted(offers)), run.question
     for site in taking_part:
         listed = accepted[site].get("answered_with")
         earlier = tuple(name for name in question.sites if isinstance(listed, list) and name in listed)
         if listed is None or earlier == taking_part:
             continue
-        same = f"--sites {','.join(earlier)}" + (f" --colluders {question.colluders}" if question.colluders else "")
-        anew = (
-            f"ask it as a new edition (--edition {question.edition + 1})"
-            if question.edition
-            else f"ask the sites' administrators to run `confide site forget FOLDER {question.model}`"
-        )
+        same = f"`sites={','.join(earlier)}`" + (f" and `colluders={question.colluders}`" if question.colluders else "")
         raise RunError(
             f"Site {site} answered this question before, and a site answers a question with one list of sites, ever. "
             f"Now {', '.join(taking_part)} would take part. Nothing was charged or released. For that answer again, at "
-            f"no further cost, ask with {same}; for a new one {anew}",
+            f"no further cost, ask with {same}; for a new one "
+            f"{mode_of(question).ask_anew(question)}",
             run.all_reports,
             rounds=run.rounds,
         )
@@ -231,33 +233,33 @@ def _second_requests(
     run: Run, final: Question, offers: Mapping[str, Offer], accepted: Mapping[str, Message]
 ) -> dict[str, Message]:
     signed = [offers[site].to_dict() for site in final.sites]
-    request: dict[str, Any] = {"protocol": PROTOCOL, "session": run.session, "offers": signed}
-    if final.mode == NOISY_SCORES:
-        request["pooled"] = pooled_noisy_scores([accepted[site].get("noisy") for site in final.sites])
+    more = mode_of(final).second_request([accepted[site] for site in final.sites])
+    request = {"protocol": PROTOCOL, "session": run.session, "offers": signed, **more}
     return dict.fromkeys(final.sites, request)
 
 
 def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement: Agreement) -> dict[str, Any]:
-    """The sum over all sites' masked answers, all of which are needed."""
+    """Return the sum of the masked answers, all of which are needed."""
     vectors: list[MaskedVector] = []
     own: dict[str, Mapping[str, Any]] = {}
     for site, reply in answers.items():
         try:
             vectors.append(_vector(site, reply))
-            if final.mode == PRIVATE and final.own_epsilon:
+            if mode_of(final).sends_own(final):
                 own[site] = _own(final, site, reply)
         except FederationError as error:
             run.fail(site, str(error))
     if run.missing_of(final.sites):
         raise run.stop(
             "A sum needs every site that began it, and not all of them answered:",
-            f"Nothing is released. {_paid(final)}",
+            f"Nothing is released. {mode_of(final).after_failure}",
         )
     try:
         counts, wide = unmasked_sum(vectors, agreement)
     except FederationError as error:
-        raise RunError(f"{error}. Nothing is released. {_paid(final)}", run.all_reports, rounds=run.rounds) from None
-    if counts.size != expected_cells(final) or len(wide) != expected_wide(final):
+        message = f"{error}. Nothing is released. {mode_of(final).after_failure}"
+        raise RunError(message, run.all_reports, rounds=run.rounds) from None
+    if (counts.size, len(wide)) != mode_of(final).sum_shape(final):
         raise FederationError(
             "the sites answered with other numbers of values than were asked for; nothing is released"
         )
@@ -279,17 +281,8 @@ def _own(final: Question, site: str, reply: Message) -> Mapping[str, Any]:
     return sent
 
 
-def _paid(final: Question) -> str:
-    if final.mode != PRIVATE:
-        return "Ask the same sites again."
-    return (
-        "Sites that had answered may have charged their ledgers: asking the same question of the same sites costs "
-        "nothing more."
-    )
-
-
 def _gathered(run: Run, final: Question, answers: Mapping[str, Message]) -> dict[str, Any]:
-    """What sites answered for themselves; as many as are enough."""
+    """Return the answers of sites that send results of their own, if there are enough."""
     sent: dict[str, Mapping[str, Any]] = {}
     for site, reply in answers.items():
         if readable(final, reply.get("table")):

@@ -1,6 +1,6 @@
-"""What follows from an outcome: pooled results, each site's own, how much sites differ, and what was promised.
+"""Results of a validation: performance over all sites and at each site, differences between sites, and promises.
 
-All of it is a pure function of what left the sites; the same outcome always gives the same results.
+All of it is a pure function of the outcome: the same outcome always gives the same results.
 """
 
 from __future__ import annotations
@@ -10,25 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confide.errors import DataError
-from confide.federation.coordinator.decode import (
-    disclosed_table,
-    guarantee_of,
-    own_release,
-    pooled_counts,
-    strategy_of,
-    summed_table,
-)
-from confide.federation.coordinator.performance import Pooled, pooled_exact, pooled_grouped, pooled_private
-from confide.federation.outcome import ANSWERED, Outcome, SiteReport
-from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
+from confide.federation.coordinator.performance import Performance
+from confide.federation.modes.registry import mode_of
+from confide.federation.outcome import Outcome, SiteReport
+from confide.federation.question import Question
 from confide.intervals.delong import AucTest, auc_test
 from confide.intervals.interval import Estimate, check_level, normal_quantile
 from confide.intervals.random_effects import RandomEffects, auc_random_effects, ratio_random_effects
-from confide.privacy.guarantee import Guarantee, shown
-from confide.privacy.mechanisms.noise_shares import alone_epsilon
-from confide.releases.curves_release import curves_of
-from confide.releases.release import Release
+from confide.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,19 +25,19 @@ if TYPE_CHECKING:
 
 SCHEMA = "confide.validation/1"
 
-_SAYS_NOTHING = 0.9
+_OPEN_WIDTH = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteResult:
-    """How a site took part and, where it may be seen, the model's performance there."""
+    """Report of a site and, if it may be seen, the model's performance there."""
 
     report: SiteReport
-    result: Pooled | None = None
+    result: Performance | None = None
 
     @property
     def name(self) -> str:
-        """The site's name."""
+        """Name of the site."""
         return self.report.name
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,17 +47,17 @@ class SiteResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Validation:
-    """A model's performance over all sites; everything in it was made from what the sites let go.
+    """Performance of a model over all sites, made only from what left the sites.
 
     `heterogeneity` has random-effects summaries over sites of "auc" and "observed_expected" where at least two sites'
-    own results are seen and say something; `summarised` names these sites, in the order of the weights. `test` is
-    that of `AUC <= null_auc`, where one was asked for. `guarantee` is the private mode's, about every row of every
+    own results may be seen and are informative; `summarised` names these sites, in the order of the weights. `test` is
+    the test of `AUC <= null_auc`, if one was asked for. `guarantee` is that of a private mode, for every row of every
     site.
     """
 
     outcome: Outcome
     level: float
-    pooled: Pooled
+    pooled: Performance
     sites: tuple[SiteResult, ...]
     heterogeneity: Mapping[str, RandomEffects]
     summarised: Mapping[str, tuple[str, ...]]
@@ -77,11 +66,11 @@ class Validation:
 
     @property
     def question(self) -> Question:
-        """What was asked, of the sites that took part."""
+        """Question as the sites that took part answered it."""
         return self.outcome.question
 
     def promise(self) -> tuple[str, ...]:
-        """What the mode promises, and what it does not, a sentence each."""
+        """Return what the mode promises and what it does not, a sentence each."""
         return promise_of(self.question)
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,14 +117,13 @@ class Validation:
 
 
 def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = None) -> Validation:
-    """Work out everything that follows from an outcome.
+    """Derive all results from an outcome.
 
-    Raises DataError where nothing can be judged, for example where all sites together have one class only.
+    Raises DataError if performance is undefined, for example if all rows belong to one class.
     """
     check_level(level)
-    question = outcome.question
-    own = _own_results(outcome, level)
-    pooled = _pooled(outcome, level)
+    mode = mode_of(outcome.question)
+    own, pooled = mode.site_performances(outcome, level), mode.performance(outcome, level)
     heterogeneity, summarised = _summaries(own, level)
     return Validation(
         outcome=outcome,
@@ -145,46 +133,14 @@ def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = No
         heterogeneity=heterogeneity,
         summarised=summarised,
         test=None if null_auc is None else _test(pooled, null_auc, level),
-        guarantee=guarantee_of(question, question.exact_epsilon) if question.mode == PRIVATE else None,
+        guarantee=mode.guarantee(outcome.question),
     )
 
 
-def _pooled(outcome: Outcome, level: float) -> Pooled:
-    question = outcome.question
-    if question.mode == DISCLOSURE_CONTROL:
-        return pooled_grouped(
-            {site: disclosed_table(question, sent) for site, sent in outcome.sites.items()}, level=level
-        )
-    if question.mode == NOISY_SCORES:
-        from confide.federation.modes.noisy_scores import PlacementSums, validated
-
-        first, *others = (PlacementSums.from_dict(sent) for sent in outcome.sites.values())
-        found = validated(sum(others, first), level=level)
-        return Pooled(level=level, auc=found.auc, roc_glm=found.curve)
-    if outcome.total is None:
-        raise DataError("the outcome has no sum over sites; run the validation again")
-    if question.mode == SECURE_SUM:
-        return pooled_exact(summed_table(question, outcome.total), level=level)
-    return _private(pooled_counts(question, outcome.total, outcome.sites, level), level)
-
-
-def _own_results(outcome: Outcome, level: float) -> dict[str, Pooled]:
-    """Each site's own results, where the mode lets them be seen."""
-    question, found = outcome.question, {}
-    for site, sent in outcome.sites.items():
-        if question.mode == DISCLOSURE_CONTROL:
-            found[site] = pooled_grouped({site: disclosed_table(question, sent)}, level=level)
-        elif question.mode == PRIVATE:
-            found[site] = _private(own_release(question, sent, level), level)
-    return found
-
-
-def _private(raw: Release, level: float) -> Pooled:
-    return pooled_private(curves_of(raw, level=level), level=level)
-
-
-def _summaries(own: Mapping[str, Pooled], level: float) -> tuple[dict[str, RandomEffects], dict[str, tuple[str, ...]]]:
-    """Random-effects summaries over the sites whose own results say something, and which sites these are."""
+def _summaries(
+    own: Mapping[str, Performance], level: float
+) -> tuple[dict[str, RandomEffects], dict[str, tuple[str, ...]]]:
+    """Return random-effects summaries over the sites with informative results, and the names of these sites."""
     aucs = _judged({name: site.auc for name, site in own.items()}, _logit_error)
     ratios = _judged({name: site.observed_expected for name, site in own.items()}, _log_error)
     found: dict[str, RandomEffects] = {}
@@ -203,7 +159,7 @@ def _summaries(own: Mapping[str, Pooled], level: float) -> tuple[dict[str, Rando
 def _judged(
     estimates: Mapping[str, Estimate | None], error_of: Callable[[Estimate], float | None]
 ) -> dict[str, tuple[float, float]]:
-    """Sites' values with their standard error on the scale of the summary, where both exist."""
+    """Return sites' values with their standard errors on the scale of the summary, where both exist."""
     found = {}
     for name, estimate in estimates.items():
         error = None if estimate is None else error_of(estimate)
@@ -213,12 +169,12 @@ def _judged(
 
 
 def _logit_error(estimate: Estimate) -> float | None:
-    """The standard error of the log-odds: from the interval, which holds noise as well as sampling.
+    """Return the standard error of the log-odds from the interval, which allows for noise and sampling.
 
-    None where the interval leaves almost everything open: such a site says nothing, and would only be averaged in.
+    Return None if the interval leaves almost everything open: such a site is not informative.
     """
     interval = estimate.interval
-    if interval is None or not 0.0 < estimate.value < 1.0 or interval.width > _SAYS_NOTHING:
+    if interval is None or not 0.0 < estimate.value < 1.0 or interval.width > _OPEN_WIDTH:
         return None
     lower, upper = max(interval.lower, 1e-6), min(interval.upper, 1.0 - 1e-6)
     return (_logit(upper) - _logit(lower)) / (2.0 * normal_quantile(interval.level))
@@ -235,8 +191,8 @@ def _logit(value: float) -> float:
     return math.log(value / (1.0 - value))
 
 
-def _test(pooled: Pooled, null_auc: float, level: float) -> AucTest | None:
-    """Of the AUC with its own standard error or, under noise, with that of the interval, which has noise in it."""
+def _test(pooled: Performance, null_auc: float, level: float) -> AucTest | None:
+    """Test the AUC with its own standard error or, under noise, with that of its interval, which includes the noise."""
     value, error = pooled.auc.value, pooled.auc.standard_error
     if error is None:
         on_log_odds = _logit_error(pooled.auc)
@@ -250,48 +206,5 @@ def _test(pooled: Pooled, null_auc: float, level: float) -> AucTest | None:
 
 
 def promise_of(question: Question) -> tuple[str, ...]:
-    """What a mode promises to the people in the data, and what it does not."""
-    sites = len(question.sites)
-    if question.mode == DISCLOSURE_CONTROL:
-        return (
-            f"Disclosure control (q = {question.minimum_cell}): no count or sum that leaves a site is about fewer "
-            f"than {question.minimum_cell} rows of a class.",
-            "This is a rule of thumb, not differential privacy: who knows more may still single out a row.",
-        )
-    if question.mode == SECURE_SUM:
-        return (
-            f"The coordinator sees only sums over {sites} sites; each site's part is hidden by masks of the others. On "
-            "a fine grid the sums amount to a list of all sites' scores with their labels, without the sites.",
-            "The sums are exact and carry no noise: this is not differential privacy. If all other sites put their "
-            "knowledge together with the coordinator, one site's part is what is left.",
-        )
-    if question.mode == NOISY_SCORES:
-        from confide.federation.modes.noisy_scores import NOT_PRIVATE
-
-        return (NOT_PRIVATE,)
-    return _private_promise(question, sites)
-
-
-def _private_promise(question: Question, sites: int) -> tuple[str, ...]:
-    own, pooled = question.own_epsilon, question.pooled_epsilon
-    levels = strategy_of(question).levels(len(question.public_grid))
-    alone = own + question.rows_per_person * alone_epsilon(
-        pooled / question.rows_per_person, question.honest, levels=levels
-    )
-    divided = f" Epsilon {shown(own)} is for each site's own results, {shown(pooled)} for the sum." if own else ""
-    colluders = question.colluders or 0
-    return (
-        guarantee_of(question, question.exact_epsilon).in_words() + divided,
-        f"It holds for every site, and for all together, even if the coordinator and any {colluders} of the {sites} "
-        f"sites put together everything that they know."
-        if colluders
-        else "It holds for every site, and for all together, against the coordinator; not against other sites that "
-        "put their knowledge together with it.",
-        f"Against the coordinator and all other sites together, a site still has epsilon {float(alone):.3g}.",
-        "A person with rows at several sites pays at each of them: the epsilons add up.",
-    )
-
-
-def answered_sites(validation: Validation) -> tuple[SiteResult, ...]:
-    """The sites that took part."""
-    return tuple(site for site in validation.sites if site.report.state == ANSWERED)
+    """Return what a question's mode promises to the people in the data and what it does not, a sentence each."""
+    return mode_of(question).promise(question)

@@ -1,4 +1,4 @@
-"""A site's side of a run: the only class that a site's engine may start.
+"""Site's side of a run: the only class that a site's engine may start.
 
 Each run has a process of its own at the site, and one `Site` in it. The coordinator signed the run's question; what the
 server then asks must be that question, so that nobody asks in another's name.
@@ -29,10 +29,10 @@ from confide.federation.flare.channel import TEXT
 from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
 from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
-from confide.federation.outcome import FAILED, REFUSED
 from confide.federation.question import PROTOCOL
 from confide.federation.site.site import Site
 from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site_state import SiteState
 
 _PAUSE_SECONDS = 0.1
 _UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"
@@ -43,12 +43,12 @@ _NOT_OPEN = "this site's settings cannot be read; its administrator finds the re
 
 
 class ConfideExecutor(Executor):  # type: ignore[misc]
-    """Hands requests to a site and its replies back; never fails without a reply, and ends when the run is aborted.
+    """Passes requests to a site and its replies back. It always replies, and ends when the run is aborted.
 
     Parameters
     ----------
     question, signature, certificate
-        What the coordinator signed, the signature and the coordinator's certificate, as in `SignedQuestion`.
+        Signed question, signature and the coordinator's certificate, as in `SignedQuestion`.
     """
 
     def __init__(self, question: str, signature: str, certificate: str) -> None:
@@ -59,7 +59,7 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         self._replies: dict[tuple[str, str], str] = {}
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        """Keep what is spilled to disk while rows are read in one place, and delete it: FLARE ends processes hard."""
+        """Keep temporary files of reading rows in one folder and delete it at the end: FLARE kills processes."""
         if event_type == EventType.START_RUN:
             self._scratch = tempfile.tempdir = tempfile.mkdtemp()
         elif event_type == EventType.END_RUN and self._scratch is not None:
@@ -77,14 +77,14 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         return reply
 
     def _worked(self, asked: tuple[str, str], workspace: Workspace, job: str, abort_signal: Signal) -> bool:
-        """Work in a thread, so that a run can be aborted; whether a reply came of it."""
+        """Make the reply in a thread, so that a run can be aborted; return whether there is a reply."""
 
         def work() -> None:
             try:
                 reply = json.dumps(self._reply(*asked, workspace, job))
             except Exception as error:  # a log that cannot be written, for example; what it says may hold anything
                 self.logger.error(f"{_BROKEN} [{type(error).__name__}]")
-                reply = json.dumps(_no(workspace.site_name, FAILED, _BROKEN))
+                reply = json.dumps(_no(workspace.site_name, SiteState.FAILED, _BROKEN))
             self._replies[asked] = reply
 
         thread = threading.Thread(target=work, daemon=True)
@@ -101,18 +101,18 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         try:
             coordinator = signer(workspace, job, self._signed)
             if coordinator is None:
-                return _said(folder, name, None, REFUSED, _NOBODY)
+                return _said(folder, name, None, SiteState.REFUSED, _NOBODY)
             request = json.loads(text)
             if topic == OFFER and request["question"] != read_question(self._signed.question):
-                return _said(folder, name, coordinator, REFUSED, _NOT_SIGNED)
+                return _said(folder, name, coordinator, SiteState.REFUSED, _NOT_SIGNED)
         except (ValueError, TypeError, KeyError, RecursionError):
-            return _said(folder, name, coordinator, FAILED, _UNREADABLE)
+            return _said(folder, name, coordinator, SiteState.FAILED, _UNREADABLE)
         try:
             if self._site is None:
                 self._site = Site.open(folder.path, site_identity(folder), coordinator=coordinator)
         except Exception as error:  # a site must reply; what is wrong with its own files is for its administrator
-            _log(folder, coordinator, FAILED, f"{_NOT_OPEN}: {error}")
-            return _no(name, FAILED, _NOT_OPEN)
+            _log(folder, coordinator, SiteState.FAILED, f"{_NOT_OPEN}: {error}")
+            return _no(name, SiteState.FAILED, _NOT_OPEN)
         return self._site.reply(topic, request)
 
 
@@ -133,16 +133,16 @@ def signer(workspace: Workspace, job: str, signed: SignedQuestion) -> str | None
     return asking if (name, role) == (asking, COORDINATOR_ROLE) else None
 
 
-def _said(folder: SiteFolder, name: str, coordinator: str | None, state: str, message: str) -> dict[str, Any]:
+def _said(folder: SiteFolder, name: str, coordinator: str | None, state: SiteState, message: str) -> dict[str, Any]:
     _log(folder, coordinator, state, message)
     return _no(name, state, message)
 
 
-def _no(name: str, state: str, message: str) -> dict[str, Any]:
+def _no(name: str, state: SiteState, message: str) -> dict[str, Any]:
     return {"site": name, "protocol": PROTOCOL, "state": state, "message": message}
 
 
-def _log(folder: SiteFolder, coordinator: str | None, state: str, message: str) -> None:
+def _log(folder: SiteFolder, coordinator: str | None, state: SiteState, message: str) -> None:
     line = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "coordinator": coordinator,

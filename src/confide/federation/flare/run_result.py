@@ -1,7 +1,7 @@
-"""The result of a run as one text, which the server hands to the coordinator's session; read as from a stranger.
+"""Result of a run as one text, which the server hands to the coordinator's session. The session does not trust it.
 
-A session believes nothing in it that it can check: the outcome must be for the question that was asked, and of its
-sizes, and words must be printable. It cannot check the numbers: a dishonest server can invent them.
+A session checks what it can: the outcome must be for the question that was asked, with its sizes, and texts must be
+printable. It cannot check the numbers: a dishonest server can invent them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from confide.errors import ConfideError, FederationError
-from confide.federation.coordinator.decode import expected_cells, expected_wide, readable
-from confide.federation.outcome import BUDGET, STATES, Outcome, RunError, SiteReport
-from confide.federation.question import MASKED, PRIVATE, Question
+from confide.federation.coordinator.decode import readable
+from confide.federation.modes.registry import mode_of
+from confide.federation.outcome import Outcome, RunError, SiteReport
+from confide.federation.question import Question
 
 MOST_ROUNDS = 2
 _LONGEST = 4_000
@@ -40,13 +41,18 @@ def write_outcome(outcome: Outcome) -> str:
 
 def write_failure(error: ConfideError) -> str:
     """Write why a run has no outcome."""
-    reports, rounds = (error.reports, error.rounds) if isinstance(error, RunError) else ((), MOST_ROUNDS)
-    plain = {"message": str(error), "reports": [report.to_dict() for report in reports], "rounds": rounds}
+    run = error if isinstance(error, RunError) else RunError(str(error), (), rounds=MOST_ROUNDS)
+    plain = {
+        "message": str(run),
+        "summary": run.summary,
+        "reports": [report.to_dict() for report in run.reports],
+        "rounds": run.rounds,
+    }
     return json.dumps({"failure": plain})
 
 
 def read_result(text: object, asked: Question, reports: tuple[SiteReport, ...] = ()) -> Outcome:
-    """Read the outcome of a question that was asked; `reports` stand in where a failure has none.
+    """Read the outcome of a question that was asked; `reports` are used where a failure has none.
 
     Raises RunError where the run has no outcome, and FederationError where the text is no result of this question.
     """
@@ -73,20 +79,22 @@ def printable(text: object, longest: int = _LONGEST_MESSAGE) -> str:
 
 
 def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteReport, ...]) -> RunError:
-    reports = tuple(_report(SiteReport(**report), asked) for report in plain["reports"])
+    reports = tuple(_report(SiteReport.from_dict(report), asked) for report in plain["reports"])
     rounds = _whole(plain["rounds"])
-    return RunError(printable(plain["message"], _LONGEST), reports or otherwise, rounds=rounds)
+    message = printable(plain["message"], _LONGEST)
+    summary = printable(plain.get("summary", message), _LONGEST)
+    return RunError(message, reports or otherwise, rounds=rounds, summary=summary)
 
 
 def _checked(outcome: Outcome, asked: Question) -> Outcome:
-    question = outcome.question
-    if (outcome.total is not None) != (question.mode in MASKED):
+    question, mode = outcome.question, mode_of(outcome.question)
+    if (outcome.total is not None) != mode.masked:
         raise ValueError("a sum belongs to the modes that mask")
     if outcome.total is not None:
         _check_total(question, outcome.total)
     if not set(outcome.sites) <= set(question.sites):
         raise ValueError("a site that does not take part sent something")
-    if question.mode not in MASKED and set(outcome.sites) != set(question.sites):
+    if not mode.masked and set(outcome.sites) != set(question.sites):
         raise ValueError("a site that takes part sent nothing")
     if not all(readable(question, sent) for sent in outcome.sites.values()):
         raise ValueError("what a site sent cannot be read")
@@ -100,23 +108,23 @@ def _checked(outcome: Outcome, asked: Question) -> Outcome:
 
 def _check_total(question: Question, total: Mapping[str, Any]) -> None:
     counts, wide = base64.b64decode(total["counts"], validate=True), total["wide"]
-    if len(counts) != _CELL_BYTES * expected_cells(question) or len(wide) != expected_wide(question):
+    cells, sums = mode_of(question).sum_shape(question)
+    if (len(counts), len(wide)) != (_CELL_BYTES * cells, sums):
         raise ValueError("a sum has as many values as were asked for")
     if not all(isinstance(value, str) and value.removeprefix("-").isdecimal() for value in wide):
         raise ValueError("a sum has whole numbers")
 
 
 def _report(report: SiteReport, asked: Question) -> SiteReport:
-    if report.name not in asked.sites or report.state not in STATES:
-        raise ValueError("a report is of a site that was asked, in a known state")
+    if report.name not in asked.sites:
+        raise ValueError("a report is of a site that was asked")
     message = printable(report.message) if report.message else ""
-    reason = BUDGET if report.reason == BUDGET else ""
-    return replace(report, message=message, reason=reason, receipt=_receipt(report.receipt, asked))
+    return replace(report, message=message, receipt=_receipt(report.receipt, asked))
 
 
 def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:
-    """Keep what a site says that it was charged, where it is in numbers."""
-    if asked.mode != PRIVATE or not isinstance(receipt, Mapping):
+    """Return what a site reports that it was charged; None if that is not in numbers."""
+    if not mode_of(asked).private or not isinstance(receipt, Mapping):
         return None
     numbers = {name: receipt.get(name) for name in ("charged", "remaining")}
     fine = all(type(number) in (int, float) and math.isfinite(number) for number in numbers.values())  # type: ignore[arg-type]

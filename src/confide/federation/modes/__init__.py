@@ -1,1 +1,1 @@
-"""Modes: what leaves a site and what that promises."""
+"""Modes of a validation: one protocol (`mode.Mode`), one file a mode, and the registry of their names."""

@@ -1,4 +1,4 @@
-"""What of a question a site fixes when it answers it, and how it refuses a question that does not fit.
+"""Terms of a question that a site fixes when it answers, and refusals of questions that do not fit them.
 
 Terms are public: they follow from the question alone.
 """
@@ -6,15 +6,22 @@ Terms are public: they follow from the question alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from confide.errors import ParameterError, RefusedError
-from confide.federation.question import EXACT, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
+from confide.errors import RefusedError
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
 from confide.ledger.entries import canonical_json
 
-WITHOUT_NOISE, WITH_NOISE = "exact", "private"
-"""The two kinds of entries in a register."""
+
+class EntryKind(StrEnum):
+    """Kind of an entry in a site's register."""
+
+    EXACT = "exact"
+    PRIVATE = "private"
+
 
 _WHY: Mapping[str, str] = {
     "mode": "exact answers in two modes can be subtracted from each other",
@@ -26,47 +33,25 @@ _WHY: Mapping[str, str] = {
 _NOT_IN_SUM = ("study", "mode", "fewest", "bins", "unit", "site_share", "protocol")
 
 
-def exact_terms(question: Question) -> dict[str, Any]:
-    """Return what the first question without noise fixes, beside the data."""
-    terms: dict[str, Any] = {
-        "mode": question.mode,
-        "grid": sha256(question.public_grid.edges.astype("<f8").tobytes()).hexdigest(),
-        "bins": question.bins,
-        "minimum_cell": question.minimum_cell,
-    }
-    if question.mode == SECURE_SUM:
-        terms["sites"] = list(question.sites)
-    if question.mode == NOISY_SCORES:
-        terms |= {"epsilon": question.epsilon, "delta": question.delta, "sensitivity": question.sensitivity}
-    return terms
-
-
 def pooled_terms(question: Question) -> dict[str, Any]:
     """Return everything in a private question that the sum over the sites depends on.
 
-    The study is not among it: the same question in another study is the same, at no further cost. A row is the one
-    row of a person, so the unit makes no difference either; nor does it how few sites would have been enough.
+    The study is not included: the same question in another study costs nothing more. Neither is the unit, as a row is
+    the one row of a person, nor the number of sites that would have been enough.
     """
     terms = {name: value for name, value in question.to_dict().items() if name not in _NOT_IN_SUM}
     return {**terms, "epsilon": str(question.pooled_epsilon)}
 
 
-def kind_of(question: Question) -> str:
+def kind_of(question: Question) -> EntryKind:
     """Return the kind of entry that a question has in a register."""
-    if question.mode in EXACT:
-        return WITHOUT_NOISE
-    if question.mode == PRIVATE:
-        return WITH_NOISE
-    raise ParameterError(f"there is no mode {question.mode!r}")
+    return EntryKind.PRIVATE if mode_of(question).private else EntryKind.EXACT
 
 
-def entry(question: Question) -> tuple[str, str, str]:
+def entry(question: Question) -> tuple[EntryKind, str, str]:
     """Return the kind of a question's entry, the name that it is found by, and its terms."""
-    kind = kind_of(question)
-    if kind == WITHOUT_NOISE:
-        return kind, question.model, canonical_json(exact_terms(question), "terms")
-    terms = canonical_json(pooled_terms(question), "terms")
-    return kind, sha256(terms.encode()).hexdigest(), terms
+    kind, terms = kind_of(question), canonical_json(mode_of(question).fixed_terms(question), "terms")
+    return kind, question.model if kind is EntryKind.EXACT else sha256(terms.encode()).hexdigest(), terms
 
 
 def another_question(model: str, fixed: Mapping[str, Any], asked: Mapping[str, Any]) -> RefusedError:
@@ -81,21 +66,6 @@ def another_question(model: str, fixed: Mapping[str, Any], asked: Mapping[str, A
     )
 
 
-def changed_data(question: Question) -> RefusedError:
-    """Return the refusal of a question that was answered when the data were others."""
-    if question.mode == PRIVATE:
-        return RefusedError(
-            f"this site's data for model {question.model!r} changed since it answered the same question to the same "
-            "sites, whose stored shares of the noise would not protect the change. Ask it as a new edition "
-            "(--edition), so that all sites draw, and pay for, new noise"
-        )
-    return RefusedError(
-        f"this site's data for model {question.model!r} changed since they were asked about without noise; the "
-        "difference of the two answers would be about those who came or went. Ask in mode private, or ask the site's "
-        f"administrator to run `confide site forget FOLDER {question.model}`"
-    )
-
-
 def drawn_before(question: Question) -> RefusedError:
     """Return the refusal to send noisy scores a second time."""
     return RefusedError(
@@ -106,12 +76,8 @@ def drawn_before(question: Question) -> RefusedError:
 
 def other_sites(signed: Question, before: tuple[str, ...]) -> RefusedError:
     """Return the refusal of a signed question that was answered with other sites."""
-    anew = (
-        "ask it as a new edition (--edition), which is paid for again"
-        if signed.mode == PRIVATE
-        else f"ask the site's administrator to run `confide site forget FOLDER {signed.model}`"
-    )
     return RefusedError(
         f"this site has answered this question with the sites {', '.join(map(repr, before))}, and answers it with no "
-        f"others: whoever lists several could subtract the sums. Ask the same sites again (--sites), or {anew}"
+        "others: whoever lists several could subtract the sums. Ask the same `sites` again, or "
+        f"{mode_of(signed).ask_anew(signed)}"
     )

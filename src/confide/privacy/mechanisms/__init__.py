@@ -1,1 +1,1 @@
-"""One mechanism a file, each with its proof beside it."""
+"""Mechanisms: one per file, each with its proof beside it."""

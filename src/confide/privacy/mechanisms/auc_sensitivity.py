@@ -18,7 +18,7 @@ from confide.privacy.queries import RealQuery
 
 
 def smooth_auc(counts: ScoreCounts, calibration: Calibration) -> RealQuery:
-    """Ask for AUC with noise scaled to its smooth sensitivity, under any of the three relations."""
+    """Query AUC with noise scaled to its smooth sensitivity, under any of the three relations."""
     positives, negatives = counted_rows(counts)
     return calibration.query(exact_auc(counts), auc_smooth_bound(positives, negatives, calibration.beta))
 
@@ -31,7 +31,7 @@ def exact_auc(counts: ScoreCounts) -> Fraction:
 
 
 def auc_local_sensitivity(positives: int, negatives: int) -> Fraction:
-    """The most that one row can change AUC: `1 / min(n, m)`, 1 where a class has at most one row."""
+    """Bound the change of AUC by one row: `1 / min(n, m)`, 1 if a class has at most one row."""
     return Fraction(1, max(min(positives, negatives), 1))
 
 
@@ -42,6 +42,6 @@ def auc_smooth_bound(positives: int, negatives: int, beta: Fraction) -> ExactRea
 
 
 def auc_smooth_bounds(positives: FloatArray, negatives: FloatArray, beta: float) -> FloatArray:
-    """The same in floats for many class sizes at once, for intervals and plans."""
+    """Compute the smooth sensitivity in floats for many class sizes at once, for intervals and plans."""
     smaller = np.maximum(np.minimum(positives, negatives), 1.0)
     return np.maximum(1.0 / smaller, np.exp(-beta * (smaller - 1.0)))

@@ -38,7 +38,7 @@ class LocalSensitivity:
 def smooth_average_precision(
     counts: ScoreCounts, calibration: Calibration, neighbours: Neighbours, *, published: bool = False
 ) -> RealQuery:
-    """Ask for average precision with noise scaled to its smooth sensitivity."""
+    """Query average precision with noise scaled to its smooth sensitivity."""
     positives, negatives = counted_rows(counts)
     local = published_sensitivity() if published else local_sensitivity(positives + negatives, neighbours)
     bound = smooth_bound(local, positives, calibration.beta)
@@ -64,7 +64,7 @@ def pessimistic_average_precision(counts: ScoreCounts) -> float:
 
 
 def local_sensitivity(rows: int, neighbours: Neighbours) -> LocalSensitivity:
-    """The exact local sensitivity for replace-one (and so a bound for label-only), or our bound for add-remove-one."""
+    """Return the exact local sensitivity for replace-one (a bound for label-only), or a bound for add-remove-one."""
     if neighbours == Neighbours.ADD_REMOVE_ONE:
         return LocalSensitivity(floats=_add_remove_floats, exact=_add_remove_exact)
     return LocalSensitivity(
@@ -74,7 +74,7 @@ def local_sensitivity(rows: int, neighbours: Neighbours) -> LocalSensitivity:
 
 
 def published_sensitivity() -> LocalSensitivity:
-    """The bound of Boyd, Lantz & Page (2015), theorem 5, for replace-one: valid, two to three times too large."""
+    """Return the bound of Boyd, Lantz & Page (2015), theorem 5, for replace-one: valid, 2 to 3 times too large."""
     return LocalSensitivity(floats=_published_floats, exact=_published_exact)
 
 
@@ -87,7 +87,7 @@ def smooth_bound(local: LocalSensitivity, positives: int, beta: Fraction) -> Exa
 
 
 def smooth_bounds(local: LocalSensitivity, positives: FloatArray, beta: float) -> FloatArray:
-    """The same in floats for many numbers of positives at once, for intervals and plans."""
+    """Compute the smooth sensitivity in floats for many numbers of positives at once, for intervals and plans."""
     sizes, where = np.unique(np.rint(positives), return_inverse=True)
     fewest = max(int(sizes[0]) - _reach(local, int(sizes[0]), beta), 0)
     every = np.arange(float(fewest), sizes[-1] + 1.0)
@@ -99,7 +99,7 @@ def smooth_bounds(local: LocalSensitivity, positives: FloatArray, beta: float) -
 
 
 def _reach(local: LocalSensitivity, positives: int, beta: Fraction | float) -> int:
-    """How far down a term can still matter: sensitivities are at most 1, so beyond `log(1/local)/beta` none does."""
+    """Return how far down a term can matter: sensitivities are at most 1, so none does beyond `log(1/local)/beta`."""
     here = float(local.floats(np.array([float(positives)]))[0])
     return math.ceil(math.log(1.0 / here) / float(beta)) + 1
 
@@ -159,7 +159,7 @@ def _harmonic(n: int) -> arb:
 
 
 def _quarter_sum(n: int) -> arb:
-    """The sum of `1/(4j + 2)` over j from 1 to n - 1, enclosed."""
+    """Return the sum of `1/(4j + 2)` over j from 1 to n - 1, enclosed."""
     return ((arb(n) + _ball(Fraction(1, 2))).digamma() - _ball(Fraction(3, 2)).digamma()) / 4
 
 

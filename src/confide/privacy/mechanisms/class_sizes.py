@@ -1,4 +1,4 @@
-"""How many rows of each class there are.
+"""Number of rows of each class.
 
 Proof: class_sizes.proof.md.
 """
@@ -16,7 +16,7 @@ MOST_ROWS = 2**30
 
 
 def class_sizes(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> IntegerQuery:
-    """Ask for the number of positives; under add-remove-one for that of negatives as well.
+    """Query the number of positives; under add-remove-one also that of negatives.
 
     Where the number of rows is public, one row changes the number of positives by at most 1.
     Under add-remove-one a row changes one of the two numbers by 1, so both share epsilon.
@@ -29,12 +29,12 @@ def class_sizes(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) 
 
 
 def number_of_rows(counts: ScoreCounts, epsilon: Fraction) -> IntegerQuery:
-    """Ask for the number of rows, which adding or removing one changes by 1; it is public under other relations."""
+    """Query the number of rows, which adding or removing one changes by 1; it is public under other relations."""
     return IntegerQuery(values=(sum(counted_rows(counts)),), scales=(1 / epsilon,))
 
 
 def counted_rows(counts: ScoreCounts) -> tuple[int, int]:
-    """The number of positives and of negatives, refusing weights: a heavy row could not be hidden."""
+    """Count positives and negatives; refuse weights, as a heavy row could not be hidden."""
     if counts.weighted:
         raise ParameterError(
             "a private release counts rows, and these have weights that are not whole; give one row each"

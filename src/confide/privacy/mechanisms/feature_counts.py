@@ -1,4 +1,4 @@
-"""What naive Bayes needs: how many rows of each class have each feature, and how large the classes are.
+"""Counts for naive Bayes: rows of each class with each feature, and the class sizes.
 
 Proof: feature_counts.proof.md.
 """
@@ -36,7 +36,7 @@ class NoisyFeatures:
 
 
 def feature_counts(rows: FeatureRows, epsilon: Fraction, neighbours: Neighbours, *, limit: RowLimit) -> IntegerQuery:
-    """Ask for the counts of each feature in each class and for the class sizes, with discrete Laplace noise.
+    """Query the counts of each feature in each class and the class sizes, with discrete Laplace noise.
 
     A limited row moves the counts of its class by `limit.units` in all and its class size by 1. Under replace-one a
     row leaves and another comes: twice the units; N is public, so only the positives are counted of the sizes. Under
@@ -72,7 +72,7 @@ def read_feature_counts(
 
 
 def weighed_counts(rows: FeatureRows, weights: Integers) -> Integers:
-    """The units of positives (first row) and negatives (second) with each feature."""
+    """Return the units of positives (first row) and negatives (second row) with each feature."""
     ours = rows.labels[rows.row_of_each]
     counts = np.zeros((2, rows.width), dtype=np.int64)
     np.add.at(counts[0], rows.features[ours], weights[ours])

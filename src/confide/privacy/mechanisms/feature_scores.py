@@ -1,4 +1,4 @@
-"""How well a binary feature tells the labels apart, in whole numbers, and how much one row can change that.
+"""Integer scores of binary features, and how much one row can change them.
 
 With `n_fl` for the rows that have the feature (f = 1) or not (f = 0) and the label l, of N rows in all [1]_:
 
@@ -45,7 +45,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """How much scores differ between neighbours, in whole units.
+    """Largest difference of scores between neighbours, in whole units.
 
     `one` is the most that a single feature's score changes, `all` the most that the changes of all features' scores
     add up to, `apart` the most that the changes of two features' scores differ: no more than `one` if all scores rise
@@ -66,12 +66,12 @@ def checked_score(name: object) -> str:
 
 
 def units_of(score: str) -> int:
-    """How many whole units make 1: of a row for counts, of a row times a nat for information gain."""
+    """Return how many whole units make 1: a row for counts, a row times a nat for information gain."""
     return GAIN_UNITS if checked_score(score) == "information-gain" else 1
 
 
 def scored(rows: FeatureRows, score: str) -> Integers:
-    """Every feature's score, in whole units.
+    """Compute the score of every feature, in whole units.
 
     >>> rows = FeatureRows.from_matrix([[1, 0], [1, 1], [1, 0]], np.array([True, False, True]))
     >>> scored(rows, "total-count"), scored(rows, "purity-index")
@@ -93,14 +93,14 @@ def scored(rows: FeatureRows, score: str) -> Integers:
 
 
 def limited_scores(rows: FeatureRows, score: str, most_features: int | None) -> Integers:
-    """Every feature's score after each row was limited to so many features; None takes rows as they are."""
+    """Compute the score of every feature after limiting each row to so many features; None takes rows as they are."""
     return scored(rows if most_features is None else sampled(rows, most_features), score)
 
 
 def sensitivity_of(
     score: str, neighbours: Neighbours, *, most_features: int | None, width: int, rows: int | None
 ) -> Sensitivity:
-    """How much the scores of limited rows differ between neighbours, from public numbers alone.
+    """Bound how much the scores of limited rows differ between neighbours, from public numbers alone.
 
     `width` is the number of features, `rows` the number of rows where that is public (None under add-remove-one).
 
@@ -115,19 +115,19 @@ def sensitivity_of(
 
 
 def sensitivity_for(rows: FeatureRows, score: str, neighbours: Neighbours, most_features: int | None) -> Sensitivity:
-    """The same for these rows, of which nothing is read but what is public."""
+    """Bound the same for given rows, of which only public facts are read."""
     neighbours = Neighbours.parse(neighbours)
     public = None if neighbours == Neighbours.ADD_REMOVE_ONE else len(rows)
     return sensitivity_of(score, neighbours, most_features=most_features, width=rows.width, rows=public)
 
 
 def public_order(width: int) -> Integers:
-    """The features in an order that is fixed and mixes near and far columns, for where the first have an advantage."""
+    """Return the features in a fixed order that mixes near and far columns, for methods that favour the first."""
     return np.argsort(np.arange(1, width + 1, dtype=np.uint64) * _ODD).astype(np.int64)
 
 
 def _changes(score: str, neighbours: Neighbours, most: int, width: int, rows: int | None) -> tuple[int, int]:
-    """How much one feature's score changes at most, and how much all of them together."""
+    """Return the most that one feature's score changes, and the most that all change together."""
     if score == "information-gain":
         gain = _gain_change(neighbours, rows)
         return gain, width * gain
@@ -158,7 +158,7 @@ def _phi(counts: NDArray[np.int64]) -> FloatArray:
 
 
 def _gain_change(neighbours: Neighbours, rows: int | None) -> int:
-    """What one row changes at most: `N log N - (N-1) log(N-1)` and what rounding adds, in whole units, rounded up."""
+    """Bound the change by one row: `N log N - (N-1) log(N-1)` plus rounding, in whole units, rounded up."""
     if neighbours == Neighbours.ADD_REMOVE_ONE or rows is None:
         raise ParameterError(
             "no number bounds what one row adds to information gain unless the number of rows is public: "

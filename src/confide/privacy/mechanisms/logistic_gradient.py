@@ -1,4 +1,4 @@
-"""The gradient of the logistic loss of many rows, with a proven bound on its error that floats cannot break.
+"""Gradient of the logistic loss of many rows, with a proven bound on its error that floats cannot break.
 
 Products and sums are taken of whole numbers below 2^53, which floats add and multiply exactly in every order, so that
 fast matrix products give the exact result. Only the logistic function itself is rounded, from a table made in ball
@@ -45,12 +45,12 @@ class Slope:
 
     @property
     def squared(self) -> int:
-        """The squared length of the gradient, exactly."""
+        """Return the exact squared length of the gradient."""
         return sum(part * part for part in self.gradient)
 
 
 def loss_slope(rows: UnitRows, weights: Sequence[int], fine: int) -> Slope:
-    """The gradient at weights given in units of `2**-fine` of the sum over all rows of `log(1 + exp(-y w.x))`."""
+    """Compute the gradient of the sum over all rows of `log(1 + exp(-y w.x))`; weights are in units of `2**-fine`."""
     limbs = limbs_of(weights)
     totals = np.zeros((-(-RESIDUAL_BITS // _RESIDUAL_LIMB), rows.width), dtype=np.int64)
     curvatures = np.empty(len(rows))
@@ -76,7 +76,7 @@ class Margins:
 
 
 def margins_of(part: Any, limbs: NDArray[np.float64], fine: int, positive: NDArray[np.bool_]) -> Margins:
-    """The products `y w.x` of some rows, with weights as `limbs_of` writes them."""
+    """Compute the products `y w.x` of some rows, with weights in the form of `limbs_of`."""
     products = np.asarray(part @ limbs.T)
     products[~positive] *= -1.0
     places = [_WEIGHT_LIMB * k - fine - ROW_BITS + _MARGIN_BITS for k in range(limbs.shape[0])]
@@ -97,7 +97,7 @@ def margins_of(part: Any, limbs: NDArray[np.float64], fine: int, positive: NDArr
 
 
 def _about(products: NDArray[np.float64], parts: NDArray[np.float64], fine: int) -> NDArray[np.float64]:
-    """The margins, with an error below 1/2 in those that are below 50: in floats, or exactly where they cannot say."""
+    """Return the margins, with an error below 1/2 in those below 50: in floats, or exactly if floats cannot decide."""
     sums: NDArray[np.float64] = np.ldexp(parts.sum(axis=1), -_MARGIN_BITS)
     sizes = np.ldexp(np.abs(parts).sum(axis=1), -_MARGIN_BITS)
     for row in np.flatnonzero(sizes * parts.shape[1] > 2.0**49):
@@ -123,7 +123,7 @@ def residuals_of(margins: Margins) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=1)
 def _table() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The Taylor coefficients of `1 / (1 + exp(z))` at `z = k / 128`: the first as integers, the others as floats."""
+    """Return Taylor coefficients of `1 / (1 + exp(z))` at `z = k / 128`, the first as integers, others as floats."""
     firsts, others = [], []
     with working_precision(192):
         for knot in range(_END * 2**_KNOT_BITS + 1):

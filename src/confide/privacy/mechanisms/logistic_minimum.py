@@ -1,4 +1,4 @@
-"""The weights at which regularised logistic loss is least, with a proven bound on how far off they are.
+"""Weights that minimise the regularised logistic loss, with a proven bound on their distance from the minimum.
 
 The loss is `J(w) = sum over rows of log(1 + exp(-y w.x)) + regularization/2 |w|^2 + tilt.w`, which is strongly convex:
 where its gradient has the length g, the minimum is at most `g / regularization` away. Newton's method runs, in floats,
@@ -46,7 +46,7 @@ def checked_regularization(value: object) -> Fraction:
 
 
 def distance_bound(regularization: Fraction) -> Fraction:
-    """How far the weights that are found may be from the minimum, at most."""
+    """Bound the distance of the returned weights from the minimum."""
     return GRADIENT_BOUND / regularization
 
 
@@ -136,7 +136,7 @@ def _solved(product: Callable[[Floats], Floats], wanted: Floats, diagonal: Float
 
 
 def _diagonal(matrix: Any, curvatures: Floats) -> Floats:
-    """The diagonal of the second derivatives, without the regularisation's part."""
+    """Return the diagonal of the second derivatives, without the regularisation's part."""
     if hasattr(matrix, "tocsr"):
         squares = matrix.copy()
         squares.data **= 2

@@ -22,7 +22,7 @@ from confide.privacy.queries import ShareQuery
 
 
 def shared_counts(cells: Cells, epsilon: Fraction, *, honest: int, strategy: Strategy = FLAT) -> ShareQuery:
-    """Ask for every integer of a strategy with a share of discrete Laplace noise of scale `levels/epsilon`.
+    """Query every integer of a strategy with a share of discrete Laplace noise of scale `levels/epsilon`.
 
     The sum over all sites costs epsilon under add-remove-one as long as `honest` of them keep their shares to
     themselves. The answer of one site alone promises less, as `alone_epsilon` says.
@@ -32,7 +32,7 @@ def shared_counts(cells: Cells, epsilon: Fraction, *, honest: int, strategy: Str
 
 
 def alone_epsilon(epsilon: Fraction, honest: int, *, shares: int = 1, levels: int = 1) -> Fraction:
-    """What is still promised where only so many shares are kept secret: epsilon for `honest` of them, more for fewer.
+    """Return the epsilon if only so many shares are kept secret: epsilon for `honest` of them, more for fewer.
 
     With one share: everybody else puts together what they know of a single site's answer. The number is exact but
     for rounding up, and never above `epsilon + levels log(honest / shares)`.

@@ -64,7 +64,7 @@ class TiltedQuery:
 def objective_perturbation(
     rows: UnitRows, regularization: Fraction, epsilon: Fraction, neighbours: Neighbours
 ) -> TiltedQuery:
-    """Ask for the weights at which the regularised loss is least after a random tilt."""
+    """Query the weights that minimise the regularised loss after a random tilt."""
     rounding = epsilon * ROUNDING_SHARE
     return TiltedQuery(
         rows=rows,
@@ -75,7 +75,7 @@ def objective_perturbation(
 
 
 def tilt_rate(regularization: Fraction, epsilon: Fraction, neighbours: Neighbours) -> Fraction:
-    """The largest `1 / scale` of the tilt, rounded down, with which the exact minimum costs epsilon at most.
+    """Return the largest `1 / scale` of the tilt, rounded down, with which the exact minimum costs epsilon at most.
 
     Refuses what no tilt can give, by these public parameters alone.
     """
@@ -118,11 +118,11 @@ def row_price(rate: Fraction, regularization: Fraction) -> Fraction:
 
 
 def _price(rate: Fraction, regularization: Fraction, neighbours: Neighbours) -> Fraction:
-    """What neighbours cost: a replaced row is one more, and one less whose gradient alone counts."""
+    """Return the price of neighbours; under replace-one the removed row adds the price of its gradient."""
     return row_price(rate, regularization) + (rate if neighbours == Neighbours.REPLACE_ONE else 0)
 
 
 def _rounded_up(value: Fraction) -> str:
-    """Three digits that are not below the number."""
+    """Round up to three digits."""
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 2)
     return f"{float(math.ceil(value / unit) * unit):.3g}"

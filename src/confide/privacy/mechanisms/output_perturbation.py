@@ -14,7 +14,7 @@ from confide.privacy.queries import SphericalQuery
 
 
 def gradient_shift(neighbours: Neighbours) -> int:
-    """How long the difference of two neighbours' gradients can be, whatever the weights.
+    """Bound the length of the difference of two neighbours' gradients, for all weights.
 
     One row's is shorter than 1: its length times a probability. Replacing a row takes one away and brings another. A
     changed label turns `-p x` into `(1 - p) x`: their difference is x.
@@ -25,7 +25,7 @@ def gradient_shift(neighbours: Neighbours) -> int:
 def output_perturbation(
     rows: UnitRows, regularization: Fraction, epsilon: Fraction, neighbours: Neighbours
 ) -> SphericalQuery:
-    """Ask for the weights at which the regularised loss is least, with spherical Laplace noise.
+    """Query the weights that minimise the regularised loss, with spherical Laplace noise.
 
     They move by at most `gradient_shift / regularization`; what is computed is within the distance bound of them.
     """

@@ -41,7 +41,7 @@ def cells_on(counts: ScoreCounts, grid: Grid) -> Cells:
 
 
 def private_counts(cells: Cells, epsilon: Fraction, neighbours: Neighbours, strategy: Strategy = FLAT) -> IntegerQuery:
-    """Ask for every integer of a strategy, by default every count, with discrete Laplace noise.
+    """Query every integer of a strategy, by default every count, with discrete Laplace noise.
 
     A row moves one integer of each level by 1. Replace-one takes one row out and puts another in: scale
     `2 levels/epsilon`. Add-remove-one: `levels/epsilon`. Under label-only the scores are public, so only
@@ -53,7 +53,7 @@ def private_counts(cells: Cells, epsilon: Fraction, neighbours: Neighbours, stra
 
 
 def concentrated_counts(cells: Cells, rho: Fraction, neighbours: Neighbours, strategy: Strategy = FLAT) -> IntegerQuery:
-    """Ask for every integer of a strategy with discrete Gaussian noise, for the concentrated guarantee rho.
+    """Query every integer of a strategy with discrete Gaussian noise, for the concentrated guarantee rho.
 
     The squared differences add up to at most `2 levels` under replace-one and to `levels` otherwise:
     `rho = differences / (2 scale^2)`, and the scale is rounded up to a fraction.

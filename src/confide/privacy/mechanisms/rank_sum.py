@@ -19,7 +19,7 @@ LABEL_ONLY_SHARE = Fraction(1, 3)
 
 
 def rank_sum(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> IntegerQuery:
-    """Ask for `2W = 2U - nm` and `n`, where U counts the pairs that are ranked right, ties as half.
+    """Query `2W = 2U - nm` and `n`, where U counts the pairs that are ranked right, ties as half.
 
     Replace-one: `(Delta 2W, Delta n)` is within `(2(N-1), 0)` when a row moves and within
     `(N-1, 1)` when its class changes as well; scales `2(N-1)/epsilon` and `2/epsilon` cost
@@ -34,7 +34,7 @@ def rank_sum(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> 
 
 
 def rank_sum_scales(rows: int, epsilon: Fraction, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
-    """The scales of the noise on 2W and on n."""
+    """Return the scales of the noise on 2W and on n."""
     reach = max(rows - 1, 1)
     if neighbours == Neighbours.REPLACE_ONE:
         return 2 * reach / epsilon, 2 / epsilon

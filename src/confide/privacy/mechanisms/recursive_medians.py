@@ -83,7 +83,7 @@ def exponential_medians(
 
 
 def level_epsilon(epsilon: Fraction, levels: int, neighbours: Neighbours) -> Fraction:
-    """What a level may spend on adding or removing a row; a replaced row is removed once and added once."""
+    """Return the epsilon of a level for adding or removing a row; a replaced row is removed once and added once."""
     if isinstance(levels, bool) or not isinstance(levels, int) or not 1 <= levels <= MOST_LEVELS:
         raise ParameterError(f"levels must be a whole number from 1 to {MOST_LEVELS}, got {levels!r}")
     whole = as_fraction(epsilon, "epsilon")
@@ -124,13 +124,13 @@ def medians_with(
 
 
 def median(padded: FloatArray) -> Fraction:
-    """The middle one of ascending points between two ends, or the mean of the middle two; of the ends if none."""
+    """Return the median of ascending points between two ends; the middle of the ends if there are no points."""
     last = padded.size - 1
     return (Fraction(float(padded[last // 2])) + Fraction(float(padded[last - last // 2]))) / 2
 
 
 def smooth_bound(padded: FloatArray, beta: Fraction) -> ExactReal:
-    """The smooth sensitivity of that median to adding and removing points.
+    """Bound the smooth sensitivity of that median to adding and removing points.
 
     `S = max of exp(-beta (j - i - 1)) (x_j - x_i)/2 over i < j with |i + j - (n + 1)| <= 1`, where
     `x_1 <= ... <= x_n` are the points and `x_0` and `x_n+1` the ends. Floats only find the pairs that could be
@@ -144,13 +144,13 @@ def smooth_bound(padded: FloatArray, beta: Fraction) -> ExactReal:
 
 
 def split_costs(below: NDArray[np.int64], left: int, right: int) -> NDArray[np.int64]:
-    """How unevenly each edge between two others splits the rows between them; `below[e]` are the rows below edge e."""
+    """Return how unevenly each edge splits the rows between two others; `below[e]` are the rows below edge e."""
     costs: NDArray[np.int64] = np.abs(2 * below[left + 1 : right] - below[left] - below[right])
     return costs
 
 
 def inside(drawn: Fraction, left: float, right: float) -> float | None:
-    """What was drawn, if it is strictly inside a range, or else the middle of the range; in floats, if one is there."""
+    """Return a drawn number if it is strictly inside a range, else its middle; a float if one lies there."""
     middle = (Fraction(left) + Fraction(right)) / 2
     threshold = float(drawn if left < drawn < right else middle)
     if not left < threshold < right:
@@ -168,7 +168,7 @@ def _divided(left: End, right: End, levels: int, split: Callable[[End, End], End
 
 
 def _pairs(padded: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-    """The pairs around the middle that are not equal: both points, and how many lie between."""
+    """Return the pairs around the middle that are not equal: both points, and how many lie between."""
     lows, highs, removed = [], [], []
     for points in (padded, padded[:-1], padded[1:]):
         half = points.size // 2

@@ -1,4 +1,4 @@
-"""How much one row can weigh: at most so many features, or one weight divided among all that it has.
+"""Limits on the weight of one row: at most so many features, or one weight divided among all that it has.
 
 Both are maps of each row by itself, the same for every dataset, so two datasets that differ in one row still differ in
 one row afterwards. Proof: row_limits.proof.md.
@@ -27,7 +27,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowLimit:
-    """What a row may weigh: `worth` features, by a sample of them or with the weight spread over all."""
+    """Limit on the weight of a row: `worth` features, by a sample of them or with the weight spread over all."""
 
     kind: str = "spread"
     worth: int = 3
@@ -40,11 +40,11 @@ class RowLimit:
 
     @property
     def units(self) -> int:
-        """The most units that a row weighs."""
+        """Largest number of units that a row weighs."""
         return self.worth * UNITS
 
     def weighed(self, rows: FeatureRows) -> tuple[FeatureRows, Integers]:
-        """The limited rows, and the units of each entry of their `features`."""
+        """Return the limited rows, and the units of each entry of their `features`."""
         if self.kind == "spread":
             return rows, spread_weights(rows, self.worth)
         kept = sampled(rows, self.worth)
@@ -77,7 +77,7 @@ def sampled(rows: FeatureRows, most: int) -> FeatureRows:
 
 
 def spread_weights(rows: FeatureRows, worth: int) -> Integers:
-    """The units that each entry of `features` weighs if a row is worth at most `worth` features.
+    """Return the units that each entry of `features` weighs if a row is worth at most `worth` features.
 
     A row of m features gives each of them `floor(UNITS * min(1, worth / m))`: all keep their say, and together they
     weigh at most `worth * UNITS`. On average a feature weighs what it would if `worth` of them were drawn.

@@ -1,4 +1,4 @@
-"""Every feature's score with noise: whoever has them may select by rank, by a threshold or by groups.
+"""Noisy scores of all features, for selecting by rank, by a threshold or by groups.
 
 Stoddard, Chen & Machanavajjhala (2014), section 3.2. Proof: score_perturbation.proof.md.
 """
@@ -16,7 +16,7 @@ from confide.privacy.queries import IntegerQuery, checked_scale
 def perturbed_scores(
     rows: FeatureRows, score: str, epsilon: Fraction, neighbours: Neighbours, *, most_features: int | None
 ) -> IntegerQuery:
-    """Ask for the scores of all features, in whole units, with discrete Laplace noise.
+    """Query the scores of all features, in whole units, with discrete Laplace noise.
 
     Each row counts with at most `most_features` of its features; None lets it count with all. The scale is what the
     scores change by in all, divided by epsilon.

@@ -28,7 +28,7 @@ class Calibration:
     delta: Fraction = Fraction(0)
 
     def query(self, value: Fraction, smooth_bound: ExactReal) -> RealQuery:
-        """Ask for a value with this noise."""
+        """Query a value with this noise."""
         return RealQuery(
             value=value,
             scale=smooth_bound * self.multiplier,

@@ -1,4 +1,4 @@
-"""Which features' scores reach a threshold, at a price that depends on how many are found, not on how many are asked.
+"""Sparse vector: features whose scores reach a threshold, at a price that depends on how many are found, not tested.
 
 The sparse vector technique as Lyu, Su & Li (2017) have it right, algorithm 7 without numeric answers.
 Proof: sparse_vector.proof.md.
@@ -29,7 +29,7 @@ def sparse_vector(
     threshold: int,
     cutoff: int,
 ) -> ThresholdQuery:
-    """Ask each feature in a public order whether its score reaches a threshold, until `cutoff` of them do.
+    """Query in a public order whether each feature's score reaches a threshold, until `cutoff` of them do.
 
     `threshold` is in the score's whole units. What a feature costs does not depend on how many features a row has, so
     `most_features` may be None, which lets rows count with all of theirs.
@@ -49,7 +49,7 @@ def sparse_vector(
 
 
 def shares(epsilon: Fraction, weight: Fraction) -> tuple[Fraction, Fraction]:
-    """What the threshold and what the scores get of epsilon: `1 : weight^(2/3)`, rounded, at least `1 : 1`.
+    """Divide epsilon between the threshold and the scores: `1 : weight^(2/3)`, rounded, at least `1 : 1`.
 
     The weight is the scores' sensitivity, all that are found together, over the threshold's: c if all scores rise or
     all fall, and 2c otherwise. With these shares the difference of the two noises varies least.

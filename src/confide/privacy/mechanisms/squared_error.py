@@ -1,4 +1,4 @@
-"""The Brier score from sums of squared errors in whole units.
+"""Brier score from sums of squared errors in whole units.
 
 Proof: squared_error.proof.md.
 """
@@ -25,7 +25,7 @@ ROWS_SHARE = Fraction(1, 5)
 
 
 def squared_error(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) -> IntegerQuery:
-    """Ask for the sum of squared errors and of their squares, in units; under add-remove-one for the rows too.
+    """Query the sum of squared errors and of their squares, in units; under add-remove-one also the rows.
 
     Scores are cut to [0, 1] first, so no score outside gives itself away by an error.
     """

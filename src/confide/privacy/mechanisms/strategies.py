@@ -1,4 +1,4 @@
-"""What is measured of a row of cells: the cells, sums over a tree of them, or differences of halves.
+"""Measurement strategies for a row of cells: the cells, sums over a tree of them, or differences of halves.
 
 A strategy turns the counts of K cells into integers, to each of which noise is added, and turns the
 noisy integers back into the K counts that fit them best (least squares). Every row of the data takes
@@ -25,7 +25,7 @@ MOST_CELLS = 2048
 
 
 class Strategy(Protocol):
-    """What is measured of cells, and how cells are put together again; arrays run along the last axis."""
+    """Integers measured of cells, and how cells are rebuilt from them; arrays run along the last axis."""
 
     def __hash__(self) -> int:
         """Equal strategies are one and the same."""
@@ -33,38 +33,38 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """Name of the strategy for users."""
         ...
 
     def levels(self, cells: int) -> int:
-        """How many of the integers one row takes part in."""
+        """Number of integers that one row takes part in."""
         ...
 
     def measure(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The integers that noise is added to."""
+        """Return the integers that noise is added to."""
         ...
 
     def reconstruct(self, measured: NDArray[Any], cells: int) -> FloatArray:
-        """The counts that fit noisy integers best; exactly the counts where there is no noise."""
+        """Return the counts that fit noisy integers best; exactly the counts if there is no noise."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """The cells themselves."""
+    """Strategy that measures the cells themselves."""
 
     name: str = "flat"
 
     def levels(self, cells: int) -> int:
-        """One: a row lies in one cell."""
+        """Return one, as a row lies in one cell."""
         return 1
 
     def measure(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The counts."""
+        """Return the counts."""
         return counts
 
     def reconstruct(self, measured: NDArray[Any], cells: int) -> FloatArray:
-        """The counts."""
+        """Return the counts."""
         return np.asarray(measured, dtype=np.float64)
 
 
@@ -84,15 +84,15 @@ class Tree:
 
     @property
     def name(self) -> str:
-        """The strategy with its branching."""
+        """Name of the strategy, with its branching."""
         return f"tree:{self.branching}"
 
     def levels(self, cells: int) -> int:
-        """The height of the tree, without the root."""
+        """Return the height of the tree, without the root."""
         return len(self._sizes(cells))
 
     def measure(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sums of all levels, from the leaves up."""
+        """Return the sums of all levels, from the leaves up."""
         found = [counts]
         for _ in range(self.levels(counts.shape[-1]) - 1):
             found.append(self._parents(found[-1]))
@@ -119,7 +119,7 @@ class Tree:
         return estimate[0]
 
     def _sizes(self, cells: int) -> list[int]:
-        """How many nodes each level has, from the leaves up to the children of the root."""
+        """Return the number of nodes each level has, from the leaves up to the children of the root."""
         sizes = [cells]
         while sizes[-1] > self.branching:
             sizes.append(-(-sizes[-1] // self.branching))
@@ -134,7 +134,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Haar:
-    """The total, and for every node of a binary tree the difference between its halves.
+    """Total, and for every node of a binary tree the difference between its halves.
 
     These are the Haar wavelet's coefficients, each times the number of cells below it: Privelet
     (Xiao, Wang & Gehrke 2010), whose noise is the same on all of them in these units. Cells are padded
@@ -144,11 +144,11 @@ class Haar:
     name: str = "haar"
 
     def levels(self, cells: int) -> int:
-        """The height of the binary tree, and the total."""
+        """Return the height of the binary tree, and the total."""
         return 1 + (cells - 1).bit_length()
 
     def measure(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The differences, from the leaves up, and the total."""
+        """Return the differences, from the leaves up, and the total."""
         sums = self._padded(counts)
         found = []
         while sums.shape[-1] > 1:
@@ -175,7 +175,7 @@ class Haar:
 
 @dataclass(frozen=True, slots=True)
 class PerPoint:
-    """The sum of all cells from the top down to each: a number for every point of a curve, the papers' baseline.
+    """Sums of all cells from the top down to each: one number for every point of a curve, the papers' baseline.
 
     A row takes part in the sums of its own cell and of all below it, so there are as many levels as cells.
     """
@@ -183,7 +183,7 @@ class PerPoint:
     name: str = "per-point"
 
     def levels(self, cells: int) -> int:
-        """All of them: the row in the highest cell is counted at every point."""
+        """Return the number of all points, as the row in the highest cell is counted at every point."""
         return cells
 
     def measure(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -202,7 +202,7 @@ BRANCHINGS = (4, 8, 16, 32)
 
 
 def strategy_named(name: str) -> Strategy:
-    """The strategy of a name: flat, haar, tree (16 children), tree:4, or per-point.
+    """Return the strategy of a name: flat, haar, tree (16 children), tree:4, or per-point.
 
     >>> strategy_named("tree:4")
     Tree(branching=4)
@@ -217,7 +217,7 @@ def strategy_named(name: str) -> Strategy:
 
 
 def best_strategy(cells: int, *, gaussian: bool = False) -> Strategy:
-    """The strategy with the least predicted error for so many cells: a choice from public facts alone.
+    """Return the strategy with the least predicted error for so many cells: a choice from public facts alone.
 
     >>> best_strategy(32).name, best_strategy(1024).name, best_strategy(1024, gaussian=True).name
     ('flat', 'tree:32', 'haar')
@@ -230,7 +230,7 @@ def best_strategy(cells: int, *, gaussian: bool = False) -> Strategy:
 
 @lru_cache(maxsize=256)
 def predicted_error(strategy: Strategy, cells: int, *, gaussian: bool = False) -> float:
-    """The mean variance of a curve's coordinate, in rows, where one level has noise of variance 1.
+    """Return the mean variance of a curve's coordinate, in rows, where one level has noise of variance 1.
 
     A coordinate is the sum of the cells above an edge less its share of the total, at equally full
     cells: what a rate's error comes from. Laplace noise grows with the number of levels, Gaussian noise
@@ -244,6 +244,6 @@ def predicted_error(strategy: Strategy, cells: int, *, gaussian: bool = False) -
 
 
 def _coefficients(strategy: Strategy, cells: int) -> FloatArray:
-    """What noise of 1 on each integer (rows) does to each cell (columns)."""
+    """Return the effect of noise of 1 on each integer (rows) on each cell (columns)."""
     integers = strategy.measure(np.zeros(cells, dtype=np.int64)).size
     return strategy.reconstruct(np.eye(integers), cells)

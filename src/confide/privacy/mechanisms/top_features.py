@@ -1,4 +1,4 @@
-"""Which k features have the highest scores, without the scores: by peeling or by permute-and-flip.
+"""Selection of the k features with the highest scores, without the scores: by peeling or by permute-and-flip.
 
 Peeling is the exponential mechanism k times, each time among the features left; it is the same as taking the k highest
 scores after Gumbel noise. Permute-and-flip (McKenna & Sheldon 2020), k times in the same way, never has a larger
@@ -32,7 +32,7 @@ def top_features(
     k: int,
     how: How = "peeling",
 ) -> TopQuery:
-    """Ask for k features in turn, each with `epsilon/k`, the higher its score the likelier.
+    """Query k features in turn, each with `epsilon/k`, the higher its score the likelier.
 
     What a choice costs does not depend on how many features a row has, so `most_features` may be None, which lets
     rows count with all of theirs.

@@ -44,7 +44,7 @@ class UnitRows:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return len(self.scales)
 
 
@@ -126,7 +126,7 @@ def _sparse(matrix: Any, bound: float, share: float, intercept: bool) -> csr_arr
 
 
 def _factor(squares: NDArray[np.int64], share: float) -> NDArray[np.float64]:
-    """What a row of whole numbers is multiplied with, given the exact sum of its squares."""
+    """Return the factor of a row of whole numbers, given the exact sum of its squares."""
     longer = np.maximum(squares, UNIT**2).astype(np.float64)
     shorter: NDArray[np.float64] = np.where(squares > UNIT**2, UNIT / np.sqrt(longer) * _SAFE, 1.0) * share
     return shorter

@@ -1,4 +1,4 @@
-"""Where random bits come from, and a uniform number that is revealed bit by bit."""
+"""Sources of random bits, and a uniform number that is revealed bit by bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flint import arb
 
 
 class BitSource(Protocol):
-    """Where random bits are drawn from."""
+    """Source of random bits."""
 
     def __call__(self, count: int, /) -> int:
         """Draw `count` independent fair bits, as an integer from 0 to 2^count - 1."""
@@ -41,6 +41,6 @@ class LazyUniform:
             self._known = count
 
     def ball(self) -> arb:
-        """The interval that is known so far. Its ends are exact at any working precision."""
+        """Return the interval that is known so far. Its ends are exact at any working precision."""
         exponent = -self._known - 1
         return arb((2 * self._digits + 1, exponent), (1, exponent))

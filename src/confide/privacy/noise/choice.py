@@ -1,4 +1,4 @@
-"""One of several candidates, or some of them in turn, the cheaper the likelier, drawn without floating point.
+"""Random choice of one or more candidates, the cheaper the likelier, drawn without floating point.
 
 The exponential mechanism [1]_ chooses candidate i with a probability proportional to `exp(-rate * costs[i])`.
 Candidates of equal cost form a class; a class is drawn first, by inverting its cumulated weights, and then a member.
@@ -7,7 +7,7 @@ How: the weights are enclosed in balls, and the digits of a uniform number U are
 digits known so far put `U * (sum of all weights)` in an interval; if all of it lies within one class, that is the
 answer, whatever the digits not yet drawn will be; else more are drawn and the balls become narrower. Classes so
 dear that all of them together weigh less than the last digit known stay out of the sum, in whose ball their
-weight is included, until more digits are asked for.
+weight is included, until more digits are needed.
 
 Some in turn: each is chosen among those left. The weights are put between whole numbers once for many turns; a class
 is chosen by the larger of these, and what they are too large by is made up for by a coin that is hardly ever needed.
@@ -78,10 +78,10 @@ def exponential_choice(
     if prices.size == 0:
         raise ParameterError("costs must not be empty: there is nothing to choose from")
     sizes = _sizes(multiplicities, prices.size)
-    found, members = np.unique(prices, return_inverse=True)
-    totals = np.zeros(found.size, dtype=np.int64)
+    result, members = np.unique(prices, return_inverse=True)
+    totals = np.zeros(result.size, dtype=np.int64)
     np.add.at(totals, members, sizes)
-    chosen = _class(found - found[0], totals, rate, bits)
+    chosen = _class(result - result[0], totals, rate, bits)
     inside = np.flatnonzero(members == chosen)
     place = _below(int(totals[chosen]), bits)
     return int(inside[np.searchsorted(np.cumsum(sizes[inside]), place, side="right")])
@@ -98,10 +98,10 @@ def exponential_top(costs: Integers, rate: Fraction, k: int, *, bits: BitSource 
     [1, 2]
     """
     prices, rate = _checked_candidates(costs, k), _checked_rate(rate)
-    found, members = np.unique(prices, return_inverse=True)
+    result, members = np.unique(prices, return_inverse=True)
     sizes = np.bincount(members)
     grouped = np.split(np.argsort(members, kind="stable"), np.cumsum(sizes)[:-1])
-    classes = _Classes(found.tolist(), [group.tolist() for group in grouped], rate)
+    classes = _Classes(result.tolist(), [group.tolist() for group in grouped], rate)
     return [classes.take(bits) for _ in range(k)]
 
 
@@ -206,7 +206,7 @@ class _Classes:
 
 
 def _floor(exponent: Fraction) -> int:
-    """The whole part of `2^PLACES * exp(exponent)`."""
+    """Return the whole part of `2^PLACES * exp(exponent)`."""
     power = fmpq(exponent.numerator, exponent.denominator)
     for precision in precisions(PLACES + GUARD):
         with working_precision(precision):
@@ -217,7 +217,7 @@ def _floor(exponent: Fraction) -> int:
 
 
 def _class(dearer: NDArray[np.int64], totals: NDArray[np.int64], rate: Fraction, bits: BitSource) -> int:
-    """The number of a class, drawn with a probability proportional to `totals * exp(-rate * dearer)`.
+    """Draw the number of a class with a probability proportional to `totals * exp(-rate * dearer)`.
 
     The classes ascend from 0 in `dearer`. Those left out have `rate * dearer > count + room`, hence a weight
     below `2^-(count + room)` for each of fewer than `2^room` candidates, in all less than `2^-count`.

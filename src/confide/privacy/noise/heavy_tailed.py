@@ -98,7 +98,7 @@ def student_t_on_grid(
 
 
 def _nearest(centre: Fraction, step: ExactReal, standard: Variate, uniforms: tuple[LazyUniform, ...]) -> int:
-    """The integer nearest to `centre + step * X`: the floor of that plus one half."""
+    """Return the integer nearest to `centre + step * X`: the floor of that plus one half."""
     whole, part = divmod(centre + Fraction(1, 2), 1)
     offset = fmpq(part.numerator, part.denominator)
     for count in precisions():
@@ -116,7 +116,7 @@ def _nearest(centre: Fraction, step: ExactReal, standard: Variate, uniforms: tup
 
 
 def _checked_step(value: Fraction, scale: Fraction | ExactReal, grid: Fraction) -> ExactReal:
-    """The scale in units of the grid. Neither value nor scale is shown: both may come from private data."""
+    """Return the scale in units of the grid. Errors show neither value nor scale: both may come from private data."""
     as_fraction(value, "value")
     if as_fraction(grid, "grid") <= 0:
         raise ParameterError(f"grid must be greater than 0, got {grid}")

@@ -2,7 +2,7 @@
 
 A noise scale such as `exp(-beta (q - 1))` is irrational, and a float near it is another scale with
 another guarantee. An `ExactReal` is the number itself: an interval around it ("ball", FLINT's
-`arb`) as narrow as anybody asks for. Ball arithmetic rounds outward, so that every statement made
+`arb`) that can be made arbitrarily narrow. Ball arithmetic rounds outward, so that every statement made
 from a ball's ends is a proof.
 """
 
@@ -75,7 +75,7 @@ class ExactReal:
         return ExactReal(lambda: self.enclose() / other.enclose())
 
     def is_positive(self) -> bool:
-        """Whether the number is seen to be greater than 0; one that is hidden below 2^-4000 or so is not."""
+        """Return whether the number is proven to be greater than 0; one below 2^-4000 or so is not."""
         return any(bool(self.ball(precision) > 0) for precision in precisions(last=4096))
 
 
@@ -92,7 +92,7 @@ def as_real(value: ExactReal | Fraction | int) -> ExactReal:
 
 
 def exact(value: Fraction | int) -> ExactReal:
-    """The rational number itself."""
+    """Return the rational number itself."""
     rational = _rational(value)
     return ExactReal(lambda: arb(rational))
 
@@ -104,7 +104,7 @@ def exponential(value: Fraction | int) -> ExactReal:
 
 
 def logarithm(value: Fraction | int) -> ExactReal:
-    """The natural logarithm of a positive number."""
+    """Return the natural logarithm of a positive number."""
     rational = _rational(value)
     if rational <= 0:
         raise ParameterError("only numbers greater than 0 have a logarithm")
@@ -112,7 +112,7 @@ def logarithm(value: Fraction | int) -> ExactReal:
 
 
 def square_root(value: Fraction | int) -> ExactReal:
-    """The square root of a number that is not negative."""
+    """Return the square root of a number that is not negative."""
     rational = _rational(value)
     if rational < 0:
         raise ParameterError("only numbers that are not negative have a square root")
@@ -120,7 +120,7 @@ def square_root(value: Fraction | int) -> ExactReal:
 
 
 def maximum(first: ExactReal | Fraction | int, *others: ExactReal | Fraction | int) -> ExactReal:
-    """The greatest of several numbers: of balls [a, b] and [c, d] it is [max(a, c), max(b, d)]."""
+    """Return the greatest of several numbers: of balls [a, b] and [c, d] it is [max(a, c), max(b, d)]."""
     reals = [as_real(real) for real in (first, *others)]
     return ExactReal(lambda: reduce(arb.max, (real.enclose() for real in reals)))
 

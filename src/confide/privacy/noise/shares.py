@@ -70,7 +70,7 @@ def laplace_share(values: Sequence[int], scale: Fraction, honest: int, *, bits: 
 
 
 def within_64_bits(value: int) -> int:
-    """The number between `-2^63` and `2^63 - 1` that differs from a whole number by a multiple of 2^64.
+    """Return the number between `-2^63` and `2^63 - 1` that differs from a whole number by a multiple of 2^64.
 
     >>> within_64_bits(2**63), within_64_bits(-5)
     (-9223372036854775808, -5)
@@ -89,7 +89,7 @@ def checked_honest(honest: int) -> int:
 
 
 class _Law:
-    """The distribution of a share: how many jumps it has, and how wide they are."""
+    """Distribution of a share: the number of jumps and their width."""
 
     __slots__ = ("_exponent", "_floors", "_logarithms", "_part")
 
@@ -118,7 +118,7 @@ class _Law:
         return jumps
 
     def _is_below(self, drawn: int, rest: LazyUniform, jumps: int) -> bool:
-        """Whether a uniform number is below `P(N > jumps)`: it begins with the digits drawn and goes on as `rest`."""
+        """Return whether a uniform number, its first digits drawn and the others `rest`, is below `P(N > jumps)`."""
         for digits in precisions(last=_LAST):
             rest.reveal(digits)
             with working_precision(DIGITS + digits + GUARD):
@@ -157,11 +157,11 @@ class _Law:
             tail = tail - term
 
     def _floor(self, n: int) -> int:
-        """The whole part of `2^64 P(N > n)`."""
+        """Return the whole part of `2^64 P(N > n)`."""
         return self._floors[min(n, len(self._floors) - 1)]
 
     def _checked_floors(self) -> list[int]:
-        """The whole parts of `2^64 P(N > n)`, n = 0, 1, ..., which fall, up to the first that is 0."""
+        """Return the whole parts of `2^64 P(N > n)`, n = 0, 1, ..., which fall, up to the first that is 0."""
         for precision in precisions(2 * DIGITS + GUARD):
             with working_precision(precision):
                 floors = self._known_floors()

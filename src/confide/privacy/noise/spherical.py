@@ -72,17 +72,17 @@ def spherical_laplace_on_grid(
 def _nearest(
     offsets: Sequence[fmpq], step: fmpq, lengths: Sequence[LazyUniform], pairs: Sequence[Pair]
 ) -> list[int] | None:
-    """The floor of `offset + step * X` for each coordinate, or None if the digits known leave one of them open."""
+    """Return the floor of `offset + step * X` for each coordinate, or None if the known digits leave one open."""
     length = -reduce(arb.__mul__, (uniform.ball() for uniform in lengths)).log()
     normals = _normals(pairs)[: len(offsets)]
     factor = length * step / sum((normal * normal for normal in normals), arb(0)).sqrt()
-    found = []
+    result = []
     for offset, normal in zip(offsets, normals, strict=True):
         whole = (factor * normal + offset).floor().unique_fmpz()
         if whole is None:
             return None
-        found.append(int(whole))
-    return found
+        result.append(int(whole))
+    return result
 
 
 def _normals(pairs: Sequence[Pair]) -> list[arb]:
@@ -96,7 +96,7 @@ def _normals(pairs: Sequence[Pair]) -> list[arb]:
 
 
 def _checked_step(scale: Fraction, grid: Fraction) -> fmpq:
-    """The scale in units of the grid."""
+    """Return the scale in units of the grid."""
     if as_fraction(grid, "grid") <= 0:
         raise ParameterError(f"grid must be greater than 0, got {grid}")
     if as_fraction(scale, "scale") <= 0:

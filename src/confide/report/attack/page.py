@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confide.attacks.exposure import Attacked
+from confide.attacks.exposure import AttackReport
 from confide.report.attack.plots import draw_insiders, draw_posteriors
 from confide.report.attack.tables import attack_table, bounds_table
 from confide.report.attack.text import GENERAL, INTERNAL, advice, sentences
@@ -39,17 +39,17 @@ _CAPTIONS = {
 }
 
 
-def fragment(attacked: Attacked) -> str:
+def fragment(attacked: AttackReport) -> str:
     """Return table and sentences, as a notebook shows them."""
     return f"<div>{html_table(attack_table(attacked))}{bullets(sentences(attacked))}</div>"
 
 
-def attack_page(attacked: Attacked, *, title: str) -> str:
+def attack_page(attacked: AttackReport, *, title: str) -> str:
     """Return one HTML page: no scripts, no network, ready to print."""
     return whole_page(title, _parts(attacked), footer=_FOOTER)
 
 
-def _parts(attacked: Attacked) -> list[str]:
+def _parts(attacked: AttackReport) -> list[str]:
     plots = []
     if any(exposure.outsider is not None for exposure in attacked.exposures):
         svg = as_svg(draw_posteriors, attacked, size=(6.2, 5.4))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.attacks.exposure import Attacked
+from confide.attacks.exposure import AttackReport
 from confide.report.shared.style import COLOURS, GREY, drawn_figure, style
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_posteriors(ax: Axes, attacked: Attacked) -> None:
+def draw_posteriors(ax: Axes, attacked: AttackReport) -> None:
     """Draw each label's probability to an outsider against the rank of its score, for every publication."""
     exposures = [(exposure, exposure.outsider) for exposure in attacked.exposures if exposure.outsider is not None]
     for position, (exposure, outsider) in enumerate(exposures):
@@ -35,7 +35,7 @@ def draw_posteriors(ax: Axes, attacked: Attacked) -> None:
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
-def draw_insiders(ax: Axes, attacked: Attacked) -> None:
+def draw_insiders(ax: Axes, attacked: AttackReport) -> None:
     """Draw how often an insider is right about a label, with intervals and bounds."""
     every = attacked.exposures[::-1]
     for position, exposure in enumerate(every):
@@ -56,6 +56,6 @@ def draw_insiders(ax: Axes, attacked: Attacked) -> None:
     ax.set_axisbelow(True)
 
 
-def plot_attack(attacked: Attacked) -> Figure:
+def plot_attack(attacked: AttackReport) -> Figure:
     """Draw both plots side by side."""
     return drawn_figure([(draw_posteriors, attacked), (draw_insiders, attacked)], size=(6.25, 5.2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from confide.attacks.bounds import success_bound
-from confide.attacks.exposure import Attacked, Exposure
+from confide.attacks.exposure import AttackReport, Exposure
 from confide.attacks.insider import Insider
 from confide.attacks.outsider import Outsider
 from confide.report.attack.bounds import posterior
@@ -16,7 +16,7 @@ from confide.report.shared.tables import Table
 _BOUNDS = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
-def attack_table(attacked: Attacked) -> Table:
+def attack_table(attacked: AttackReport) -> Table:
     """Return one line for each publication."""
     known = f"also known > {attacked.level:g}"
     return Table(
@@ -28,7 +28,7 @@ def attack_table(attacked: Attacked) -> Table:
     )
 
 
-def _notes(attacked: Attacked) -> Iterator[str]:
+def _notes(attacked: AttackReport) -> Iterator[str]:
     yield (
         f"Of {amount(attacked.rows)} rows. The middle columns are for an outsider, who knows the scores and how many "
         f"are positive; always guessing the larger class gets {amount(attacked.majority)} right. One label: for an "

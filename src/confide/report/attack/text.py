@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from confide.attacks.exposure import Attacked, Exposure
+from confide.attacks.exposure import AttackReport, Exposure
 from confide.report.attack.bounds import posterior, whole_percent
 from confide.report.attack.tables import attack_table
 from confide.report.shared.guarantees import at_most
@@ -30,7 +30,7 @@ CLASS_SIZES = (
 )
 
 
-def print_attack(attacked: Attacked, console: Console) -> None:
+def print_attack(attacked: AttackReport, console: Console) -> None:
     """Print sentences and the table."""
     console.print(INTERNAL, highlight=False, markup=False, style="bold")
     console.print()
@@ -41,7 +41,7 @@ def print_attack(attacked: Attacked, console: Console) -> None:
     print_line(GENERAL, console)
 
 
-def sentences(attacked: Attacked) -> Iterator[str]:
+def sentences(attacked: AttackReport) -> Iterator[str]:
     """Yield what each publication reveals, and what would prevent it."""
     for exposure in attacked.exposures:
         parts = (_inside(exposure), _outside(attacked, exposure), _later(exposure))
@@ -84,7 +84,7 @@ def _inside(exposure: Exposure) -> str:
     )
 
 
-def _outside(attacked: Attacked, exposure: Exposure) -> str:
+def _outside(attacked: AttackReport, exposure: Exposure) -> str:
     found = exposure.outsider
     if found is None:
         return f"What an outsider learns is {exposure.left_out}."
@@ -108,7 +108,7 @@ def _later(exposure: Exposure) -> str:
     return f"Published without and then with one more row, it reveals that row's label in {told} cases."
 
 
-def advice(attacked: Attacked) -> str:
+def advice(attacked: AttackReport) -> str:
     """Return the epsilon that would prevent it."""
     odds, rare = attacked.sure / (1.0 - attacked.sure), 0.1
     return (

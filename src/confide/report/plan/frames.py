@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confide.releases.plan import Plan
+from confide.releases.plan_result import Plan
 from confide.report.shared.frames import data_frame
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confide.releases.plan import Plan
+from confide.releases.plan_result import Plan
 from confide.report.plan.plots import draw_widths
 from confide.report.plan.tables import plan_tables
 from confide.report.plan.text import plan_advice, plan_summary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.releases.plan import MechanismPlan, Plan
+from confide.releases.plan_result import MechanismPlan, Plan
 from confide.report.plan.text import metric_title
 from confide.report.shared.numbers import percent
 from confide.report.shared.style import GREY, drawn_figure, marker, style

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from confide.privacy.guarantee import shown
-from confide.releases.plan import Needed, Plan
+from confide.releases.plan_result import Needed, Plan
 from confide.report.shared.numbers import number, percent
 from confide.report.shared.tables import Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.privacy.guarantee import shown
-from confide.releases.plan import Plan
+from confide.releases.plan_result import Plan
 from confide.report.plan.tables import plan_tables
 from confide.report.shared.numbers import amount, number
 from confide.report.shared.text import print_line, print_table

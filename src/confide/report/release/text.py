@@ -57,7 +57,7 @@ def print_quote(quote: Quote, prepared: Sequence[PreparedRelease], console: Cons
 
 def _metrics(prepared: PreparedRelease) -> list[str]:
     """Return the metrics that a prepared request answers."""
-    return list(prepared.asked or [prepared.request["metric"]])
+    return list(prepared.requested or [prepared.request["metric"]])
 
 
 def one_line(release: Release) -> str:

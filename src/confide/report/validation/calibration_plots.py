@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from confide.federation.coordinator.calibration_points import CalibrationPoints
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import Validation
 
 _POOLED = COLOURS[0]
@@ -42,7 +42,7 @@ def draw_calibration(ax: Axes, data: PlotData) -> None:
     ax.set_title("Calibration")
 
 
-def site_calibrations(validation: Validation) -> list[tuple[str, Pooled]]:
+def site_calibrations(validation: Validation) -> list[tuple[str, Performance]]:
     """Return the sites that have a calibration curve of their own."""
     return [
         (site.name, site.result)
@@ -77,7 +77,7 @@ def draw_site_calibrations(ax: Axes, data: PlotData) -> None:
     figure.supylabel("Observed share of positives", fontsize=10)
 
 
-def _site_panel(ax: Axes, name: str, result: Pooled, pooled: CalibrationPoints | None, end: float) -> None:
+def _site_panel(ax: Axes, name: str, result: Performance, pooled: CalibrationPoints | None, end: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
@@ -123,7 +123,7 @@ def _calibration_end(every: list[CalibrationPoints]) -> float:
     return 1.0 if highest >= 0.5 else max(1.5 * highest, 0.05)
 
 
-def not_drawn_words(results: Iterable[Pooled]) -> str:
+def not_drawn_words(results: Iterable[Performance]) -> str:
     """Return the sentence that bins were left out, if some were."""
     every = (result.calibration for result in results)
     hidden = any(points is not None and not _narrow(points).all() for points in every)
@@ -135,7 +135,7 @@ def _narrow(points: CalibrationPoints) -> NDArray[np.bool_]:
     return ~(points.upper - points.lower > _WIDEST)
 
 
-def _calibration_label(pooled: Pooled) -> str:
+def _calibration_label(pooled: Performance) -> str:
     parts = []
     if pooled.observed_expected is not None:
         parts.append(f"O : E {number(pooled.observed_expected.value, 2)}")

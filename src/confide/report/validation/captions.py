@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confide.federation.question import PRIVATE
+from confide.federation.modes.registry import mode_of
 from confide.report.shared.numbers import percent
 from confide.report.validation.calibration_plots import not_drawn_words, site_calibrations
 from confide.report.validation.plot_data import with_results
@@ -38,7 +38,7 @@ def captions(validation: Validation) -> dict[str, str]:
         texts["roc"] += " Thick: all rows together. Thin: each site alone."
     if validation.pooled.roc_glm is not None:
         texts["roc"] += " Dashed: the binormal curve fitted to all rows (ROC-GLM)."
-    if validation.question.mode == PRIVATE:
+    if mode_of(validation.question).private:
         band = f" Shaded: {level} band for the whole curve of the population (noise and sampling)."
         texts["roc"] += band
         texts["pr"] += band

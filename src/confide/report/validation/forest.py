@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
-from confide.federation.question import PRIVATE
+from confide.federation.modes.registry import mode_of
 from confide.intervals.interval import Estimate
 from confide.intervals.random_effects import RandomEffects
 from confide.report.shared.numbers import DASH, whole
 from confide.report.validation.names import wrapped
 
 if TYPE_CHECKING:
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import Validation
 
 Scale = Literal["logit", "log"]
@@ -86,7 +86,7 @@ def forest_of(validation: Validation, measure: str) -> Forest | None:
         pooled=getattr(validation.pooled, measure),
         pooled_rows=rows_words(validation.pooled),
         summary=summary,
-        noisy=validation.question.mode == PRIVATE,
+        noisy=mode_of(validation.question).private,
     )
 
 
@@ -100,7 +100,7 @@ def summary_names(forest: Forest) -> list[str]:
     return names
 
 
-def rows_words(result: Pooled | None) -> str:
+def rows_words(result: Performance | None) -> str:
     """Write the number of rows, with ≈ where it is estimated."""
     if result is None or (result.rows is None and result.size is None):
         return DASH

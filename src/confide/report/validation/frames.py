@@ -11,7 +11,7 @@ from confide.report.shared.frames import data_frame, estimate_cells, interval_ce
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import Validation
 
 COLUMNS = ("model", "site", "metric", "value", "lower", "upper", "level")
@@ -39,7 +39,7 @@ def _rows(validation: Validation) -> Iterator[dict[str, Any]]:
             yield from ({"site": site.name, **row} for row in _result_rows(site.result))
 
 
-def _result_rows(result: Pooled) -> Iterator[dict[str, Any]]:
+def _result_rows(result: Performance) -> Iterator[dict[str, Any]]:
     for name in ("rows", "positives"):
         if getattr(result, name) is not None:
             yield {"metric": name, "value": float(getattr(result, name))}

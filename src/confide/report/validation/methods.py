@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from confide.federation.question import NOISY_SCORES, PRIVATE, Question
-from confide.privacy.guarantee import exact_fraction, shown
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
 from confide.report.shared.numbers import DASH, percent
 from confide.report.shared.tables import Table
 from confide.report.validation.released import was_partly_paid, was_stored
@@ -37,7 +37,7 @@ def _how(validation: Validation) -> Iterator[tuple[str, str]]:
     yield "sites", f"{len(validation.sites)} asked, {answered} answered"
     yield "grid", f"{question.grid}: {len(grid):,} cells from {grid.edges[0]:g} to {grid.edges[-1]:g}, public"
     yield from _terms(question)
-    if question.mode == PRIVATE:
+    if mode_of(question).private:
         yield "edition", _edition_words(question.edition or 1)
         yield "answers", _answers_words(validation)
     took = f"{_seconds(outcome.seconds)} from the first question to the last answer, without connecting"
@@ -71,27 +71,7 @@ def _of(some: int, every: int) -> str:
 def _terms(question: Question) -> Iterator[tuple[str, str]]:
     if question.minimum_cell is not None and question.minimum_cell > 1:
         yield "minimum cell", f"{question.minimum_cell} rows of a class"
-    if question.mode == PRIVATE:
-        own, pooled = shown(question.own_epsilon), shown(question.pooled_epsilon)
-        yield (
-            "epsilon",
-            f"{shown(question.exact_epsilon)} at each site: {own} for its own results, {pooled} for the sum",
-        )
-        yield "colluders", _colluders_words(question)
-        unit = "a row" if question.unit == "row" else f"a person with at most {question.rows_per_person} rows"
-        yield "protected", unit
-    if question.mode == NOISY_SCORES:
-        for name in ("epsilon", "delta", "sensitivity"):
-            value = getattr(question, name)
-            if value is not None:
-                yield name, f"{shown(exact_fraction(value, name))}, of the noise alone: no guarantee follows"
-
-
-def _colluders_words(question: Question) -> str:
-    some = (
-        f" and any {question.colluders} of the {len(question.sites)} sites together" if question.colluders else " alone"
-    )
-    return f"the guarantee holds against the coordinator{some}"
+    yield from mode_of(question).described_terms(question)
 
 
 def _seconds(seconds: float) -> str:

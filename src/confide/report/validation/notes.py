@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from confide.federation.coordinator.calibration_line import NoLine
-from confide.federation.question import DISCLOSURE_CONTROL, PRIVATE, SECURE_SUM
+from confide.federation.modes.registry import mode_of
 from confide.intervals.interval import Estimate
 from confide.report.shared.numbers import interval_text, p_value, percent
 from confide.report.validation.names import NAME_LETTERS, cut
@@ -30,7 +30,7 @@ def number_notes(validation: Validation) -> Iterator[str]:
     if validation.test is not None:
         yield hypothesis_words(validation)
     bounds = validation.pooled.bounds
-    if bounds is not None and validation.question.mode == DISCLOSURE_CONTROL and bounds.width > 0.0:
+    if bounds is not None and bounds.width > 0.0:
         yield (
             "Groups hide the order of the rows within them, so AUC is an estimate even for these rows. Whatever that "
             f"order is, their AUC lies between {interval_text(bounds, joined=' and ')}. The "
@@ -39,7 +39,7 @@ def number_notes(validation: Validation) -> Iterator[str]:
         )
         yield from _hidden(validation)
     yield from _line_notes(validation)
-    if validation.question.mode == PRIVATE:
+    if mode_of(validation.question).private:
         yield "Intervals are for the population and account for noise and sampling."
         yield from _wide_intervals(validation)
 
@@ -49,7 +49,7 @@ def _line_notes(validation: Validation) -> Iterator[str]:
     pooled, question = validation.pooled, validation.question
     if pooled.no_line is not None:
         yield _NO_LINE[pooled.no_line]
-    elif pooled.calibration_slope is not None and (question.mode != SECURE_SUM or (question.minimum_cell or 1) > 1):
+    elif pooled.calibration_slope is not None and mode_of(question).calibration_from_cells(question):
         yield (
             "For calibration intercept and slope, rows are placed in the middle of their cells. Scores of exactly 0 "
             "or 1, for which neither exists, cannot be told from others in the lowest and highest cell."

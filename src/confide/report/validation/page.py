@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from confide.federation.question import NOISY_SCORES
+from confide.federation.modes.registry import mode_of
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.shared.style import as_svg
 from confide.report.validation.calibration_plots import draw_site_calibrations, panels_size, site_calibrations
@@ -50,7 +50,7 @@ _READING = (
 
 def validation_page(validation: Validation) -> str:
     """Return one HTML page: no scripts, no network, ready to print."""
-    noisy = validation.question.mode == NOISY_SCORES
+    noisy = mode_of(validation.question).comparison_only
     return whole_page(title_of(validation), _parts(validation), footer=_FOOTERS[noisy])
 
 
@@ -58,15 +58,15 @@ def fragment(validation: Validation) -> str:
     """Return the result, the guarantee and the sites, as a notebook shows them."""
     tables = (html_table(table) for table in (numbers_table(validation), sites_table(validation)))
     guarantee = f"<p><strong>Guarantee</strong> for the people in the data:</p>{bullets(guarantee_lines(validation))}"
-    box = _not_private(validation) if validation.question.mode == NOISY_SCORES else guarantee
+    box = _not_private(validation) if mode_of(validation.question).comparison_only else guarantee
     return "".join(("<div>", lead(lead_of(validation)), box, *tables, "</div>"))
 
 
 def _parts(validation: Validation) -> Iterator[str]:
-    if validation.question.mode == NOISY_SCORES:
+    if mode_of(validation.question).comparison_only:
         yield _not_private(validation)
     yield lead(lead_of(validation))
-    if validation.question.mode != NOISY_SCORES:
+    if not mode_of(validation.question).comparison_only:
         yield "<p><strong>Guarantee</strong> for the people in the data:</p>"
         yield bullets(guarantee_lines(validation))
     yield "<h2>Key numbers</h2>"

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from confide.federation.question import PRIVATE
+from confide.federation.modes.registry import mode_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import SiteResult, Validation
     from confide.intervals.bands import Band
 
@@ -29,7 +29,7 @@ class PlotData:
         return cls(validation=validation, bands=_private_bands(validation))
 
     @property
-    def pooled(self) -> Pooled:
+    def pooled(self) -> Performance:
         """Results over all rows."""
         return self.validation.pooled
 
@@ -37,10 +37,10 @@ class PlotData:
 def _private_bands(validation: Validation) -> dict[str, Band]:
     """Return simultaneous bands of the population's ROC and PR curves, from the noisy sum."""
     total = validation.outcome.total
-    if validation.question.mode != PRIVATE or total is None:
+    if not mode_of(validation.question).private or total is None:
         return {}
     from confide.federation.coordinator.decode import pooled_counts
-    from confide.releases.curves_release import curves_of
+    from confide.releases.curves_from_counts import curves_of
 
     release = pooled_counts(validation.question, total, validation.outcome.sites, validation.level)
     bands = curves_of(release, level=validation.level).bands

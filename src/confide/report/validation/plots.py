@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.counts import FloatArray
-from confide.federation.question import PRIVATE
+from confide.federation.modes.registry import mode_of
 from confide.report.shared.curves import finish_pr, finish_roc, pr_joined, thinned
 from confide.report.shared.numbers import estimate_text, number, percent
 from confide.report.shared.style import COLOURS, GREY, Drawing, drawn_figure
@@ -60,7 +60,7 @@ def plot_size(validation: Validation, name: str) -> tuple[float, float]:
 
 
 def _legend_lines(validation: Validation, name: str) -> int:
-    band = int(validation.question.mode == PRIVATE and name in ("roc", "pr"))
+    band = int(mode_of(validation.question).private and name in ("roc", "pr"))
     if name != "roc":
         return band + (3 if name == "decision" else 2)
     sites, pooled = len(with_results(validation)), validation.pooled

@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
-from confide.privacy.guarantee import shown
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
 from confide.report.shared.numbers import DASH
 from confide.report.shared.tables import Table
 from confide.report.validation.names import cut
@@ -28,7 +28,7 @@ def released_table(validation: Validation) -> Table:
     """Return what every site released, what it was charged and what is left."""
     question = validation.question
     receipts = [site.report.receipt if took_part(site) else None for site in validation.sites]
-    released = released_words(question)
+    released = mode_of(question).released(question)
     columns = {
         "what it released": [released if took_part(site) else NOTHING for site in validation.sites],
         "what it was charged": [_charged(receipt, question) for receipt in receipts],
@@ -43,22 +43,6 @@ def released_table(validation: Validation) -> Table:
     )
 
 
-def released_words(question: Question) -> str:
-    """Return what a site that takes part releases, by mode."""
-    if question.mode == DISCLOSURE_CONTROL:
-        return f"groups of at least {question.minimum_cell} rows of a class, and two rounded sums over all rows"
-    if question.mode == SECURE_SUM:
-        return "masked counts, seen only inside the sum"
-    if question.mode == NOISY_SCORES:
-        return "a noisy score of every row, exact sums of placements"
-    if not question.own_epsilon:
-        return f"a share of the noisy sum, epsilon {shown(question.pooled_epsilon)}"
-    return (
-        f"noisy counts, epsilon {shown(question.own_epsilon)}, and a share of the sum, epsilon "
-        f"{shown(question.pooled_epsilon)}"
-    )
-
-
 def was_stored(receipt: Mapping[str, Any] | None) -> bool:
     """Return whether a site's receipt states that it sent a stored answer."""
     return receipt is not None and receipt.get("reused") is True
@@ -66,7 +50,7 @@ def was_stored(receipt: Mapping[str, Any] | None) -> bool:
 
 def was_partly_paid(receipt: Mapping[str, Any] | None, question: Question) -> bool:
     """Return whether a receipt states a charge below the price for an answer that was not stored."""
-    if receipt is None or was_stored(receipt) or question.mode != PRIVATE:
+    if receipt is None or was_stored(receipt) or not mode_of(question).private:
         return False
     charged = receipt.get("charged")
     if not isinstance(charged, int | float) or not _is_number(charged):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from confide.federation.outcome import ANSWERED
+from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate, Interval
 from confide.report.shared.numbers import DASH, amount, has_ends, interval_text, number, percent, whole
 from confide.report.shared.tables import Table
@@ -14,7 +14,7 @@ from confide.report.validation.names import NAME_LETTERS, cut
 from confide.report.validation.notes import number_notes
 
 if TYPE_CHECKING:
-    from confide.federation.coordinator.performance import Pooled
+    from confide.federation.coordinator.performance import Performance
     from confide.federation.coordinator.validation import SiteResult, Validation
 
 _NUMBERS = (
@@ -44,7 +44,7 @@ def numbers_table(validation: Validation) -> Table:
     )
 
 
-def _sizes(pooled: Pooled) -> Iterator[tuple[str, str, str]]:
+def _sizes(pooled: Performance) -> Iterator[tuple[str, str, str]]:
     if pooled.rows is not None:
         yield "rows", amount(pooled.rows), DASH
     elif pooled.size is not None:
@@ -67,7 +67,7 @@ def _summaries(validation: Validation) -> Iterator[tuple[str, str, str]]:
 def sites_table(validation: Validation, *, wide: bool = True) -> Table:
     """Return the state of each site and its own results where they are known; AUC alone if not `wide`."""
     level = f"{percent(validation.level)} interval"
-    columns = {"state": [site.report.state for site in validation.sites]}
+    columns: dict[str, list[str]] = {"state": [site.report.state for site in validation.sites]}
     results = [site.result for site in validation.sites]
     columns["rows"] = [rows_words(result) for result in results]
     columns["positives"] = [_positives_of(result) for result in results]
@@ -106,7 +106,7 @@ def _whole_interval(interval: Interval | None) -> str:
     return f"{whole(interval.lower)} to {whole(interval.upper)}" if has_ends(interval) else DASH
 
 
-def _positives_of(result: Pooled | None) -> str:
+def _positives_of(result: Performance | None) -> str:
     if result is None:
         return DASH
     if result.positives is not None:
@@ -118,4 +118,4 @@ def _positives_of(result: Pooled | None) -> str:
 
 def took_part(site: SiteResult) -> bool:
     """Return whether a site's rows are in the results."""
-    return site.report.state == ANSWERED
+    return site.report.state == SiteState.ANSWERED

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
-from confide.federation.question import DISCLOSURE_CONTROL, NOISY_SCORES, PRIVATE, SECURE_SUM, Question
+from confide.federation.modes.registry import mode_of
+from confide.federation.question import Question
 from confide.report.shared.guarantees import attacker_words
 from confide.report.shared.numbers import has_ends, interval_text, number, percent
 from confide.report.shared.text import print_bullets, print_line, print_table
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
 
 _FEWEST_PREDICTING, _WIDEST_PREDICTION = 4, 0.5  # other prediction intervals are too rough for the first paragraph
-
-MODE_WORDS = {
-    DISCLOSURE_CONTROL: "disclosure control",
-    SECURE_SUM: "secure sum",
-    PRIVATE: "differentially private",
-    NOISY_SCORES: "noisy scores, NOT differentially private",
-}
 
 
 def print_validation(validation: Validation, console: Console) -> None:
@@ -57,7 +51,7 @@ def title_of(validation: Validation) -> str:
     """Return model, study and mode in one line."""
     question = validation.question
     edition = f", edition {question.edition}" if (question.edition or 1) > 1 else ""
-    return f"{question.model}: validation across sites ({question.study}, {MODE_WORDS[question.mode]}{edition})"
+    return f"{question.model}: validation across sites ({question.study}, {mode_of(question).title}{edition})"
 
 
 def lead_of(validation: Validation) -> str:
@@ -117,21 +111,9 @@ def no_forest_words(question: Question) -> str:
     """Return why there is no forest plot."""
     if len(question.sites) == 1:
         return "There is no forest plot: only one site took part, and its results are those above."
-    if question.mode == SECURE_SUM:
-        return (
-            "There is no forest plot: in this mode only the sum over all sites can be read, so the results of single "
-            "sites and the differences between them are not known."
-        )
-    if question.mode == PRIVATE and not question.own_epsilon:
-        return (
-            "There is no forest plot: all of epsilon was spent on the sum over all sites. A share of epsilon for the "
-            "sites would show their own results and how much they differ."
-        )
-    if question.mode == NOISY_SCORES:
-        return (
-            "There is no forest plot: in this mode results are computed for all sites together, so the differences "
-            "between sites are not known."
-        )
+    reason = mode_of(question).no_site_results(question)
+    if reason is not None:
+        return reason
     return "There is no forest plot: fewer than two sites have results of their own that can be compared."
 
 

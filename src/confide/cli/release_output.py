@@ -1,0 +1,47 @@
+"""Write and print what `confide release` gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from confide.cli import output
+
+if TYPE_CHECKING:
+    from confide.tasks.release_result import ReleaseQuote, ReleaseResult
+
+
+def print_price(price: ReleaseQuote, *, as_json: bool) -> None:
+    """Print the price of a release. Exit with 3 if it does not fit."""
+    if as_json:
+        output.print_json(price.to_dict())
+    else:
+        from confide.report.release.text import print_quote
+
+        print_quote(price.quote, price.prepared, output.console())
+    if not price.fits:
+        raise typer.Exit(3)
+
+
+def write_page(done: ReleaseResult, report: Path | None, title: str | None) -> None:
+    """Write the page, if the user named one."""
+    if report is None:
+        return
+    output.write_whole(report, done.to_html(title=title))
+    typer.echo(f"report: {report}", err=True)
+    if done.revealed is not None:
+        typer.echo(f"warning: {report} shows exact curves: it is not private and must not be published", err=True)
+
+
+def print_result(done: ReleaseResult, *, as_json: bool) -> None:
+    """Print what was released, and the notes of the payer."""
+    for note in done.notes:
+        typer.echo(str(note), err=True)
+    if as_json:
+        output.print_json(done.to_dict())
+    else:
+        from confide.report.release.text import print_release
+
+        print_release(done.receipt, output.console())

@@ -1,0 +1,246 @@
+"""Mode `private`: differential privacy. Noisy counts leave each site, masked, and are charged to its ledger.
+
+Each site sends its share of a noisy sum, which can be read only inside the sum, and, with a `site_share` above 0, noisy
+counts of its own. How a site pays for both is in `site.private_answer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from confide.errors import DataError, FederationError, ParameterError, RefusedError
+from confide.federation.modes.mode import FEWEST_MASKED, Mode, SecondRound, SiteData
+from confide.federation.policy_rules import check_guarantee
+from confide.federation.term_checks import checked_whole
+from confide.privacy.guarantee import checked_epsilon, exact_fraction, shown
+from confide.privacy.mechanisms.strategies import MOST_CELLS
+
+if TYPE_CHECKING:
+    from confide.federation.coordinator.performance import Performance
+    from confide.federation.outcome import Outcome
+    from confide.federation.policy import Policy
+    from confide.federation.question import Question
+    from confide.privacy.guarantee import Guarantee
+    from confide.releases.release import Release
+
+SUPPOSED_ROWS = 1_000
+"""Rows that a site is assumed to have where nobody states how many all sites have."""
+
+MOST_STATED_ROWS = 10**9
+MOST_EDITIONS = 10**6
+
+
+class Private(Mode):
+    """Noisy counts with a proven guarantee, paid for by each site."""
+
+    name = "private"
+    title = "differentially private"
+    summary = "differential privacy: counts with noise, masked, and charged to this site's ledger"
+    parameters = frozenset({"epsilon", "site_share", "colluders", "edition", "rows"})
+    masked = True
+    private = True
+    most_cells = MOST_CELLS
+
+    def complete(self, given: Mapping[str, Any], sites: int) -> dict[str, Any]:
+        """Check the terms of the guarantee; by default half of epsilon is for the sites' own results."""
+        edition, colluders = given["edition"], given["colluders"]
+        return {
+            "epsilon": str(checked_epsilon(given["epsilon"])),
+            "site_share": str(_checked_share(given["site_share"])),
+            "colluders": _default_colluders(sites) if colluders is None else colluders,
+            "edition": 1 if edition is None else checked_whole(edition, "edition", 1, MOST_EDITIONS),
+        }
+
+    def default_grid(self, question: Question, rows: int | None) -> str:
+        """Return as many cells as suit the stated rows and the noise: both are public."""
+        from confide.releases.grids import cells_for_curves
+
+        stated = SUPPOSED_ROWS * len(question.sites) if rows is None else rows
+        checked = checked_whole(stated, "rows", 1, MOST_STATED_ROWS)
+        return f"arcsine:{cells_for_curves(checked, question.worth_epsilon)}"
+
+    def check_question(self, question: Question) -> None:
+        """Refuse parts of epsilon that no release could have."""
+        from confide.releases.terms import Terms
+
+        for part in (question.own_epsilon, question.pooled_epsilon):
+            if part:
+                Terms.checked(epsilon=part, **question.terms())
+
+    def fewest_sites(self, question: Question) -> int:
+        """Return more sites than may collude, and at least three."""
+        return max(FEWEST_MASKED, checked_whole(question.colluders, "colluders", 0, len(question.sites) - 1) + 1)
+
+    def price(self, question: Question) -> str | None:
+        """Return the question's epsilon."""
+        return question.epsilon
+
+    def check_policy(self, policy: Policy, question: Question) -> None:
+        """Refuse a guarantee that is weaker, or costs more, than the policy allows."""
+        super().check_policy(policy, question)
+        check_guarantee(policy, question)
+
+    def fixed_terms(self, question: Question) -> dict[str, Any]:
+        """Return everything that the sum over the sites depends on."""
+        from confide.federation.site.fixed_terms import pooled_terms
+
+        return pooled_terms(question)
+
+    def check_site(self, question: Question, site: SiteData) -> None:
+        """Refuse a question that the site's ledger cannot pay for, or whose data changed."""
+        from confide.federation.site.private_answer import check_payable
+
+        check_payable(site.folder, question, site.rows)
+
+    def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
+        """Fix the list of sites, charge the ledger, and return the masked share and the site's own noisy counts."""
+        from confide.federation.site.private_answer import charged_answer, own_keys
+        from confide.federation.site.register import Register
+        from confide.ledger.padding import padded
+
+        if second.masks is None:
+            raise FederationError("a masked answer needs the keys of all sites; ask with `confide validate`")
+        Register(site.folder.path).list_sites(second.signed, question.sites)
+        with padded():
+            paid = charged_answer(site.folder, question, site.rows, keys=own_keys(second.offers))
+        return {
+            "masked": second.masks.mask(paid.integers).to_dict(),
+            "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
+            "receipt": paid.receipt,
+        }
+
+    def changed_data(self, question: Question) -> RefusedError:
+        """Return a refusal that says why stored shares would not protect the change."""
+        return RefusedError(
+            f"this site's data for model {question.model!r} changed since it answered the same question to the same "
+            "sites, whose stored shares of the noise would not protect the change. Ask it as a new edition "
+            "(`edition`), so that all sites draw, and pay for, new noise"
+        )
+
+    def ask_anew(self, question: Question) -> str:
+        """Return that a new edition draws new noise."""
+        return f"ask it as a new edition (`edition={(question.edition or 1) + 1}`), which is paid for again"
+
+    def sum_shape(self, question: Question) -> tuple[int, int]:
+        """Return the number of noisy integers; there are no sums of scores."""
+        import numpy as np
+
+        from confide.federation.coordinator.decode import strategy_of
+
+        cells = np.zeros((2, len(question.public_grid)), dtype=np.int64)
+        return int(strategy_of(question).measure(cells).size), 0
+
+    def sends_own(self, question: Question) -> bool:
+        """Return whether a part of epsilon is for the sites' own results."""
+        return bool(question.own_epsilon)
+
+    def check_sent(self, question: Question, sent: Mapping[str, Any]) -> None:
+        """Read a site's own noisy counts."""
+        from confide.federation.coordinator.decode import own_release
+
+        own_release(question, sent)
+
+    def performance(self, outcome: Outcome, level: float) -> Performance:
+        """Work out everything from the noisy sum, put together with the sites' own noisy counts."""
+        from confide.federation.coordinator.decode import pooled_counts
+
+        if outcome.total is None:
+            raise DataError("the outcome has no sum over sites; run the validation again")
+        return _performance(pooled_counts(outcome.question, outcome.total, outcome.sites, level), level)
+
+    def site_performances(self, outcome: Outcome, level: float) -> dict[str, Performance]:
+        """Work out each site's results from its own noisy counts."""
+        from confide.federation.coordinator.decode import own_release
+
+        sent = outcome.sites.items()
+        return {site: _performance(own_release(outcome.question, own, level), level) for site, own in sent}
+
+    @property
+    def after_failure(self) -> str:
+        """Sentence that says that sites may have been charged, and that asking again is free."""
+        return (
+            "Sites that had answered may have charged their ledgers: asking the same question of the same sites costs "
+            "nothing more."
+        )
+
+    def guarantee(self, question: Question) -> Guarantee:
+        """Return the guarantee for every row, or person, of every site."""
+        from confide.federation.coordinator.decode import guarantee_of
+
+        return guarantee_of(question, question.exact_epsilon)
+
+    def promise(self, question: Question) -> tuple[str, ...]:
+        """Return the guarantee, against whom it holds, and what is left against everybody else."""
+        from confide.federation.coordinator.decode import strategy_of
+        from confide.privacy.mechanisms.noise_shares import alone_epsilon
+
+        own, pooled, sites = question.own_epsilon, question.pooled_epsilon, len(question.sites)
+        levels = strategy_of(question).levels(len(question.public_grid))
+        alone = own + question.rows_per_person * alone_epsilon(
+            pooled / question.rows_per_person, question.honest, levels=levels
+        )
+        divided = f" Epsilon {shown(own)} is for each site's own results, {shown(pooled)} for the sum." if own else ""
+        colluders = question.colluders or 0
+        return (
+            self.guarantee(question).in_words() + divided,
+            f"It holds for every site, and for all together, even if the coordinator and any {colluders} of the "
+            f"{sites} sites put together everything that they know."
+            if colluders
+            else "It holds for every site, and for all together, against the coordinator; not against other sites that "
+            "put their knowledge together with it.",
+            f"Against the coordinator and all other sites together, a site still has epsilon {float(alone):.3g}.",
+            "A person with rows at several sites pays at each of them: the epsilons add up.",
+        )
+
+    def released(self, question: Question) -> str:
+        """Return which noisy counts leave a site, and at which price."""
+        if not question.own_epsilon:
+            return f"a share of the noisy sum, epsilon {shown(question.pooled_epsilon)}"
+        return (
+            f"noisy counts, epsilon {shown(question.own_epsilon)}, and a share of the sum, epsilon "
+            f"{shown(question.pooled_epsilon)}"
+        )
+
+    def no_site_results(self, question: Question) -> str | None:
+        """Return that all of epsilon was spent on the sum, where it was."""
+        if question.own_epsilon:
+            return None
+        return (
+            "There is no forest plot: all of epsilon was spent on the sum over all sites, so no site's own results are "
+            "seen. A share of epsilon for the sites would show them, and how much sites differ."
+        )
+
+    def described_terms(self, question: Question) -> Iterator[tuple[str, str]]:
+        """Yield the price, against whom the guarantee holds, and whom it protects."""
+        own, pooled = shown(question.own_epsilon), shown(question.pooled_epsilon)
+        price = f"{shown(question.exact_epsilon)} at each site: {own} for its own results, {pooled} for the sum"
+        yield "epsilon", price
+        some = (
+            f" and any {question.colluders} of the {len(question.sites)} sites together"
+            if question.colluders
+            else " alone"
+        )
+        yield "colluders", f"the guarantee holds against the coordinator{some}"
+        unit = "a row" if question.unit == "row" else f"a person with at most {question.rows_per_person} rows"
+        yield "protected", unit
+
+
+def _performance(raw: Release, level: float) -> Performance:
+    from confide.federation.coordinator.performance import pooled_private
+    from confide.releases.curves_from_counts import curves_of
+
+    return pooled_private(curves_of(raw, level=level), level=level)
+
+
+def _checked_share(share: object) -> Fraction:
+    fraction = Fraction(1, 2) if share is None else exact_fraction(share, "site_share")
+    if not 0 <= fraction < 1:
+        raise ParameterError(f"`site_share` must lie between 0 (the sum alone) and 1; got {share!r}")
+    return fraction
+
+
+def _default_colluders(sites: int) -> int:
+    """Return the largest number that is fewer than half of the sites."""
+    return max((sites - 1) // 2, 0)

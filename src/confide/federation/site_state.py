@@ -1,0 +1,39 @@
+"""States of a site in a run. The values are the words of messages and JSON documents."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class SiteState(StrEnum):
+    """State of a site after a round, or after a whole run."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    FAILED = "failed"
+    SILENT = "silent"
+
+
+class RefusalReason(StrEnum):
+    """Reason of a refusal that a coordinator must tell from others."""
+
+    BUDGET = "budget"
+
+
+class ProgressState(StrEnum):
+    """State of a site while a run goes on."""
+
+    WAITING = "waiting"
+    NOT_CONNECTED = "not connected"
+    ASKED = "asked"
+    ASKED_FOR_ANSWER = "asked for its answer"
+    REPLIED = "replied"
+    ACCEPTED = "well"
+    REFUSED = "refused"
+    FAILED = "failed"
+    SILENT = "silent"
+
+    @classmethod
+    def of(cls, state: SiteState) -> ProgressState:
+        """Return the progress that a site's state means."""
+        return cls.ACCEPTED if state is SiteState.ANSWERED else cls(state.value)

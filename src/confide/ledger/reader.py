@@ -1,0 +1,167 @@
+"""Reading a ledger: accounts, entries, verification. Nothing here charges or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from confide.errors import ParameterError
+from confide.ledger.account import Account
+from confide.ledger.account_terms import checked_name
+from confide.ledger.binding import unknown_account, unnamed_account
+from confide.ledger.entries import Entry, Kind
+from confide.ledger.key import KeyFile
+from confide.ledger.place import find_place
+from confide.ledger.receipts import AccountCheck, Verification
+from confide.ledger.record import Record
+from confide.ledger.requests import data_identity, source_digest
+from confide.ledger.spending import covering
+from confide.privacy.accounting import tight_epsilon
+from confide.privacy.guarantee import Exact, Guarantee, checked_delta
+from confide.privacy.noise.integers import float_at_least
+
+if TYPE_CHECKING:
+    from confide.ledger.transaction import Transaction
+
+
+class LedgerReader:
+    """A ledger at a place, opened for reading; `Ledger` adds what charges and writes."""
+
+    def __init__(self, url: str | Path | None = None) -> None:
+        from confide.ledger.store import open_store
+
+        place = find_place(url)
+        self.shown = place.shown
+        self._store = open_store(place)
+        self._key_file = KeyFile.of(place)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shown!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def exists(self) -> bool:
+        """True if there is a ledger at the place already."""
+        return self._store.exists()
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self._store.engine.dispose()
+
+    def identify(self, chunks: Iterable[bytes]) -> str:
+        """Return the identity of a source by a keyed hash of its content, for example of a file's bytes."""
+        self._require_ledger(None)
+        digest = source_digest(chunks)
+        with self._reading() as transaction:
+            return data_identity(transaction.key, digest)
+
+    def knows(self, data: str) -> bool:
+        """Return whether an account was opened or charged for some data."""
+        self._require_ledger(None)
+        with self._reading() as transaction:
+            return bool(transaction.holders(data))
+
+    def find_account(self, name: str | None, *, data: str | None = None) -> Account:
+        """Return the account of a name; without one, the only account that was opened or charged for some data.
+
+        Raises ParameterError if there is none, or more than one.
+        """
+        if name is not None:
+            return self.account(name)
+        self._require_ledger(None)
+        with self._reading() as transaction:
+            holders = sorted(() if data is None else transaction.holders(data))
+            if len(holders) == 1:
+                return existing(transaction, transaction.record(holders[0]))
+            known = transaction.accounts()
+        raise unnamed_account(holders, known)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Return the state of every account; none if there is no ledger yet."""
+        if not self._store.exists():
+            return ()
+        with self._reading() as transaction:
+            return tuple(existing(transaction, transaction.record(name)) for name in transaction.accounts())
+
+    def account(self, name: str) -> Account:
+        """Return the state of an account."""
+        self._require_ledger(name)
+        with self._reading() as transaction:
+            return existing(transaction, transaction.record(name))
+
+    def history(self, name: str) -> tuple[Entry, ...]:
+        """Return the entries of an account, the oldest first, all of them checked."""
+        self._require_ledger(name)
+        with self._reading() as transaction:
+            entries = transaction.chain(name).entries
+            if not entries:
+                raise unknown_account(name, transaction.accounts())
+        return entries
+
+    def tight_epsilon(self, name: str, delta: Exact) -> float:
+        """Bound the total epsilon of an account's charges at a total delta; see `accounting.tight_epsilon`.
+
+        If charges concern parts of the rows, the composed prices cover those of any one row. The bound is for
+        information: caps limit the amount spent.
+        """
+        entries = self.history(name)
+        account = Account.fold(entries)
+        costs = [account.cost_of(entry) for entry in entries if entry.kind == Kind.CHARGE]
+        checked_delta(delta)
+        if not costs:
+            return 0.0
+        prices = [
+            Guarantee(epsilon=price.epsilon, delta=price.delta, neighbours=account.neighbours, unit=account.unit)
+            for price in covering(costs)
+        ]
+        return min(tight_epsilon(prices, delta), float_at_least(account.spent.epsilon))
+
+    def verify(self) -> Verification:
+        """Check every entry of every account. A missing or wrong key raises LedgerError, as does an unreadable file."""
+        if not self._store.exists():
+            return Verification(accounts=(), complete=True)
+        with self._reading() as transaction:
+            result, complete = transaction.breaks()
+        checks = tuple(
+            AccountCheck(
+                account=name,
+                entries=entries,
+                broken=None if broken is None else broken.sequence,
+                problem=None if broken is None else broken.problem,
+            )
+            for name, (entries, broken) in result.items()
+        )
+        return Verification(accounts=checks, complete=complete)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Transaction]:
+        from confide.ledger.transaction import Transaction
+
+        with self._store.transaction(writing=False) as connection:
+            yield Transaction.on(connection, self._key_file)
+
+    def _require_ledger(self, name: str | None) -> None:
+        if name is not None:
+            checked_name(name, "account")
+        if not self._store.exists():
+            raise ParameterError(
+                f"there is no ledger at {self.shown}, so no account either; check the place, or open an account with "
+                "its cap (`confide ledger new`)"
+            )
+
+
+def existing(transaction: Transaction, record: Record) -> Account:
+    """Return the account of a record; refuse one that does not exist."""
+    if record.state is None:
+        raise unknown_account(record.account, transaction.accounts())
+    return record.state

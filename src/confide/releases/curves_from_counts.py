@@ -1,0 +1,94 @@
+"""Curves from a released table of noisy integers: post-processing that costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.pr import pr_curve
+from confide.curves.roc import roc_curve
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.intervals.private_counts import NoisePart, NoisyCells
+from confide.intervals.private_curves import curve_region, pr_band, roc_band, sampling_errors
+from confide.privacy.mechanisms.strategies import strategy_named
+from confide.releases.counting import rebuilt_cells
+from confide.releases.curve_numbers import calibration_bins, curve_numbers
+from confide.releases.curves_release import Bands, CurvesRelease
+from confide.releases.release import Release
+from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
+from confide.releases.within_cells import refined_grid, refined_table
+
+_SEED = 0  # the same release must give the same bands
+
+
+def curves_of(raw: Release, *, level: float | None = None, shape: str | None = None) -> CurvesRelease:
+    """Work out everything from a released table of noisy integers, the release "counts"; it always gives the same."""
+    if "noisy_integers" not in raw.parts:
+        raise ParameterError("curves follow from the release of metric 'counts'; ask for it, and give that one")
+    options = raw.options
+    grid = Grid(np.array(options["grid"]))
+    noisy = noisy_counts(raw.parts["noisy_integers"], options)
+    chosen, wanted = shape or options["shape"], raw.intervals.sample.level if level is None else level
+    generator = np.random.default_rng(_SEED)
+    agreed, noise = noisy.agreed(), noisy.noise(generator)
+    if chosen == AUTO:
+        chosen = fitting_shape(noisy, noise)
+    table = shaped(noisy, chosen)
+    counts = whole_rows(table, grid, rows=noisy.rows, cell_rows=noisy.cell_rows)
+    drawn = drawn_counts(table, grid, rows=noisy.rows)
+    sampling = sampling_errors(table, noise.shape[0], generator)
+    regions = (
+        curve_region(agreed, noise, table, wanted),
+        curve_region(agreed, noise, table, wanted, sampling=sampling),
+    )
+    bands = {
+        "roc": Bands(sample=roc_band(regions[0]), population=roc_band(regions[1])),
+        "pr": Bands(sample=pr_band(regions[0]), population=pr_band(regions[1])),
+    }
+    known: dict[str, Any] = {"agreed": agreed, "noise": noise, "sampling": sampling, "table": table, "grid": grid}
+    numbers = curve_numbers(level=wanted, generator=generator, **known)
+    bins = calibration_bins(level=wanted, **known)
+    return CurvesRelease(
+        raw=raw,
+        grid=grid,
+        strategy=options["strategy"],
+        shape=chosen,
+        level=wanted,
+        counts=counts,
+        drawn=drawn,
+        roc=roc_curve(drawn),
+        pr=pr_curve(drawn),
+        calibration=bins.bins,
+        calibration_ends=bins.ends,
+        calibration_edges=bins.edges,
+        bands=bands,
+        values=numbers.values,
+        intervals=numbers.intervals,
+        noisy=noisy,
+        regions=regions,
+    )
+
+
+def drawn_counts(table: FloatArray, grid: Grid, *, rows: int | None = None) -> ScoreCounts:
+    """Whole rows in the parts of cells, from which curves are drawn; `rows` is their public number."""
+    return whole_rows(refined_table(table, grid), refined_grid(grid), rows=rows)
+
+
+def noisy_counts(integers: Sequence[float], options: Mapping[str, Any]) -> NoisyCells:
+    """Noisy counts of cells from the integers that were drawn and the public options of their release."""
+    cell_rows = options["cell_rows"]
+    return rebuilt_cells(
+        np.array(integers, dtype=np.float64),
+        cells=len(options["grid"]) - 1,
+        strategy=strategy_named(options["strategy"]),
+        scale=options["scale"],
+        gaussian=options["noise"] == "gaussian",
+        rows=options["rows"],
+        cell_rows=None if cell_rows is None else np.array(cell_rows, dtype=np.float64),
+        shares=options.get("shares", 1.0),
+        parts=tuple(NoisePart(**part) for part in options.get("parts", ())),
+    )

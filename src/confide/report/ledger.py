@@ -1,0 +1,151 @@
+"""Accounts of a ledger on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from confide.ledger.account import Account
+from confide.ledger.budget import NOTHING
+from confide.ledger.entries import Entry, Kind
+from confide.privacy.guarantee import shown
+from confide.report.shared.tables import Table
+from confide.report.shared.text import print_table
+from confide.tasks.ledger import Accounts, History, LedgerCheck
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_ANSWERS = 3
+
+
+def print_accounts(found: Accounts, console: Console) -> None:
+    """Print what each account spent and what is left, by part of the rows and by analyst."""
+    for table in account_tables(found.accounts):
+        print_table(table, console)
+    for name, epsilon in found.tight.items():
+        console.print(
+            f"{name}: if delta {found.tight_delta} is granted, and the number and prices of requests were decided "
+            f"beforehand, all charges together are at most epsilon {epsilon:.4g}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def account_tables(accounts: tuple[Account, ...]) -> list[Table]:
+    """Return the tables of accounts; those without rows are left out."""
+    head = ("account", "what", "epsilon spent", "left", "cap", "delta spent", "left", "cap")
+    tables = [
+        Table(
+            title="Accounts", head=head, body=tuple(_overview(account) for account in accounts), text_columns=("what",)
+        )
+    ]
+    parts = tuple(line for account in accounts for line in _parts(account))
+    if parts:
+        note = "Parts of one partition do not add up: the dearest counts."
+        columns = ("account", "what", "epsilon", "delta")
+        tables.append(Table(title="By part of the rows", head=columns, body=parts, note=note, text_columns=("what",)))
+    analysts = tuple(line for account in accounts for line in _analysts(account))
+    if analysts:
+        tables.append(
+            Table(
+                title="By analyst",
+                head=("account", "analyst", "epsilon spent", "left", "cap"),
+                body=analysts,
+                text_columns=("analyst",),
+            )
+        )
+    return tables
+
+
+def print_history(history: History, console: Console) -> None:
+    """Print every entry of an account."""
+    head = ("#", "when", "what", "analyst", "epsilon", "delta", "answer")
+    body = tuple(_entry(entry) for entry in history.entries)
+    print_table(
+        Table(title=f"History of {history.account}", head=head, body=body, text_columns=("when", "what", "analyst")),
+        console,
+    )
+
+
+def print_check(check: LedgerCheck, console: Console) -> None:
+    """Print which accounts are whole."""
+    body = tuple(
+        (one.account, str(one.entries), "whole" if one.whole else f"entry {one.broken} {one.problem}")
+        for one in check.verification.accounts
+    )
+    print_table(
+        Table(title="Accounts", head=("account", "entries", "what"), body=body, text_columns=("what",)), console
+    )
+
+
+def _overview(account: Account) -> tuple[str, ...]:
+    left, cap, spent = account.remaining(), account.caps.total, account.spent
+    amounts = (spent.epsilon, left.epsilon, cap.epsilon, spent.delta, left.delta, cap.delta)
+    several = f" with up to {account.terms.rows_per_person} rows" if account.terms.rows_per_person > 1 else ""
+    of_label = "" if account.terms.label is None else f" of {account.terms.label!r}"
+    what = f"{account.neighbours.value}{of_label}, each {account.unit}{several}"
+    return (account.name, what, *(shown(amount) for amount in amounts))
+
+
+def _parts(account: Account) -> list[tuple[str, ...]]:
+    parts = sorted(account.spending.parts.items(), key=lambda one: (one[0].partition, one[0].name))
+    return [
+        (account.name, f"part {part.name} of {part.partition}", shown(spent.epsilon), shown(spent.delta))
+        for part, spent in parts
+    ]
+
+
+def _analysts(account: Account) -> list[tuple[str, ...]]:
+    lines = []
+    for name in sorted({*account.spent_by, *account.caps.analysts}):
+        cap, spent = account.caps.of_analyst(name), account.spent_by.get(name, NOTHING)
+        amounts = (spent.epsilon, account.remaining(name).epsilon)
+        limit = "none" if cap is None else shown(cap)
+        lines.append((account.name, name, *(shown(amount) for amount in amounts), limit))
+    if account.caps.each_analyst is not None:
+        lines.append((account.name, "any other", "", "", shown(account.caps.each_analyst)))
+    return lines
+
+
+def _entry(entry: Entry) -> tuple[str, ...]:
+    priced = entry.kind not in (Kind.ANSWER, Kind.FAILURE)
+    return (
+        str(entry.sequence),
+        entry.at.removesuffix("+00:00").replace("T", " "),
+        _what(entry),
+        entry.analyst or "",
+        shown(entry.amount.epsilon) if priced else "",
+        shown(entry.amount.delta) if priced else "",
+        _answers(entry),
+    )
+
+
+def _what(entry: Entry) -> str:
+    if entry.kind == Kind.CHARGE:
+        request = entry.request_data["request"]
+        cut = f" at {request['threshold']:g}" if "threshold" in request else ""
+        what = f"charge: {request.get('metric', 'release')}{cut}, {request.get('mechanism', '')}".removesuffix(", ")
+        return what if entry.part is None else f"{what}; part {entry.part.name}"
+    if entry.kind == Kind.ANSWER:
+        return f"answer to {entry.charge}"
+    if entry.kind == Kind.FAILURE:
+        return f"no answer to {entry.charge}: drawing failed"
+    return str(entry.kind)
+
+
+def _answers(entry: Entry) -> str:
+    """Write the first answers: a confusion matrix has many."""
+    answers = [_answer(one) for one in entry.answered]
+    more = len(answers) - _MOST_ANSWERS
+    return ", ".join(answers[:_MOST_ANSWERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _answer(plain: Mapping[str, Any]) -> str:
+    """Write a metric with its value. Name anything else, such as a selection or a model."""
+    if "metric" in plain and "value" in plain:
+        value = plain["value"]
+        return f"{plain['metric']} {'none' if value is None else f'{value:.4g}'}"
+    kind = str(plain.get("schema", "answer")).removeprefix("confide.").partition("/")[0]
+    return f"{kind} of {len(plain['features'])} features" if "features" in plain else kind

@@ -1,0 +1,199 @@
+"""Accounts of a ledger: open them, change their caps, show what was spent, check that nobody changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from confide.errors import LedgerError, ParameterError
+from confide.ledger.account import Account
+from confide.ledger.entries import Entry
+from confide.ledger.ledger import Ledger
+from confide.ledger.payer import LedgerPlace, open_ledger
+from confide.ledger.question import is_digest
+from confide.ledger.receipts import Verification
+from confide.privacy.guarantee import Exact
+from confide.sources.raw import raw_bytes
+
+SCHEMA = "confide.ledger/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts:
+    """Accounts of a ledger. `tight` holds the composed epsilon of each account, if `tight_delta` is granted."""
+
+    ledger: str
+    accounts: tuple[Account, ...]
+    tight_delta: Exact | None = None
+    tight: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tight", MappingProxyType(dict(self.tight)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        listed = [
+            {**account.to_dict(), **({"tight_epsilon": self.tight[account.name]} if self.tight else {})}
+            for account in self.accounts
+        ]
+        return {"schema": SCHEMA, "ledger": self.ledger, "accounts": listed}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All entries of an account, the oldest first."""
+
+    ledger: str
+    account: str
+    entries: tuple[Entry, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        listed = [entry.to_dict() for entry in self.entries]
+        return {"schema": SCHEMA, "ledger": self.ledger, "account": self.account, "entries": listed}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerCheck:
+    """Whether a ledger is whole."""
+
+    ledger: str
+    verification: Verification
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether every entry is as it was written."""
+        return self.verification.whole
+
+    def require_whole(self) -> None:
+        """Raise LedgerError if something was changed."""
+        if self.whole:
+            return
+        damage = [
+            f"account {check.account!r} breaks at entry {check.broken}, which {check.problem}"
+            for check in self.verification.accounts
+            if not check.whole
+        ]
+        if not self.verification.complete:
+            damage.append("an account was removed, added or set back behind the ledger's back")
+        raise LedgerError(f"{'; '.join(damage)}. Nothing is released from there: restore the ledger from a backup")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        return {"schema": SCHEMA, "ledger": self.ledger, **self.verification.to_dict()}
+
+
+def open_account(
+    account: str,
+    *,
+    epsilon: Exact | None = None,
+    delta: Exact | None = None,
+    neighbours: str | None = None,
+    unit: str | None = None,
+    rows_per_person: int | None = None,
+    data: str | Path | None = None,
+    data_name: str | None = None,
+    label: str | None = None,
+    positive: str | None = None,
+    per_analyst: Exact | None = None,
+    analysts: Mapping[str, Exact] | None = None,
+    also_charge: bool = False,
+    ledger: LedgerPlace = None,
+) -> Accounts:
+    """Open an account with its caps and terms.
+
+    `data` is the only file that the account is for, `data_name` the declared name and version of its data; give one of
+    them at most. `epsilon` has no default: the data holder states the cap. See `Ledger.open_account`.
+    """
+    terms = _terms(
+        neighbours=neighbours,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        data=_identity(data, data_name),
+        label=label,
+        positive=positive,
+        delta=delta,
+        analyst_epsilon=per_analyst,
+        analysts=analysts,
+    )
+    if epsilon is None:
+        raise ParameterError("say how much may be spent in all (`epsilon=3`); an account has no default cap")
+    with open_ledger(ledger) as book:
+        state = book.open_account(account, epsilon=epsilon, also_charge=also_charge, **terms)
+        return Accounts(ledger=book.shown, accounts=(state,))
+
+
+def change_caps(
+    account: str,
+    *,
+    epsilon: Exact | None = None,
+    delta: Exact | None = None,
+    per_analyst: Exact | None = None,
+    analysts: Mapping[str, Exact] | None = None,
+    also_charge: bool = False,
+    ledger: LedgerPlace = None,
+    **terms: object,
+) -> Accounts:
+    """Change those caps of an account that are given; the others stay. The `terms` of an account cannot be changed."""
+    named = [name.removesuffix("_name").replace("_", " ") for name, value in terms.items() if value is not None]
+    if named:
+        raise ParameterError(f"the {' and '.join(named)} of an account cannot be changed; open another account")
+    if also_charge:
+        raise ParameterError("`also_charge` is for opening an account; leave it out")
+    with open_ledger(ledger) as book:
+        state = book.change_caps(account, epsilon=epsilon, delta=delta, analyst_epsilon=per_analyst, analysts=analysts)
+        return Accounts(ledger=book.shown, accounts=(state,))
+
+
+def show_accounts(account: str | None = None, *, tight: Exact | None = None, ledger: LedgerPlace = None) -> Accounts:
+    """Return all accounts of a ledger, or one. With `tight`, also compose all charges at this delta."""
+    with _existing(ledger) as book:
+        found = book.accounts() if account is None else (book.account(account),)
+        composed = {} if tight is None else {one.name: book.tight_epsilon(one.name, tight) for one in found}
+        return Accounts(ledger=book.shown, accounts=tuple(found), tight_delta=tight, tight=composed)
+
+
+def has_account(account: str, *, ledger: LedgerPlace = None) -> bool:
+    """Tell whether a ledger exists and has an account."""
+    with open_ledger(ledger) as book:
+        return account in {one.name for one in book.accounts()}
+
+
+def account_history(account: str, *, ledger: LedgerPlace = None) -> History:
+    """Return every entry of an account: caps, charges and answers."""
+    with open_ledger(ledger) as book:
+        return History(ledger=book.shown, account=account, entries=book.history(account))
+
+
+def verify_ledger(*, ledger: LedgerPlace = None) -> LedgerCheck:
+    """Check every entry of every account."""
+    with _existing(ledger) as book:
+        return LedgerCheck(ledger=book.shown, verification=book.verify())
+
+
+def _terms(**given: Any) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _identity(file: str | Path | None, name: str | None) -> Iterator[bytes] | str | None:
+    """Return the bytes of the file that an account is for, or the declared name of its data."""
+    if file is not None and name is not None:
+        raise ParameterError("give `data` or `data_name`, not both")
+    if name is not None and is_digest(name):
+        raise ParameterError("`data_name` looks like the digest of a file; give a name and a version in words")
+    return name if file is None else raw_bytes(Path(file))
+
+
+@contextmanager
+def _existing(ledger: LedgerPlace) -> Iterator[Ledger]:
+    """Open a ledger that exists: a wrong path must not look like a whole ledger."""
+    with open_ledger(ledger) as book:
+        if not book.exists:
+            raise LedgerError(
+                f"there is no ledger at {book.shown}; check the place, or make it with `confide ledger new`"
+            )
+        yield book

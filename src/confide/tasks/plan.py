@@ -1,0 +1,67 @@
+"""Plan a release: what it will be worth, before anything is read or spent."""
+
+from __future__ import annotations
+
+from confide.privacy.guarantee import Exact
+from confide.releases import plan as planner
+from confide.releases.plan_result import Plan
+
+
+def plan(
+    metric: str = "auc",
+    *,
+    rows: int,
+    prevalence: float | None = None,
+    expected: float | None = None,
+    epsilon: Exact | None = None,
+    width: float | None = None,
+    delta: Exact = 0,
+    neighbours: str = "replace-one",
+    level: float = 0.95,
+    curve: bool = True,
+) -> Plan:
+    """Return the error of a private metric and the widths of its intervals, for each mechanism.
+
+    No data are read: a stand-in with the guessed rows is released many times.
+
+    Parameters
+    ----------
+    metric, rows
+        The metric, and the number of rows or a guess of it.
+    prevalence, expected
+        Guesses of the share of positives and of the value of the metric. Give the same `prevalence` to the release.
+    epsilon, width
+        The budget of the release, or the width that an interval should have, or both.
+    delta, neighbours, level
+        The other terms of the release.
+    curve
+        Whether to compute the widths at other epsilons, which takes most of the time.
+
+    >>> plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False).auto
+    'rank-sum'
+    """
+    return planner.plan(
+        metric,
+        rows=rows,
+        prevalence=prevalence,
+        expected=expected,
+        epsilon=epsilon,
+        width=width,
+        delta=delta,
+        neighbours=neighbours,
+        level=level,
+        curve=curve,
+    )
+
+
+def release_parameters(planned: Plan, *, prevalence: float | None = None) -> dict[str, object]:
+    """Return the parameters of `confide.release` that do what was planned, with the recommended mechanism."""
+    recommended = planned.recommended.mechanism
+    return {
+        "metrics": planned.metric,
+        "epsilon": planned.epsilon,
+        **({"delta": planned.delta} if planned.delta else {}),
+        **({"neighbours": planned.neighbours.value} if planned.neighbours != "replace-one" else {}),
+        **({"mechanism": recommended} if recommended != planned.auto else {}),
+        **({"prevalence_guess": prevalence} if prevalence is not None else {}),
+    }

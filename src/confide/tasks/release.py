@@ -1,0 +1,234 @@
+"""Release metrics of private rows under differential privacy, paid from an account of a ledger.
+
+The steps, for every face: check the parameters on a dataset that is not the private one; find the account and the
+identity of the data; read the rows; then quote the price, or charge it and draw noise. Nothing is charged before all
+input was checked. Whether a request is refused follows from public facts, except that rows must be fit for counting.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError
+from confide.grid import Grid
+from confide.learning.workflow import Workflow
+from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Payer, Subject
+from confide.ledger.question import PublicQuestion
+from confide.ledger.receipts import Receipt
+from confide.privacy.guarantee import Exact
+from confide.releases.curves_release import CURVES
+from confide.releases.operating import Target
+from confide.releases.registry import prepare
+from confide.releases.release import PreparedRelease, Release
+from confide.tasks.public_grid import describe_grid, public_files, read_grid
+from confide.tasks.release_result import ReleaseQuote, ReleaseResult
+from confide.tasks.scores import ModelScores, Scores, choose_scores
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyRelease:
+    """A release whose input was checked and whose rows were read. Nothing was charged."""
+
+    payer: Payer
+    scores: Scores
+    prepared: tuple[PreparedRelease, ...]
+    grid: Grid | str | None = None
+    reveal: bool = False
+
+    def quote(self) -> ReleaseQuote:
+        """Return the price. Nothing is charged."""
+        return ReleaseQuote(quote=self.payer.quote(self.prepared), prepared=self.prepared)
+
+    def pay(self) -> ReleaseResult:
+        """Charge the account, then draw noise."""
+        receipt: Receipt[Release] = self.payer.pay(self.prepared)
+        about = self.scores.about()
+        if any({"grid", "cells"} & set(release.options) for release in receipt.releases):
+            about["grid"] = describe_grid(self.grid)
+        return ReleaseResult(
+            receipt=receipt,
+            data=self.scores.data(),
+            about=about,
+            notes=self.payer.notes(receipt),
+            revealed=self.prepared[0].counts if self.reveal else None,
+        )
+
+
+def prepare_release(
+    source: Any,
+    *,
+    label: str | None = None,
+    score: str | None = None,
+    model: str | Path | Workflow | None = None,
+    positive: object = None,
+    metrics: str | Sequence[str] = "auc",
+    epsilon: Exact | None = None,
+    delta: Exact = 0,
+    neighbours: str | None = None,
+    mechanism: str = "auto",
+    threshold: float | None = None,
+    grid: Grid | str | None = None,
+    strategy: str = "auto",
+    shape: str | None = None,
+    target: Target | str | None = None,
+    safe: bool = False,
+    prevalence_guess: float | None = None,
+    unit: str | None = None,
+    rows_per_person: int | None = None,
+    level: float = 0.95,
+    data_name: str | None = None,
+    question: PublicQuestion | None = None,
+    ledger: LedgerPlace = None,
+    account: str | None = None,
+    analyst: str | None = None,
+    also_charge: bool = False,
+    reveal: bool = False,
+) -> ReadyRelease:
+    """Check a release and read its rows; then `quote` its price or `pay` for it. See `release`."""
+    source = Path(source) if isinstance(source, str) else source
+    if isinstance(source, ScoreCounts) and question is not None:  # its names are all that is known
+        label, score = label or question.label or "label", score or "score"
+        positive = question.positive if positive is None else positive
+    scores = choose_scores(label=label, score=score, model=model, positive=positive)
+    protected, most_rows = scores.protects(unit, rows_per_person)
+    options: dict[str, Any] = {
+        "epsilon": scores.epsilon(epsilon),
+        "delta": delta,
+        "neighbours": scores.neighbours(neighbours),
+        "mechanism": mechanism,
+        "threshold": threshold,
+        "grid": read_grid(grid, source),
+        "strategy": strategy,
+        "shape": shape,
+        "target": _target(target, safe=safe),
+        "prevalence_guess": prevalence_guess,
+        "unit": protected,
+        "rows_per_person": most_rows,
+        "level": level,
+    }
+    trial = check_options(metrics, options)
+    if reveal and not any(name in CURVES for part in trial for name in part.requested):
+        raise ParameterError("`reveal` draws exact curves; ask for roc, pr, calibration or counts, or leave it out")
+    subject = _subject(source, scores, data_name, question, public_files(grid))
+    payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
+    prepared = scores.prepare(source, metrics, options)
+    return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal)
+
+
+def _with_parameters_of(source: Callable[P, Any]) -> Callable[[Callable[[Any], T]], Callable[P, T]]:
+    """Give a function of a prepared release the parameters of `prepare_release`, which are declared once."""
+
+    def decorate(finish: Callable[[Any], T]) -> Callable[P, T]:
+        @wraps(finish)
+        def task(*args: P.args, **kwargs: P.kwargs) -> T:
+            return finish(source(*args, **kwargs))
+
+        task.__signature__ = inspect.signature(source).replace(  # type: ignore[attr-defined]
+            return_annotation=finish.__annotations__["return"]
+        )
+        return task
+
+    return decorate
+
+
+@_with_parameters_of(prepare_release)
+def release(ready: ReadyRelease) -> ReleaseResult:
+    """Release metrics under differential privacy, with intervals, and charge an account of a ledger.
+
+    The budget is charged before noise is drawn, and is never refunded. The same request about the same data gets the
+    same answer at no further cost. Each score must be a function of its own row.
+
+    Parameters
+    ----------
+    source
+        The private rows: the path of a file (CSV, TSV, JSON lines, Parquet), a dataframe, an Ibis table, or a
+        `ScoreCounts`. The bytes of a file identify its data. All else needs `data_name` or `question`.
+    label, score, positive
+        Columns of labels and of scores, and the positive label unless labels are 0/1, -1/1 or false/true. With a
+        `ScoreCounts` they are the public names of what was counted.
+    model
+        Instead of columns: the file that `confide train` wrote. The model is run on the rows of the file that were
+        held out of its training.
+    metrics
+        One or more of `confide.releases.RELEASE_METRICS`, such as "auc", "recall", "roc". Curves and all else that is
+        requested with them follow from one table of noisy counts.
+    epsilon, delta, neighbours, unit, rows_per_person
+        The guarantee. `epsilon` has no default unless `model` has a budget; `neighbours` is "replace-one" or that of
+        the training.
+    mechanism, grid, strategy, prevalence_guess
+        How noise is added. All choices must be public.
+    threshold, shape, target, safe, level
+        Decision threshold of confusion measures; shape of curves; a threshold to choose, such as "recall=0.9"
+        (`safe`: the lower end of its interval reaches it); confidence level.
+    data_name, question
+        For data that are not a file: their declared name and version, such as "heart attacks, version 2"; or the whole
+        public question.
+    ledger, account, analyst, also_charge
+        Who pays. `ledger` is a path, a URL or an open `Ledger`; by default the ledger of the user. Without `account`,
+        the only account that knows the data pays. `also_charge` charges an account although another one knows the same
+        data.
+    reveal
+        Keep the exact counts in the result, to draw exact curves beside the private ones. Such a page is not private.
+    """
+    return ready.pay()
+
+
+@_with_parameters_of(prepare_release)
+def quote_release(ready: ReadyRelease) -> ReleaseQuote:
+    """Return the price of a release without charging it. Takes the parameters of `release`."""
+    return ready.quote()
+
+
+def check_options(metrics: str | Sequence[str], options: Mapping[str, Any]) -> tuple[PreparedRelease, ...]:
+    """Refuse wrong parameters before any row is read, by preparing the request for four made-up rows."""
+    return prepare(metrics, ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]), **options)
+
+
+def _target(target: Target | str | None, *, safe: bool) -> Target | None:
+    if target is None:
+        if safe:
+            raise ParameterError("`safe` is for a threshold that is chosen; give a `target`, for example recall=0.9")
+        return None
+    return target if isinstance(target, Target) else Target.parse(target, safe=safe)
+
+
+def _subject(
+    source: Any,
+    scores: Scores,
+    data_name: str | None,
+    question: PublicQuestion | None,
+    public: tuple[Path, ...],
+) -> Subject:
+    """Identify the data: a file by its bytes, data in memory by what the caller declares."""
+    if isinstance(source, Path):
+        if data_name is not None or question is not None:
+            raise ParameterError("the bytes of a file identify its data; leave `data_name` and `question` out")
+        return FileSubject(
+            file=source,
+            label=scores.label,
+            positive=scores.positive,
+            details=scores.details(),
+            public_files=public,
+        )
+    if isinstance(scores, ModelScores):
+        raise ParameterError("a model is run on the rows of a file; give the path of the file")
+    if (data_name is None) == (question is None):
+        raise ParameterError(
+            "data in memory have no identity of their own; give `data_name`, their declared name and version, or "
+            "`question`, not both"
+        )
+    if question is None:
+        question = PublicQuestion(data=str(data_name), label=scores.label, positive=scores.positive)
+    elif not isinstance(source, ScoreCounts) and (question.label, question.positive) != (scores.label, scores.positive):
+        raise ParameterError("`question` is about other labels than those that are read; state the same label in both")
+    stated = replace(question, details={**scores.details(), **question.details})
+    return DeclaredSubject(stated=stated, public_files=public)

@@ -1,0 +1,113 @@
+"""Results of `confide.release`: what was released, what it cost and what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from confide.counts import ScoreCounts
+from confide.ledger.payer import Note
+from confide.ledger.receipts import Quote, Receipt, quote_document, split_document
+from confide.releases.release import SCHEMA, PreparedRelease, Release
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseQuote:
+    """The price of a release; nothing was charged."""
+
+    quote: Quote
+    prepared: tuple[PreparedRelease, ...] = field(repr=False)
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether the account can pay."""
+        return self.quote.fits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        parts = [(part.requested or (part.request["metric"],), part.guarantee) for part in self.prepared]
+        return quote_document(self.quote, parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseResult:
+    """A paid release.
+
+    Parameters
+    ----------
+    receipt
+        The answers and what they cost. `releases` holds them one after another.
+    data
+        Public facts about the scores, as plain data.
+    about
+        The same for readers of a page.
+    notes
+        What the user should read after the charge.
+    revealed
+        The exact counts, if `reveal` was given. They are private.
+    """
+
+    receipt: Receipt[Release]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    revealed: ScoreCounts | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("data", "about"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __repr__(self) -> str:
+        metrics = ", ".join(release.metric for release in self.releases)
+        return f"ReleaseResult({metrics}; paid {self.receipt.in_words()} by {self.receipt.account})"
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Return the released numbers and curves."""
+        return self.receipt.releases
+
+    def __getitem__(self, metric: str) -> Release:
+        for release in self.releases:
+            if release.metric == metric:
+                return release
+        raise KeyError(metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema: one release flat, several in a list."""
+        paid = {"ledger": self.receipt.to_dict(), "data": dict(self.data)}
+        if len(self.releases) == 1:
+            return {**self.releases[0].to_dict(), **paid}
+        listed = [
+            {name: value for name, value in release.to_dict().items() if name != "schema"} for release in self.releases
+        ]
+        parts = [([release.metric for release in answer], answer[0].guarantee) for answer in self.receipt.answers]
+        return {
+            "schema": SCHEMA,
+            "releases": listed,
+            "split": split_document(parts),
+            "guarantee": self.receipt.guarantee.to_dict(),
+            **paid,
+        }
+
+    def to_html(self, *, title: str | None = None) -> str:
+        """Return the page. It may be published as it is, unless exact curves were revealed."""
+        from confide.report.release.page import release_page
+
+        usual = "Private release" if self.revealed is None else "Private release beside exact curves"
+        return release_page(self.receipt, title=title or usual, about=self.about, revealed=self.revealed)
+
+    def plot(self) -> Figure:
+        """Draw the released curves, or the intervals of the released numbers."""
+        from confide.report.release.plots import plot_releases
+
+        return plot_releases(self.releases)
+
+    def _repr_html_(self) -> str:
+        from confide.report.release.page import fragment
+
+        return fragment(self.releases)

@@ -1,0 +1,198 @@
+"""Scores of a release: a column of a table, or a private model that is run on the rows held out of its training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+from confide.counts import ScoreCounts
+from confide.errors import ParameterError
+from confide.learning.holdout import HELD_OUT
+from confide.learning.workflow import Workflow
+from confide.releases.registry import prepare
+from confide.releases.release import PreparedRelease
+from confide.releases.terms import Terms
+
+
+class Scores(Protocol):
+    """Where scores come from, and the defaults that follow from it."""
+
+    @property
+    def label(self) -> str:
+        """Return the name of the labels."""
+
+    @property
+    def positive(self) -> str | None:
+        """Return the positive label, if the user named it."""
+
+    def details(self) -> dict[str, Any]:
+        """Return the public facts that identify the scores."""
+
+    def epsilon(self, given: object) -> object:
+        """Return the epsilon of the release."""
+
+    def neighbours(self, given: str | None) -> str:
+        """Return the neighbours of the release."""
+
+    def protects(self, unit: str | None, rows_per_person: int | None) -> tuple[str, int]:
+        """Return the unit that the release protects, and its largest number of rows."""
+
+    def about(self) -> dict[str, str]:
+        """Describe the scores for readers of a page."""
+
+    def data(self) -> dict[str, Any]:
+        """Describe the scores as plain data."""
+
+    def prepare(
+        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
+    ) -> tuple[PreparedRelease, ...]:
+        """Count the rows of a source, and prepare the request. A source with one class is no error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnScores:
+    """Scores in a column. `value` is the positive label as the user gave it, `positive` as text."""
+
+    label: str
+    score: str
+    value: object = None
+
+    @property
+    def positive(self) -> str | None:
+        """Return the positive label as text."""
+        return None if self.value is None else str(self.value)
+
+    def details(self) -> dict[str, Any]:
+        """Return the name of the column."""
+        return {"score": self.score}
+
+    def epsilon(self, given: object) -> object:
+        """Return the given epsilon. There is no default."""
+        if given is None:
+            raise ParameterError("say what the release may cost (`epsilon=1`); usual choices are 0.1 to 2")
+        return given
+
+    def neighbours(self, given: str | None) -> str:
+        """Return the given neighbours, by default replace-one."""
+        return given or "replace-one"
+
+    def protects(self, unit: str | None, rows_per_person: int | None) -> tuple[str, int]:
+        """Return what is given, by default each row."""
+        return unit or "row", 1 if rows_per_person is None else rows_per_person
+
+    def about(self) -> dict[str, str]:
+        """Name the columns."""
+        positive = {} if self.positive is None else {"positive label": self.positive}
+        return {"label": self.label, "score": self.score, **positive}
+
+    def data(self) -> dict[str, Any]:
+        """Name the columns."""
+        return {"label": self.label, "score": self.score, "positive": self.positive}
+
+    def prepare(
+        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
+    ) -> tuple[PreparedRelease, ...]:
+        """Count the columns, each row by itself."""
+        return prepare(metrics, self._count(source), **options)
+
+    def _count(self, source: Any) -> ScoreCounts:
+        from confide.sources.frames import frame_table, is_frame
+        from confide.sources.tables import count_table, discreet
+
+        if isinstance(source, ScoreCounts):
+            return source
+        if not isinstance(source, Path) and not hasattr(source, "to_pyarrow_batches") and is_frame(source):
+            with discreet(source, private=True):
+                source = frame_table(source, [self.label, self.score])
+        return count_table(source, label=self.label, score=self.score, positive=self.value, one_class=True).counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelScores:
+    """Scores of a private model, for the rows that were held out when it was trained."""
+
+    workflow: Workflow
+
+    @property
+    def label(self) -> str:
+        """Return the column of labels that the model was trained for."""
+        return self.workflow.label
+
+    @property
+    def positive(self) -> str | None:
+        """Return the positive label that the model was trained for."""
+        return self.workflow.positive
+
+    def details(self) -> dict[str, Any]:
+        """Return the digest of the whole workflow: the model, and how rows are read and held out."""
+        return {"model": self.workflow.digest()}
+
+    def epsilon(self, given: object) -> object:
+        """Return the given epsilon, by default what the budget of the workflow leaves for the evaluation."""
+        if given is not None:
+            return given
+        plan = self.workflow.budget_split(selects=self.workflow.selection is not None)
+        return plan.left("evaluate", sum((step.epsilon for step in self.workflow.steps.values()), Fraction(0)))
+
+    def neighbours(self, given: str | None) -> str:
+        """Return the given neighbours, by default those of the training."""
+        return given or self.workflow.trained().guarantee.neighbours.value
+
+    def protects(self, unit: str | None, rows_per_person: int | None) -> tuple[str, int]:
+        """Return what the training protected. Refuse anything else: the two costs could not be compared."""
+        trained = (self.workflow.unit, self.workflow.rows_per_person)
+        wanted = (unit or trained[0], trained[1] if rows_per_person is None else rows_per_person)
+        if wanted != trained:
+            several = f" with at most {trained[1]} rows each" if trained[1] > 1 else ""
+            raise ParameterError(
+                f"the model was trained to protect each {trained[0]}{several}, and so is its evaluation; leave `unit` "
+                "and `rows_per_person` out"
+            )
+        return trained
+
+    def about(self) -> dict[str, str]:
+        """Name the model and its rows."""
+        workflow = self.workflow
+        rows = (
+            "all; the model was trained on them, so it may do worse on others"
+            if workflow.held_out is None
+            else f"held out before training, {float(workflow.held_out):g} of all"
+        )
+        return {"label": workflow.label, "score": f"a private {workflow.trained().kind} model", "rows": rows}
+
+    def data(self) -> dict[str, Any]:
+        """Name the model and its rows."""
+        workflow = self.workflow
+        held_out = None if workflow.held_out is None else float(workflow.held_out)
+        kind = workflow.trained().kind
+        return {"label": workflow.label, "model": kind, "positive": workflow.positive, "held_out": held_out}
+
+    def prepare(
+        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
+    ) -> tuple[PreparedRelease, ...]:
+        """Run the model on the rows held out, and count its scores."""
+        hidden = {name: options[name] for name in ("epsilon", "neighbours", "unit", "rows_per_person")}
+        part = self.workflow.part(Terms.checked(**hidden), HELD_OUT)
+        counts = self.workflow.counts(self.workflow.rows(source, HELD_OUT))
+        return tuple(replace(one, part=part) for one in prepare(metrics, counts, **options))
+
+
+def choose_scores(
+    *, label: str | None, score: str | None, model: str | Path | Workflow | None, positive: object
+) -> Scores:
+    """Return the scores that the parameters describe. Refuse parameters that contradict each other."""
+    if model is not None:
+        for name, value in (("label", label), ("score", score), ("positive", positive)):
+            if value is not None:
+                raise ParameterError(f"`{name}` is defined by the file of `model`; leave it out")
+        workflow = model if isinstance(model, Workflow) else Workflow.read(Path(model))
+        workflow.trained()
+        return ModelScores(workflow=workflow)
+    if label is None or score is None:
+        raise ParameterError("name the columns of labels and of scores (`label` and `score`), or give `model`")
+    if label == score:
+        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    return ColumnScores(label=label, score=score, value=positive)

@@ -1,0 +1,43 @@
+"""Estimators need scikit-learn, load it on first use, and say how to get it."""
+
+from __future__ import annotations
+
+from tests.selection.processes import run
+
+WITHOUT = """
+import sys
+sys.modules["sklearn"] = None
+import confide.estimators as estimators
+from confide.errors import UsageError
+for name in estimators.__all__:
+    try:
+        getattr(estimators, name)
+    except UsageError as error:
+        assert "pip install 'confide[learn]'" in str(error), error
+        assert name in str(error), error
+    else:
+        raise AssertionError(name)
+"""
+LAZY = """
+import sys
+import confide.estimators
+assert set(dir(confide.estimators)) == set(confide.estimators.__all__)
+assert "sklearn" not in sys.modules
+for name in confide.estimators.__all__:
+    assert getattr(confide.estimators, name) is not None
+assert "sklearn" in sys.modules
+try:
+    confide.estimators.unheard
+except AttributeError as error:
+    assert "no attribute 'unheard'" in str(error)
+else:
+    raise AssertionError
+"""
+
+
+def test_without_scikit_learn_every_estimator_says_how_to_install_it() -> None:
+    run(WITHOUT)
+
+
+def test_scikit_learn_is_loaded_on_first_use() -> None:
+    run(LAZY)

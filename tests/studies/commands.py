@@ -1,0 +1,10 @@
+"""Run `python -m studies` in this process."""
+
+from __future__ import annotations
+
+from studies import __main__ as main
+from tests.cli.commands import Answer, run_here
+
+
+def studies(*arguments: object) -> Answer:
+    return run_here(main.run, "studies", *arguments)
