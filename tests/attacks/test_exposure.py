@@ -75,8 +75,8 @@ def test_an_outsider_against_trying_all(spec: str, shown: object) -> None:
 def test_published_class_sizes_tell_an_insider_everything() -> None:
     found = attack(COUNTS, ["auc:digits=1", "auc:epsilon=1"], class_sizes=True, trials=3)
     assert [exposure.insider.told for exposure in found.exposures] == [11, 11]
-    assert "alone tell the last label" in str(found)
-    assert "AUC, released with epsilon 1 beside exact class sizes gives labels away" in str(found)
+    assert "They alone reveal the last label to an insider" in str(found)
+    assert "AUC, released with epsilon 1 beside exact class sizes reveals labels" in str(found)
 
 
 @pytest.mark.parametrize("rows", [12, 30])
@@ -215,7 +215,7 @@ def test_results_show_themselves() -> None:
     figure = found.plot()
     assert [ax.get_title(loc="left") for ax in figure.axes] == [
         "What an outsider believes",
-        "What somebody learns who knows all else",
+        "What an insider learns",
     ]
     plt.close(figure)
 

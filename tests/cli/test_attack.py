@@ -113,7 +113,7 @@ class TestContest:
         options = ("--rows", 60, "--queries", 20, "--oracle", "auc:epsilon=0.05", "--seed", 1)
         answer = confide("attack", "contest", *options)
         assert "0 of them certain" in answer.out
-        assert "somebody who was 50 % sure of one label to at most 73.2 %" in answer.out
+        assert "an attacker who was 50 % sure of one label is at most 73.2 % sure" in answer.out
 
     def test_a_ladder(self) -> None:
         options = ("--rows", 200, "--queries", 40, "--oracle", "accuracy", "--ladder", "0.05", "--seed", 1)
@@ -148,13 +148,13 @@ class TestFile:
         shown = " ".join(answer.out.split())
         for words in (
             "Do not publish them",
-            "Exact AUC gives labels away: somebody who knows all else can tell 40 of 40 labels.",
+            "Exact AUC reveals labels: an insider, who knows all else, can tell 40 of 40 labels.",
             "To an outsider, who knows the scores and how many are positive, every label is certain.",
-            "on average over where the number may lie between two rounded ones",
+            "averaged over the exact values that round to the same number",
             "AUC, released with epsilon 1 is bounded by its epsilon",
             "nobody can do better than 73.2 %",
             "an epsilon of 1.09 or less for replacing one person's row",
-            "guessed right",
+            "guessed correctly",
         ):
             assert words in shown, words
 
@@ -192,7 +192,7 @@ class TestFile:
         answer = confide("attack", "rows.csv", *COLUMNS, "--positive", "Quixote", *options, folder=folder)
         assert answer.code == 0, answer.err
         page = (folder / "out.html").read_text(encoding="utf-8")
-        for words in ("Do not publish", "Content-Security-Policy", "What an outsider believes", "most sure, from 50 %"):
+        for words in ("Do not publish", "Content-Security-Policy", "What an outsider believes", "at most, from 50 %"):
             assert words in page, words
         assert "<script" not in page
         assert "Quixote" not in page
@@ -235,7 +235,7 @@ class TestEvaluationReport:
         answer = confide("evaluate", "rows.csv", *COLUMNS, "--positive", "Quixote", "--report", "e.html", folder=folder)
         assert answer.code == 0, answer.err
         page = (folder / "e.html").read_text(encoding="utf-8")
-        assert "What publishing these numbers gives away" in page
+        assert "What publishing these numbers would reveal" in page
         assert "every label is certain" in page
         assert "confide attack FILE" in page
 
@@ -245,6 +245,6 @@ class TestEvaluationReport:
         answer = confide("evaluate", "many.csv", *COLUMNS, "--report", "e.html", folder=tmp_path)
         assert answer.code == 0, answer.err
         page = (tmp_path / "e.html").read_text(encoding="utf-8")
-        assert "What publishing these numbers gives away" in page
+        assert "What publishing these numbers would reveal" in page
         assert "labelings left" not in page
         assert "confide attack FILE" in page

@@ -45,10 +45,10 @@ class TestWhatItPrints:
             "threshold for an estimated recall of 0.9",
             "At the chosen threshold",
             "mixed evenly within a cell",
-            "leave that order open",
+            "their intervals allow for any order",
             "outside the grid count in its end cells",
-            "drawn proper (concave)",
-            "Bands hold for the whole curve at once",
+            "made proper (concave)",
+            "Bands are simultaneous: they cover the whole curve",
         ):
             assert words in shown, words
 

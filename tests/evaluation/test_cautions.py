@@ -26,7 +26,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "ties": ({"scores": np.round(RISK)}, "ties many positives"),
     "percent": ({"scores": 100 * RISK}, "outside [0, 1]"),
     "zeros": ({"scores": np.where(RISK < 0.2, 0.0, RISK)}, "exactly 0 or 1"),
-    "alike": ({"scores": {"a": RISK, "b": RISK**2}}, "no variance that these rows could show"),
+    "alike": ({"scores": {"a": RISK, "b": RISK**2}}, "an estimated variance of zero"),
     "prevalence": ({"groups": RARE}, "Groups differ in prevalence"),
     "one class": ({"groups": np.where(LABELS, "a", "b")}, "one class only"),
     "small group": ({"groups": np.where(np.arange(600) < 25, "small", "large")}, "Some groups have fewer than 20"),
@@ -60,8 +60,8 @@ def test_cautions_show_no_numbers_of_the_data(case: str) -> None:
 def test_bands_are_doubted_only_where_they_are_drawn() -> None:
     few = confide.evaluate(LABELS[:300], RISK[:300])
     assert not any("band" in text for text in few.warnings)
-    assert "narrower than they should be" in few.to_html()
-    assert "narrower than they should be" not in confide.evaluate(LABELS, RISK).to_html()
+    assert "and are too narrow" in few.to_html()
+    assert "and are too narrow" not in confide.evaluate(LABELS, RISK).to_html()
     weighted = confide.evaluate(LABELS[:300], RISK[:300], weights=np.full(300, 1.5)).to_html()
     assert "No bands are drawn" in weighted
-    assert "narrower than they should be" not in weighted
+    assert "and are too narrow" not in weighted

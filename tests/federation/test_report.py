@@ -188,7 +188,7 @@ def test_sites_own_results_and_their_summary_are_shown(case: str) -> None:
     assert summary.i_squared is not None
     assert f"I² = {100 * summary.i_squared:.0f} %" in shown
     assert f"Q = {summary.q:.2f}, p " in shown
-    assert ("allow for noise" in shown) is (case == "private")
+    assert ("account for noise and for unknown positions" in shown) is (case == "private")
 
 
 @pytest.mark.parametrize("case", SUMS_ALONE)
@@ -236,7 +236,7 @@ def test_a_site_that_says_nothing_is_left_out_of_the_mean_by_name() -> None:
         **dict(zip(("east", "north", "west"), summary.weights, strict=True)),
         "south": None,
     }
-    sentence = "south was left out of the mean: its interval leaves almost everything open."
+    sentence = "south was left out of the mean: its interval covers almost all possible values."
     assert sentence in forest_caption(forest)
     assert sentence in " ".join(terminal(validation, 80).split())
     assert "left out of the mean" not in words(page("private"))
@@ -252,9 +252,9 @@ def test_a_site_that_says_nothing_is_left_out_of_the_mean_by_name() -> None:
     ("value", "interval", "reason"),
     [
         (1.0, (0.8, 1.0), "an AUC of 0 or 1 has no log-odds"),
-        (0.7, None, "its error is not known"),
+        (0.7, None, "its standard error is not known"),
         (math.nan, None, "it has no value"),
-        (0.7, (0.02, 0.99), "its interval leaves almost everything open"),
+        (0.7, (0.02, 0.99), "its interval covers almost all possible values"),
     ],
 )
 def test_the_reason_why_a_site_is_left_out_is_said(
@@ -416,7 +416,7 @@ def test_editions_and_stored_answers_are_told_apart_in_words() -> None:
     second = replace(first, outcome=replace(first.outcome, question=replace(first.question, edition=2)))
     shown = {number: how(each) for number, each in ((1, first), (2, second))}
     assert shown[1]["edition"].startswith("1: ")
-    assert shown[2]["edition"].startswith("2: asked anew")
+    assert shown[2]["edition"].startswith("2: a new run of the question")
     assert "edition" not in title_of(first)
     assert title_of(second).endswith(", edition 2)")
     assert shown[1]["answers"] == "all made for this run; none was a stored one"
@@ -558,10 +558,12 @@ def test_a_site_whose_groups_hide_everything_has_bounds_and_no_auc() -> None:
         if site.result is not None and site.name != "tiny":
             assert site.result.bounds is not None
             assert rows[site.name][bounds] == f"{site.result.bounds.lower:.3f} to {site.result.bounds.upper:.3f}"
-    assert "Alone, tiny cannot tell: a class has too few rows for several groups" in numbers_table(validation).note
+    assert (
+        "There is no AUC for tiny alone: a class has too few rows for several groups" in numbers_table(validation).note
+    )
     assert validation.summarised["auc"] == ("first", "second", "third")
     shown = words(validation_page(validation))
-    assert "Alone, tiny cannot tell" in shown
+    assert "There is no AUC for tiny alone" in shown
     assert "nan" not in shown
 
 
@@ -575,7 +577,11 @@ def test_a_calibration_line_that_is_missing_has_its_reason() -> None:
     for mode in ("secure-sum", "disclosure-control"):
         table = numbers_table(derive(outcome_of(data, mode)))
         assert "calibration slope" not in [row[0] for row in table.body]
-        said = "do not exist" if mode == "secure-sum" else "depends on where in the lowest and highest cell rows lie"
+        said = (
+            "do not exist"
+            if mode == "secure-sum"
+            else "depends on the positions of rows within the lowest and highest cell"
+        )
         assert said in table.note
 
 
@@ -584,9 +590,13 @@ def test_intervals_that_leave_everything_open_are_said_to() -> None:
     everything = Interval(lower=0.0, upper=1.0, level=0.95, method="noise")
     wide = Performance(level=0.95, auc=Estimate(value=0.6, interval=everything))
     sites = tuple(replace(site, result=wide) if site.name == "east" else site for site in validation.sites)
-    assert "nearly everything open" not in numbers_table(validation).note
-    assert "Alone, east cannot tell" in numbers_table(replace(validation, sites=sites)).note
-    assert "interval of AUC leaves nearly" in numbers_table(replace(validation, pooled=wide)).note
+    assert "nearly all possible values" not in numbers_table(validation).note
+    assert (
+        "The interval of AUC for east alone covers nearly all" in numbers_table(replace(validation, sites=sites)).note
+    )
+    assert (
+        "The interval of AUC covers nearly all possible values" in numbers_table(replace(validation, pooled=wide)).note
+    )
 
 
 @pytest.mark.parametrize(
@@ -719,7 +729,7 @@ def test_all_curves_can_be_had_as_one_figure() -> None:
 def test_one_site_has_no_forest_and_two_have_no_prediction() -> None:
     one = derive(outcome_of(drawn_sites(150, ["alone"]), "disclosure-control"))
     assert forest_of(one, "auc") is None
-    assert "one site alone took part" in terminal(one, 200)
+    assert "only one site took part" in terminal(one, 200)
     two = derive(outcome_of(drawn_sites(150, ["first", "second"]), "disclosure-control"))
     forest = forest_of(two, "auc")
     assert forest is not None

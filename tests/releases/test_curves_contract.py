@@ -339,7 +339,7 @@ def test_a_grid_of_the_largest_size_is_answered_with_a_threshold_too(grid: str) 
 def test_text_forms_show_the_guarantee() -> None:
     curves = released()
     assert "epsilon = 1" in str(curves)
-    assert str(curves) in repr(curves)
+    assert "epsilon 1, add-remove-one" in repr(curves)
 
 
 def test_other_wishes_are_the_same_request() -> None:

@@ -14,17 +14,19 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-import confide
-from confide import ScoreCounts
+from confide import ScoreCounts, evaluate
 from confide.attacks.exposure import attack_counts
 from confide.errors import UsageError
+from confide.evaluation.evaluation import Evaluation
 from confide.federation.coordinator.validation import Validation, derive
-from confide.releases.auc import prepare_auc
-from confide.releases.curves import draw_curves
+from confide.releases.auc import release_auc
+from confide.releases.confusion import ConfusionRelease, release_confusion
+from confide.releases.curves import release_curves
 from confide.releases.curves_release import CurvesRelease
 from confide.releases.plan import plan
 from confide.releases.plan_result import Plan
 from confide.releases.registry import prepare
+from confide.releases.release import Release
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.ledger.asking import Book
 from tests.noises import seeded
@@ -37,9 +39,9 @@ COUNTS = ScoreCounts.from_arrays(LABELS, SCORES)
 
 
 @cache
-def evaluation() -> confide.Evaluation:
+def evaluation() -> Evaluation:
     groups = np.where(np.arange(LABELS.size) % 2, "odd", "even")
-    return confide.evaluate(LABELS, {"first": SCORES, "second": SCORES**2}, groups=groups)
+    return evaluate(LABELS, {"first": SCORES, "second": SCORES**2}, groups=groups)
 
 
 @cache
@@ -52,17 +54,17 @@ def planned() -> Plan:
     return plan("auc", rows=1_000, epsilon=1)
 
 
-def release() -> confide.Release:
-    return prepare_auc(COUNTS, epsilon=1, noise=seeded(1)).draw()[0]
+def release() -> Release:
+    return release_auc(COUNTS, epsilon=1)
 
 
-def confusion() -> Any:
-    return confide.release_confusion(COUNTS, 0.5, epsilon=1)
+def confusion() -> ConfusionRelease:
+    return release_confusion(COUNTS, 0.5, epsilon=1)
 
 
 @cache
 def curves() -> CurvesRelease:
-    return draw_curves(COUNTS, epsilon=1, noise=seeded(1))
+    return release_curves(COUNTS, epsilon=1)
 
 
 @cache

@@ -1,1 +1,1 @@
-"""The exact evaluation of models as a value."""
+"""Exact evaluation of models."""

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a number: cautions that the data call for, and what was assumed."""
+"""Cautions that the data call for, and the assumptions of every number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTABLE_DIFFERENCE = 1.1  # of prevalence between groups, as a ratio
 
 
 def cautions(evaluation: Evaluation) -> Iterator[str]:
-    """Say what these data make doubtful."""
+    """Yield what makes the numbers of these data doubtful."""
     if min(evaluation.positives, evaluation.negatives) < _FEW_ROWS:
         yield f"A class has fewer than {_FEW_ROWS} rows: every interval here is a rough guide only."
     if evaluation.positives > evaluation.negatives:
@@ -26,18 +26,18 @@ def cautions(evaluation: Evaluation) -> Iterator[str]:
         )
     if evaluation.weighted:
         yield (
-            "Rows are weighted. Intervals take a weight as that many repetitions of the row; with sampling weights "
-            "they do not tell the uncertainty."
+            "Rows are weighted. Intervals treat a weight as that many copies of the row; they are not valid for "
+            "sampling weights."
         )
     if min(evaluation.positives, evaluation.negatives) <= 1:
-        yield "A class has no more than one row, or weighs no more: AUC has no variance, and models are not compared."
+        yield "A class has at most one row, or weight 1: AUC has no variance, and models are not compared."
     for model in evaluation.models:
         yield from _of_model(model)
     for entry in evaluation.comparisons:
         if entry.standard_error == 0.0:
             yield (
-                f"The difference between {entry.first} and {entry.second} has no variance that these rows could show: "
-                "its interval and p-value say nothing."
+                f"The difference between {entry.first} and {entry.second} has an estimated variance of zero: its "
+                "interval and p-value mean nothing."
             )
     yield from _of_groups(evaluation.groups)
 
@@ -45,18 +45,18 @@ def cautions(evaluation: Evaluation) -> Iterator[str]:
 def _of_model(model: ModelEvaluation) -> Iterator[str]:
     counts, name, interval = model.counts, model.score, model.auc.interval
     if len(counts) == 1:
-        yield f"{name} gives every row the same score: it ranks nothing, and its interval has no meaning."
+        yield f"{name} gives every row the same score: it does not rank rows, and its interval has no meaning."
         return
     if at_an_end(model.auc.value):
-        yield f"{name} separates the classes completely: its DeLong variance is zero, and its interval an exact bound."
+        yield f"{name} separates the classes completely: its DeLong variance is zero; its interval is an exact bound."
     if interval is not None and interval.upper < 0.5:
         yield (
-            f"{name} ranks worse than guessing: check which label is the positive one, and whether a low score "
-            "speaks for it."
+            f"{name} ranks worse than guessing: check which label is positive, and whether low scores stand for "
+            "positive rows."
         )
     precision = model.average_precision.value
     if not at_an_end(precision) and counts.total_positives * precision * (1.0 - precision) < 1.0:
-        yield f"{name} has an average precision so near to an end that its logit interval is far too wide."
+        yield f"{name} has an average precision so close to 0 or 1 that its logit interval is far too wide."
     tied = float(np.dot(counts.positives.astype(np.float64), counts.negatives.astype(np.float64)))
     if tied > _MANY_TIES * counts.total_positives * counts.total_negatives:
         yield f"{name} ties many positives with negatives: trapezoid estimates of AUCPR are then too high."
@@ -73,7 +73,7 @@ def _of_model(model: ModelEvaluation) -> Iterator[str]:
             "exist, and log loss moves the scores inwards by 2e-16."
         )
     elif calibration is not None and calibration.slope is None:
-        yield f"{name} has no calibration slope, as its scores separate the classes."
+        yield f"{name} has no calibration slope, because its scores separate the classes."
 
 
 def _of_groups(groups: tuple[GroupEvaluation, ...]) -> Iterator[str]:
@@ -85,25 +85,25 @@ def _of_groups(groups: tuple[GroupEvaluation, ...]) -> Iterator[str]:
     prevalences = [group.prevalence for group in judged]
     if prevalences and max(prevalences) > _NOTABLE_DIFFERENCE * min(prevalences):
         yield (
-            "Groups differ in prevalence: compare AUC between them. Average precision depends on prevalence, and so, "
-            "if less, does AUCNPR."
+            "Groups differ in prevalence: compare them by AUC. Average precision depends on prevalence, and AUCNPR "
+            "does so to a lesser degree."
         )
 
 
 def band_caution(evaluation: Evaluation) -> str | None:
-    """Say what is doubtful about the bands around curves, where they are drawn."""
+    """Return what is doubtful about the bands around curves, if anything is."""
     if any(model.counts.weighted for model in evaluation.models):
-        return "No bands are drawn around curves: they redraw whole rows, which float weights are not."
+        return "No bands are drawn around curves: the bootstrap resamples whole rows, and weights are fractions."
     if min(evaluation.positives, evaluation.negatives) < BOOTSTRAP_POSITIVES:
         return (
             f"A class has fewer than {BOOTSTRAP_POSITIVES} rows: the bands around curves come from the bootstrap "
-            "and are narrower than they should be. The intervals in the tables do not use it."
+            "and are too narrow. The intervals in the tables do not use it."
         )
     return None
 
 
 def assumptions(evaluation: Evaluation) -> Iterator[str]:
-    """Say what every number rests on."""
+    """Yield the assumptions of the numbers."""
     yield "Rows are independent of each other. Several rows of one person make every interval too narrow."
     yield (
         "A score at or above the threshold is called positive. Tied scores count half in AUC and are called positive "
@@ -115,7 +115,7 @@ def assumptions(evaluation: Evaluation) -> Iterator[str]:
         "level for smooth score distributions where bootstrap and cross-validation do not; where positives outnumber "
         "negatives it may not."
     )
-    yield "Youden's threshold was chosen on these rows: what it achieves here is optimistic."
+    yield "Youden's threshold was chosen on these rows, so its measures here are optimistic."
     if evaluation.comparisons:
         yield "Models are compared on the same rows by the paired DeLong test."
     if any(model.calibration is not None for model in evaluation.models):

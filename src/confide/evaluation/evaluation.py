@@ -1,4 +1,4 @@
-"""The evaluation as a value: everything that text, JSON and HTML show."""
+"""Evaluation as a value: everything that text, JSON, HTML and plots show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = "confide.evaluation/1"
 
 @dataclass(frozen=True, slots=True)
 class Areas(Mapping[str, float]):
-    """Areas under the PR curve by estimator; cannot be changed."""
+    """Areas under the PR curve by estimator, immutable."""
 
     pairs: tuple[tuple[str, float], ...]
 
@@ -37,7 +37,7 @@ class Areas(Mapping[str, float]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How scores in [0, 1] serve as probabilities; None where a number does not exist."""
+    """Calibration measures of scores in [0, 1]; None where a number does not exist."""
 
     intercept: float | None
     slope: float | None
@@ -51,7 +51,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdEvaluation:
-    """One threshold: the confusion matrix and its measures; net benefit for probabilities only."""
+    """Confusion matrix and measures at one threshold; net benefit for probabilities only."""
 
     threshold: float
     matrix: ConfusionMatrix
@@ -74,7 +74,7 @@ class ThresholdEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEvaluation:
-    """One model's numbers; what needs probabilities is None where scores leave [0, 1]."""
+    """Numbers of one model. Those that need probabilities are None where scores lie outside [0, 1]."""
 
     score: str
     auc: Estimate
@@ -116,7 +116,7 @@ class ModelEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupEvaluation:
-    """One group of rows; no models where it has one class only."""
+    """One group of rows. It has no models if its rows have one class only."""
 
     group: str
     rows: int
@@ -126,7 +126,7 @@ class GroupEvaluation:
 
     @property
     def prevalence(self) -> float:
-        """The positives' share."""
+        """Share of positives."""
         return self.positives / (self.positives + self.negatives)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,9 +143,9 @@ class GroupEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Evaluation:
-    """Everything that was evaluated. `positives` and `negatives` are the rows' weights where `weighted`.
+    """Evaluation of one or several models on the same rows.
 
-    `rows` is None where only weights are known.
+    If `weighted`, `positives` and `negatives` are sums of weights. `rows` is None where only weights are known.
     """
 
     rows: int | None
@@ -162,7 +162,7 @@ class Evaluation:
 
     @property
     def prevalence(self) -> float:
-        """The positives' share."""
+        """Share of positives."""
         return self.positives / (self.positives + self.negatives)
 
     def to_dict(self) -> dict[str, Any]:

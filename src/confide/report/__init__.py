@@ -1,1 +1,1 @@
-"""What a reader sees: the evaluation as a value, as text, as HTML and as plots."""
+"""Results as text, tables, HTML pages, plots and data frames."""

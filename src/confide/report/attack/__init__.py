@@ -1,1 +1,1 @@
-"""Attack reports as text, HTML and plots."""
+"""Attack reports as text, tables, HTML pages and plots."""

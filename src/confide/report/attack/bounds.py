@@ -1,19 +1,8 @@
-"""Bounds on what an attacker can come to believe, as text."""
+"""Probabilities that an attacker can reach, and their text."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-
-
-def at_most(share: float) -> str:
-    """Write a bound in per cent, rounded up, and never as 100 if it is less."""
-    for digits in range(1, 13):
-        rounded = math.ceil(round(share * 10 ** (digits + 2), 3)) / 10**digits
-        if rounded < 100.0:
-            return f"{rounded:.{digits}f}"
-    return "100"
 
 
 def posterior(prior: float, epsilon: float) -> float:

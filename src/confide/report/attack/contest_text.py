@@ -1,12 +1,13 @@
-"""What a rehearsed contest gave away, in lines for the terminal."""
+"""Lines about what a rehearsed contest revealed, for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from confide.attacks.contest.rehearsal import Rehearsal
-from confide.report.attack.bounds import at_most, whole_percent
+from confide.report.attack.bounds import whole_percent
 from confide.report.attack.text import capitalised
+from confide.report.shared.guarantees import at_most
 from confide.report.shared.numbers import amount
 
 
@@ -29,11 +30,11 @@ def contest_lines(held: Rehearsal) -> Iterator[str]:
         before = held.majority / held.rows
         after = before * held.bound / (before * held.bound + (1.0 - before) * (1.0 - held.bound))
         yield (
-            f"  all answers together take somebody who was {whole_percent(before)} % sure of one label to at most "
-            f"{at_most(after)} %"
+            f"  after all answers, an attacker who was {whole_percent(before)} % sure of one label is at most "
+            f"{at_most(after)} % sure"
         )
     if held.boosted is not None:
         yield (
-            f"score: {held.boosted:.3f} by putting random submissions together, "
+            f"score: {held.boosted:.3f} by combining random submissions, "
             f"{held.honest:.3f} on rows that the oracle does not answer for"
         )

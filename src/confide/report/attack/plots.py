@@ -50,8 +50,8 @@ def draw_insiders(ax: Axes, attacked: AttackReport) -> None:
     ax.set_yticks(range(len(every)), [str(exposure.published) for exposure in every])
     ax.set_ylim(-0.6, len(every) - 0.4)
     ax.set_xlim(0.4, 1.02)
-    ax.set_xlabel("Labels guessed right (0.5 is guessing)")
-    ax.set_title("What somebody learns who knows all else")
+    ax.set_xlabel("Share of labels guessed correctly (0.5 is guessing)")
+    ax.set_title("What an insider learns")
     ax.grid(True, axis="x")
     ax.set_axisbelow(True)
 

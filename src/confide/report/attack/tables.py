@@ -8,7 +8,8 @@ from confide.attacks.bounds import success_bound
 from confide.attacks.exposure import AttackReport, Exposure
 from confide.attacks.insider import Insider
 from confide.attacks.outsider import Outsider
-from confide.report.attack.bounds import at_most, posterior
+from confide.report.attack.bounds import posterior
+from confide.report.shared.guarantees import at_most
 from confide.report.shared.numbers import DASH, amount
 from confide.report.shared.tables import Table
 
@@ -19,8 +20,8 @@ def attack_table(attacked: AttackReport) -> Table:
     """Return one line for each publication."""
     known = f"also known > {attacked.level:g}"
     return Table(
-        title="What would be given away",
-        head=("published", "labelings left", "certain", known, "guessed right", "one label"),
+        title="What would be revealed",
+        head=("published", "labelings left", "certain", known, "guessed correctly", "one label"),
         body=tuple(_line(exposure) for exposure in attacked.exposures),
         note=" ".join(_notes(attacked)),
         text_columns=("one label",),
@@ -29,15 +30,15 @@ def attack_table(attacked: AttackReport) -> Table:
 
 def _notes(attacked: AttackReport) -> Iterator[str]:
     yield (
-        f"Of {amount(attacked.rows)} rows. Labelings left to guessed right: for an outsider, who knows the scores and "
-        f"how many are positive; always guessing the larger class gets {amount(attacked.majority)} right. One label: "
-        "for somebody who knows all others; told for certain, or guessed right, with the bound."
+        f"Of {amount(attacked.rows)} rows. The middle columns are for an outsider, who knows the scores and how many "
+        f"are positive; always guessing the larger class gets {amount(attacked.majority)} right. One label: for an "
+        "insider, who knows all others; labels revealed for certain, or guessed correctly, with the bound."
     )
     if attacked.majority > attacked.level * attacked.rows:
         yield "The prevalence alone makes every label of the larger class count as known."
     drawn = {found.outsider.drawn for found in attacked.exposures if found.outsider and found.outsider.drawn}
     if drawn:
-        yield f"*: from {', '.join(map(str, sorted(drawn)))} labelings drawn at random; another run differs a little."
+        yield f"*: from {', '.join(map(str, sorted(drawn)))} labelings drawn at random; another run differs slightly."
 
 
 def _line(exposure: Exposure) -> tuple[str, ...]:
@@ -62,7 +63,7 @@ def labelings_left(exposure: Exposure, found: Outsider) -> str:
 
 def _one_label(insider: Insider) -> str:
     if insider.game is None:
-        return f"{amount(insider.told or 0)} of {amount(insider.tried)} told"
+        return f"{amount(insider.told or 0)} of {amount(insider.tried)} revealed"
     bound = "" if insider.game.bound is None else f", at most {at_most(insider.game.bound)} %"
     return f"{100 * insider.success:.0f} %{bound}"
 
@@ -70,11 +71,12 @@ def _one_label(insider: Insider) -> str:
 def bounds_table() -> Table:
     """Return the largest posterior probability of one label, by epsilon."""
     return Table(
-        title="What epsilon promises",
-        head=("epsilon", "most sure, from 50 %", "most sure, from 10 %"),
+        title="What epsilon guarantees",
+        head=("epsilon", "at most, from 50 %", "at most, from 10 %"),
         body=tuple(
             (f"{epsilon:g}", f"{at_most(success_bound(epsilon))} %", f"{at_most(posterior(0.1, epsilon))} %")
             for epsilon in _BOUNDS
         ),
-        note="How sure of one label anybody can become who was 50 % (or 10 %) sure before, whatever else they know.",
+        note="Largest probability of one label after the release, for an attacker who was 50 % (or 10 %) sure before, "
+        "whatever else the attacker knows.",
     )

@@ -1,4 +1,4 @@
-"""What publications reveal about labels, in sentences."""
+"""Sentences about what publications reveal about labels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from confide.attacks.exposure import AttackReport, Exposure
-from confide.report.attack.bounds import at_most, posterior, whole_percent
+from confide.report.attack.bounds import posterior, whole_percent
 from confide.report.attack.tables import attack_table
+from confide.report.shared.guarantees import at_most
 from confide.report.shared.numbers import amount
 from confide.report.shared.text import print_bullets, print_line, print_table
 
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 INTERNAL = "Internal: these findings come from the labels themselves. Do not publish them."
 
 GENERAL = (
-    "What an outsider comes to know with a probability is mostly that the model is good: knowledge about people in "
-    "general, which every honest evaluation gives, a private one too. What is certain, and what somebody learns who "
-    "knows all else, is about persons; that is what epsilon bounds."
+    "What an outsider learns with some probability is mostly that the model is good. That is knowledge about people in "
+    "general, which every honest evaluation gives, a private one too. Labels that are certain, and what an insider "
+    "learns, concern single persons; epsilon bounds these."
 )
 
 CLASS_SIZES = (
-    "The exact numbers of positives and negatives, which are published too, alone tell the last label to somebody who "
-    "knows all others: no release beside them can be private to him."
+    "The exact numbers of positives and negatives are published too. They alone reveal the last label to an insider, "
+    "who knows all others: no release beside them can be private against an insider."
 )
 
 
@@ -60,25 +61,25 @@ def capitalised(text: str) -> str:
 def verdict(exposure: Exposure) -> str:
     """Return the verdict on a publication in a few words."""
     if exposure.insider.told or (exposure.outsider is not None and exposure.outsider.certain):
-        return "gives labels away"
+        return "reveals labels"
     if exposure.published.private:
         return "is bounded by its epsilon"
-    return "gave no label away here, and promises nothing"
+    return "revealed no label here, but guarantees nothing"
 
 
 def _inside(exposure: Exposure) -> str:
     insider = exposure.insider
     if insider.game is None:
-        told = f"somebody who knows all else can tell {amount(insider.told or 0)} of {amount(insider.tried)} labels"
+        told = f"an insider, who knows all else, can tell {amount(insider.told or 0)} of {amount(insider.tried)} labels"
         if insider.average is None:
             return f"{told}."
         average = whole_percent(insider.average)
-        return f"{told}; on average over where the number may lie between two rounded ones, {average} %."
+        return f"{told}; averaged over the exact values that round to the same number, {average} %."
     game = insider.game
     low, high = 100 * game.interval.lower, 100 * game.interval.upper
     bound = "" if game.bound is None else f"; nobody can do better than {at_most(game.bound)} %"
     return (
-        f"somebody who knows all else guessed {100 * game.success:.0f} % of labels that a coin decided "
+        f"an insider, who knows all else, guessed {100 * game.success:.0f} % of labels that a coin decided "
         f"(measured, {low:.0f} to {high:.0f} %){bound}."
     )
 
@@ -96,26 +97,26 @@ def _outside(attacked: AttackReport, exposure: Exposure) -> str:
     elif found.drawn is not None:
         certain = f"at most {certain}"
     more = f"{amount(found.known)}{' more' if found.certain else ''}"
-    rightly = f" ({amount(found.known_right)} of them rightly)" if found.known else ""
-    return f"{who} {certain} and {more} known with probability > {attacked.level:g}{rightly}."
+    rightly = f" ({amount(found.known_right)} of them correctly)" if found.known else ""
+    return f"{who} {certain} and {more} are known with probability > {attacked.level:g}{rightly}."
 
 
 def _later(exposure: Exposure) -> str:
     if exposure.added is None:
         return ""
     told = f"{amount(exposure.added.certain)} of {amount(exposure.added.tried)}"
-    return f"Published without and then with one more row, it tells that row's label in {told} cases."
+    return f"Published without and then with one more row, it reveals that row's label in {told} cases."
 
 
 def advice(attacked: AttackReport) -> str:
     """Return the epsilon that would prevent it."""
     odds, rare = attacked.sure / (1.0 - attacked.sure), 0.1
     return (
-        f"What would prevent it: releases that together have an epsilon of {_floored(attacked.epsilon)} or less for "
-        f"replacing one person's row (replace-one or label-only; half of that under add-remove-one; delta 0). They "
-        f"multiply anybody's odds about one label by at most {odds:.3g}, whatever else is known: from 50 % to at most "
-        f"{100 * attacked.sure:g} %, from {100 * rare:g} % to at most {at_most(posterior(rare, attacked.epsilon))} %. "
-        "Somebody with k rows, or whose label tells k labels, needs an epsilon k times smaller."
+        f"To prevent this, publish releases whose epsilons sum to at most {_floored(attacked.epsilon)} (replace-one or "
+        "label-only; half of that under add-remove-one; delta 0). They multiply any attacker's odds about one label "
+        f"by at most {odds:.3g}, whatever else the attacker knows: from 50 % to at most {100 * attacked.sure:g} %, "
+        f"from {100 * rare:g} % to at most {at_most(posterior(rare, attacked.epsilon))} %. A person with k rows, or "
+        "whose label reveals k labels, needs an epsilon k times smaller."
     )
 
 

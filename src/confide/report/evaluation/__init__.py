@@ -1,1 +1,1 @@
-"""Evaluations as text, HTML and plots."""
+"""Evaluations as text, tables, HTML pages, plots and data frames."""

@@ -16,11 +16,11 @@ _MOST_ROWS = 1_000
 _WORK = 10**8  # half a second
 _DRAWN, _DRAWN_ROWS = 100, 500  # a second or two; more rows would take several
 
-_TITLE = "<h2>What publishing these numbers gives away</h2>"
+_TITLE = "<h2>What publishing these numbers would reveal</h2>"
 
 _MORE = (
-    "<p><code>confide attack FILE --label COL --score COL --report OUT.html</code> shows more, other numbers and "
-    "private releases among it; <code>confide release</code> makes numbers that may be published.</p>"
+    "<p><code>confide attack FILE --label COL --score COL --report OUT.html</code> examines other numbers and private "
+    "releases too; <code>confide release</code> makes numbers that may be published.</p>"
 )
 
 
@@ -33,7 +33,7 @@ def attack_section(evaluation: Evaluation) -> list[str]:
     if evaluation.weighted or rows is None or min(evaluation.positives, evaluation.negatives) < 2:
         return []
     if rows > _MOST_ROWS:
-        text = f"{CLASS_SIZES} An exact ROC curve gives away the label of every row that has a score of its own."
+        text = f"{CLASS_SIZES} An exact ROC curve reveals the label of every row whose score no other row has."
         return [_TITLE, f"<p>{text}</p>", _MORE]
     effort = Effort(work=_WORK, drawn=_DRAWN if rows <= _DRAWN_ROWS else 0)
     generator = np.random.default_rng(0)  # the same data must give the same page
@@ -43,6 +43,6 @@ def attack_section(evaluation: Evaluation) -> list[str]:
         _TITLE,
         bullets(sentences(report)),
         html_table(attack_table(report), caption=False),
-        "<p>This was computed for the first score.</p>",
+        "<p>Computed for the first score.</p>",
         _MORE,
     ]

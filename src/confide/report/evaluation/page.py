@@ -32,58 +32,59 @@ from confide.report.shared.page import (
 from confide.report.shared.style import as_svg
 
 FOOTER = (
-    "Exact numbers from the rows themselves: this page is not differentially private. "
-    "Publishing exact numbers can give labels away. Made with confide."
+    "Exact numbers, computed from the rows themselves: this page is not differentially private. "
+    "Publishing exact numbers can reveal labels. Made with confide."
 )
 
 _CAPTIONS = {
-    "roc": "Each threshold's true-positive rate against its false-positive rate. The further up and left, the better; "
-    "the dotted diagonal is guessing. Shaded, where whole rows allow it: pointwise bootstrap band.",
-    "pr": "Each threshold's precision against its recall. The hatched region cannot be reached by any model at this "
-    "prevalence; the dotted line is guessing. At low recall precision rests on a few rows.",
-    "calibration": "How often what was given a risk happened. On the diagonal risks can be taken at their word; below "
-    "it they are too high. Line: smooth curve with its pointwise interval. Marks: ten bins of equal "
-    "size with Wilson intervals. Below: the distribution of scores among positives (up) and "
-    "negatives (down).",
-    "decision": "What acting on the score is worth at each threshold probability, in true positives per row after "
-    "paying for false ones. A model is useful where its line is above treating all and treating none.",
-    "forest": "AUC in each group beside all rows together.",
+    "roc": "True-positive rate against false-positive rate at each threshold. Higher and further left is better; the "
+    "dotted diagonal is guessing. Shaded, unless weights are fractions: pointwise bootstrap band.",
+    "pr": "Precision against recall at each threshold. No model can reach the hatched region at this prevalence; the "
+    "dotted line is guessing. At low recall, precision depends on a few rows.",
+    "calibration": "Observed frequency of the outcome at each predicted risk. On the diagonal the model is "
+    "calibrated; below it, predicted risks are too high. Line: smooth curve with its pointwise interval. Marks: ten "
+    "bins of equal size with Wilson intervals. Below: distribution of scores among positives (up) and negatives "
+    "(down).",
+    "decision": "Net benefit of acting on the score at each threshold probability: true positives per row minus "
+    "weighted false positives. A model is useful where its line is above both treating all and treating none.",
+    "forest": "AUC with its interval in all rows and in each group.",
 }
 
 _READING = (
     (
         "AUC",
-        "the probability that a positive row has a higher score than a negative one. 0.5 is guessing, 1 is perfect.",
+        "the probability that a random positive row has a higher score than a random negative row. 0.5 is guessing, "
+        "1 is perfect.",
     ),
     (
         "Average precision",
-        "the mean precision at the positives, which depends on prevalence: compare it with the prevalence and "
-        "with the minimum, not with 0.5.",
+        "the mean precision at the positives. It depends on prevalence: compare it with the prevalence and with the "
+        "minimum, not with 0.5.",
     ),
     (
         "AUCNPR",
-        "where average precision lies between the worst possible curve (0) and the best (1) at this prevalence. "
-        "It has the same range everywhere, but a score of the same AUC still has a higher AUCNPR where positives are "
-        "common: between groups, compare AUC.",
+        "average precision, rescaled so that 0 is the worst possible curve at this prevalence and 1 the best. The "
+        "range is the same everywhere, but a score of the same AUC has a higher AUCNPR where positives are common: "
+        "compare groups by AUC.",
     ),
     (
         "Interval",
-        "values of the population that these rows do not contradict. Two overlapping intervals do not show that "
+        "values of the population that are compatible with these rows. Overlapping intervals do not show that two "
         "models are equally good; the comparison table tests that on the same rows.",
     ),
     (
         "Calibration slope",
-        "below 1, risks are too extreme: high ones too high and low ones too low. Intercept above 0: risks are too "
+        "below 1, risks are too extreme: high risks too high and low risks too low. Intercept above 0: risks are too "
         "low on average.",
     ),
     (
         "Scaled Brier score",
-        "the share of the uncertainty about the label that the score removes; 0 is no better than giving everybody "
+        "the share of the uncertainty about the label that the score removes. 0 is no better than giving everybody "
         "the prevalence.",
     ),
     (
         "Net benefit",
-        "true positives less false positives, a false one counting threshold/(1 - threshold), per row.",
+        "true positives minus false positives per row, where a false positive counts threshold/(1 - threshold).",
     ),
 )
 

@@ -43,8 +43,8 @@ def ranking_table(evaluation: Evaluation) -> Table:
         title="Ranking",
         head=("score", "AUC", level, "average precision", level, "AUCNPR"),
         body=body,
-        note=f"The worst possible ranking of these rows has AUCPR {number(evaluation.models[0].aucpr_minimum)}; "
-        "AUCNPR is the share of the achievable area above it that is attained.",
+        note=f"The worst possible ranking of these rows has AUCPR {number(evaluation.models[0].aucpr_minimum)}. "
+        "AUCNPR is the share of the achievable area above that minimum.",
     )
 
 
@@ -58,8 +58,8 @@ def estimators_table(evaluation: Evaluation) -> Table:
         title="AUCPR by estimator",
         head=("estimator", *(model.score for model in evaluation.models)),
         body=body,
-        note="Recommended: average precision; where few scores are tied also lower trapezoid and interpolated median. "
-        "Upper trapezoid and convex are too high; binormal holds only for normal scores.",
+        note="Recommended: average precision; where few scores are tied, also lower trapezoid and interpolated median. "
+        "Upper trapezoid and convex are too high; binormal is valid for normal scores only.",
     )
 
 
@@ -95,7 +95,7 @@ def thresholds_table(evaluation: Evaluation) -> Table:
         title="At a threshold",
         head=("score", "threshold", "recall", "specificity", "precision", "NPV", "F1", "MCC", "net benefit"),
         body=tuple(body),
-        note="* Youden's threshold, chosen on these rows: optimistic.",
+        note="* Youden's threshold. It was chosen on these rows, so its measures are optimistic.",
     )
 
 
@@ -143,7 +143,7 @@ def _comparison_note(evaluation: Evaluation) -> str:
         return note
     return (
         f"{note} All equal: chi-squared {number(joint.chi_squared, 2)} on {joint.degrees_of_freedom} degrees of "
-        f"freedom, p {p_value(joint.p_value)}. Simultaneous intervals hold together."
+        f"freedom, p {p_value(joint.p_value)}. Simultaneous intervals cover all differences together."
     )
 
 

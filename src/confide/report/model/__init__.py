@@ -1,1 +1,1 @@
-"""Private workflows and models as text and HTML."""
+"""Private workflows and models as text, tables, HTML pages and plots."""

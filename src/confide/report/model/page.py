@@ -10,14 +10,16 @@ from confide.learning.workflow import Workflow
 from confide.privacy.accounting import total
 from confide.report.model.plots import draw_weights
 from confide.report.model.tables import MOST_SHOWN, budget_table, weights_table
+from confide.report.shared.guarantees import guarantee_words
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.shared.style import as_svg
 
 _FOOTER = "Everything on this page was released under the guarantee stated on it. Made with confide."
 
 _CAPTION = (
-    "What having a feature adds to the log-odds of the positive class, for the features that matter most: by weight, "
-    "times how often rows have them where that was released. All carry the noise of the training."
+    "What each feature adds to the log-odds of the positive class, for the most important features. Importance is the "
+    "weight, multiplied by the frequency of the feature where that was released. All values include the noise of the "
+    "training."
 )
 
 
@@ -28,11 +30,11 @@ def model_page(workflow: Workflow, costs: Mapping[str, Fraction], *, title: str)
 
 def _parts(workflow: Workflow, costs: Mapping[str, Fraction]) -> list[str]:
     model = workflow.trained()
-    promised = total(workflow.steps.values())
+    guarantee = total(workflow.steps.values())
     kept = f"{len(model.features):,} of {workflow.encoding.width:,} features"
     return [
         lead(f"A {model.kind} model for {workflow.label!r} with {kept}, trained under differential privacy."),
-        f"<p>{escape(promised.in_words())}</p>",
+        f"<p>{escape(guarantee_words(guarantee))}</p>",
         "<h2>Budget</h2>",
         html_table(budget_table(workflow, costs), caption=False),
         "<h2>The model</h2>",
@@ -50,14 +52,16 @@ def _figure(workflow: Workflow) -> list[str]:
 
 
 def _assumptions(workflow: Workflow) -> list[str]:
-    promised = total(workflow.steps.values())
+    guarantee = total(workflow.steps.values())
     lines = [
-        f"Public anyway: {', '.join(promised.public)}.",
-        "How rows become features was decided without looking at them: words are hashed or listed publicly, columns "
-        "are cut at points that were named.",
+        f"Taken to be public: {', '.join(guarantee.public)}.",
+        "The encoding of rows as features does not depend on the data: words are hashed or come from a public list, "
+        "and columns are cut at given points.",
     ]
     if workflow.held_out is not None:
-        free = " Releases about them cost nothing more, up to what the training rows cost." if workflow.parallel else ""
+        free = (
+            " Releases about them cost nothing more, up to the cost of the training rows." if workflow.parallel else ""
+        )
         lines.append(
             f"{float(workflow.held_out):g} of the rows were held out by a public hash of "
             f"{', '.join(workflow.held_out_columns)}, and were not read.{free}"

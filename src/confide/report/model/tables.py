@@ -36,10 +36,10 @@ def _named(step: str, workflow: Workflow) -> str:
 
 def _how_costs_add_up(workflow: Workflow) -> str:
     if workflow.parallel:
-        return "held-out rows cost nothing more, up to what the training rows cost"
+        return "held-out rows cost nothing more, up to the cost of the training rows"
     if workflow.held_out is None:
         return "all steps add up"
-    return "all steps add up, as rows of one person may be on both sides unless they are held out by person"
+    return "all steps add up, because rows of one person may be on both sides unless they are held out by person"
 
 
 def selection_table(workflow: Workflow) -> Table:
@@ -76,7 +76,7 @@ def weights_table(workflow: Workflow) -> Table:
         head=("feature", "log-odds"),
         body=tuple((name, f"{weight:+.2f}") for name, weight in weights[:MOST_SHOWN]),
         note=_sentences(
-            f"With a weight: {len(weights):,} of {len(workflow.names()):,} features, those that matter most first.",
+            f"With a weight: {len(weights):,} of {len(workflow.names()):,} features, the most important first.",
             _and_more(len(weights)),
             _of_places(workflow),
         ),
@@ -93,4 +93,4 @@ def _and_more(count: int) -> str:
 
 def _of_places(workflow: Workflow) -> str:
     hashed = any(isinstance(rule, HashedWords) for rule in workflow.encoding.rules)
-    return "Numbers are places of hashed words; a public --vocabulary shows words." if hashed else ""
+    return "Numbers are positions of hashed words; a public --vocabulary shows words." if hashed else ""

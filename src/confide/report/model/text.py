@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from confide.learning.workflow import Workflow
 from confide.ledger.receipts import Quote, Receipt
 from confide.report.model.tables import budget_table
+from confide.report.shared.guarantees import guarantee_words
 from confide.report.shared.tables import Table
 from confide.report.shared.text import print_line, print_table
 
@@ -33,7 +34,7 @@ def print_step(
     """Print what a step released, its guarantee and its cost."""
     print_table(table, console)
     console.print()
-    print_line(receipt.releases[0].guarantee.in_words(), console)
+    print_line(guarantee_words(receipt.releases[0].guarantee), console)
     console.print()
     print_table(budget_table(workflow, costs), console)
     print_line(

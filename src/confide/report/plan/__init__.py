@@ -1,1 +1,1 @@
-"""Plans as text, HTML and plots."""
+"""Plans as text, tables, HTML pages, plots and data frames."""

@@ -9,28 +9,28 @@ from confide.report.plan.text import plan_advice, plan_summary
 from confide.report.shared.page import bullets, definitions, figure, figures, html_table, lead, whole_page
 from confide.report.shared.style import as_svg
 
-_FOOTER = "Made from public facts and guesses alone: no data were read and no budget was spent. Made with confide."
+_FOOTER = "Computed from public facts and guesses alone: no data were read and no budget was spent. Made with confide."
 
 _CAPTION = (
-    "Expected width of the population's interval at each epsilon; lower is better. Dotted: what sampling alone would "
-    "leave without any noise. Marks: the planned epsilon. More epsilon means less privacy."
+    "Expected width of the population interval at each epsilon; lower is better. Dotted: width from sampling alone, "
+    "without noise. Marks: the planned epsilon. More epsilon means less privacy."
 )
 
 _READING = (
-    ("Error", "how far the released value is from the exact one on average: noise alone."),
+    ("Error", "mean absolute difference between the released and the exact value. It comes from noise alone."),
     (
-        "Sample's interval",
-        "holds the exact value of these rows; it allows for noise only.",
+        "Sample interval",
+        "covers the exact value of these rows. It accounts for noise.",
     ),
     (
-        "Population's interval",
-        "holds the value in the population that the rows come from; it allows for noise and sampling.",
+        "Population interval",
+        "covers the value in the population that the rows come from. It accounts for noise and sampling.",
     ),
     (
         "Times sampling",
-        "the population's interval compared with what it would be without noise: what privacy costs.",
+        "width of the population interval, divided by its width without noise: the cost of privacy.",
     ),
-    ("Epsilon", "the budget that the release takes from its account; less is more private."),
+    ("Epsilon", "the budget that the release takes from its account. A smaller epsilon is more private."),
 )
 
 
@@ -54,6 +54,6 @@ def _parts(plan: Plan) -> list[str]:
         figures([figure(svg, "widths", _CAPTION)]),
         "<h2>How to read this</h2>",
         definitions(_READING),
-        "<h2>What was supposed</h2>",
+        "<h2>What was assumed</h2>",
         bullets(plan.assumptions),
     ]

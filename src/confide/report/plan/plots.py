@@ -23,7 +23,7 @@ def plot_plan(plan: Plan) -> Figure:
 
 
 def draw_widths(ax: Axes, plan: Plan) -> None:
-    """Draw the expected width of the population's interval against epsilon, one line for each mechanism."""
+    """Draw the expected width of the population interval against epsilon, one line for each mechanism."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     epsilon = float(plan.epsilon)
@@ -56,7 +56,7 @@ def draw_widths(ax: Axes, plan: Plan) -> None:
     ax.set_axisbelow(True)
     ax.set_xlabel("Epsilon (smaller is more private)")
     ax.set_ylabel(f"Expected width of the {percent(plan.level)} interval")
-    ax.set_title(f"{metric_title(plan)}: width of the population's interval")
+    ax.set_title(f"{metric_title(plan)}: width of the population interval")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
 
 

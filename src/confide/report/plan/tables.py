@@ -14,7 +14,7 @@ def plan_tables(plan: Plan) -> list[Table]:
     digits = _digits(plan)
     expected = Table(
         title=f"What to expect at epsilon {shown(plan.epsilon)}",
-        head=("mechanism", "error", "sample's width", "population's width", "times sampling"),
+        head=("mechanism", "error", "sample width", "population width", "times sampling"),
         body=tuple(
             (
                 f"{entry.mechanism}{' *' if entry.mechanism == plan.auto else ''}",
@@ -25,8 +25,9 @@ def plan_tables(plan: Plan) -> list[Table]:
             )
             for entry in plan.mechanisms
         ),
-        note=f"* what auto takes. Error: mean absolute error of the released value. Widths: of {level} intervals. "
-        f"From sampling alone, without noise, the population's would be {number(plan.sampling_width, digits)} wide.",
+        note=f"* chosen by auto. Error: mean absolute error of the released value. Widths: of {level} intervals. "
+        f"From sampling alone, without noise, the population interval would be {number(plan.sampling_width, digits)} "
+        "wide.",
     )
     return [expected] if plan.width is None else [expected, _needs(plan, plan.width)]
 
@@ -34,7 +35,7 @@ def plan_tables(plan: Plan) -> list[Table]:
 def _needs(plan: Plan, width: float) -> Table:
     return Table(
         title=f"Epsilon needed for an interval of width {width:g}",
-        head=("mechanism", "sample's", "population's"),
+        head=("mechanism", "sample interval", "population interval"),
         body=tuple(
             (entry.mechanism, _need(entry.sample_needs), _need(entry.population_needs)) for entry in plan.mechanisms
         ),

@@ -48,9 +48,9 @@ def plan_advice(plan: Plan) -> list[str]:
     best = plan.recommended
     if plan.width is not None and plan.sampling_width > plan.width:
         advice.append(
-            f"No epsilon makes the population's interval {plan.width:g} wide: sampling alone makes it "
+            f"No epsilon makes the population interval {plan.width:g} wide: sampling alone makes it "
             f"{plan.sampling_width:.3g} wide. More rows would help."
         )
     if plan.times_sampling(best) < 1.1:
-        advice.append("Noise hardly widens the population's interval: a smaller epsilon may do.")
+        advice.append("Noise hardly widens the population interval: a smaller epsilon may be enough.")
     return advice

@@ -1,1 +1,1 @@
-"""Releases as text, HTML and plots."""
+"""Releases as text, tables, HTML pages, plots and data frames."""

@@ -6,44 +6,45 @@ from confide.releases.release import Release, ReleasedCurve
 from confide.report.release.names import SHAPE_NAMES
 
 INTERVALS = (
-    "Released values (dots) with two intervals: thick, for the value that an exact evaluation of these rows would "
-    "give (noise alone); thin, for the population that the rows were drawn from (noise and sampling)."
+    "Released values (dots) with two intervals. Thick: for the exact value of these rows (noise). Thin: for the "
+    "population that the rows were drawn from (noise and sampling)."
 )
 
 _CAPTIONS = {
-    "roc": "Each threshold's true-positive rate against its false-positive rate; the dotted diagonal is guessing.",
-    "pr": "Each threshold's precision against its recall. The hatched region cannot be reached by any model at the "
-    "released prevalence; the dotted line is guessing.",
-    "calibration": "How often what was given a risk happened: dots at a bin's mean score, lines from its lower to its "
-    "upper edge. On the diagonal risks can be taken at their word; below it they are too high. Bins have about equally "
-    "many rows; where in a cell a score lies is not known, so that mean scores are those of the cells' middles.",
-    "counts": "Positives (up) and negatives (down) in each cell of the grid, each with a scale of its own. All cells "
-    "are drawn equally wide; the numbers below are edges of cells.",
+    "roc": "True-positive rate against false-positive rate at each threshold. The dotted diagonal is guessing.",
+    "pr": "Precision against recall at each threshold. No model can reach the hatched region at the released "
+    "prevalence; the dotted line is guessing.",
+    "calibration": "Observed frequency of the outcome at each predicted risk: dots at the mean score of a bin, lines "
+    "from its lower to its upper edge. On the diagonal the model is calibrated; below it, predicted risks are too "
+    "high. Bins have about equal numbers of rows. Mean scores use the middle of each cell, since scores within cells "
+    "are unknown.",
+    "counts": "Positives (up) and negatives (down) in each cell of the grid, each on its own scale. All cells are "
+    "drawn equally wide; the numbers below are edges of cells.",
 }
 
 _BANDS = (
-    " Dark: where the curve of these rows lies as a whole, noise allowed for; light: where the population's does, "
-    "sampling as well. {steps}"
+    " Dark: band for the whole exact curve of these rows (noise). Light: band for the whole curve of the population "
+    "(noise and sampling). {steps}"
 )
 
-_STEPS = "Between the grid's thresholds bands leave the curve open, hence their steps."
+_STEPS = "Bands have steps because nothing is known between the thresholds of the grid."
 
 
 def curve_caption(release: Release) -> str:
     """Return the caption of a curve, with the assumptions that its shape rests on."""
-    said = _CAPTIONS[release.metric]
+    text = _CAPTIONS[release.metric]
     if release.curve is not None and release.curve.bands:
-        said += _BANDS.format(steps=_STEPS if "threshold" in release.curve.points else "").rstrip()
+        text += _BANDS.format(steps=_STEPS if "threshold" in release.curve.points else "").rstrip()
     if release.metric == "calibration" and release.curve is not None and not _probabilities(release.curve):
-        said += " The grid leaves [0, 1]: such scores are no probabilities, and the shares alone mean something."
+        text += " The grid extends beyond [0, 1]: such scores are not probabilities, and only observed shares count."
     if "assumed" in release.options:
-        said += (
+        text += (
             f" The shape is an assumption ({release.options['assumed']}): only the area was measured, and the bands "
-            "hold as far as the assumption does."
+            "are valid only under that assumption."
         )
     elif release.options.get("shape") in SHAPE_NAMES and release.metric != "counts":
-        said += f" The shape ({SHAPE_NAMES[release.options['shape']]}) is an assumption; the bands do not rest on it."
-    return said
+        text += f" The shape ({SHAPE_NAMES[release.options['shape']]}) is an assumption; the bands do not depend on it."
+    return text
 
 
 def _probabilities(curve: ReleasedCurve) -> bool:

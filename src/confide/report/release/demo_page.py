@@ -12,7 +12,7 @@ from confide.report.release.page import release_parts
 from confide.report.release.tables import ledger_table
 from confide.report.shared.page import html_table, lead, warning, whole_page
 
-_FOOTER = "The first part may be published; the second is for those who may see the data. Made with confide."
+_FOOTER = "The first part may be published; the second is for people who may see the data. Made with confide."
 
 
 def demo_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, *, title: str) -> str:
@@ -21,11 +21,11 @@ def demo_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, *
         title,
         [
             warning(
-                "Internal page, because its second part holds exact numbers: do not publish it as a whole. What "
-                "`confide release --report` writes is the first part alone."
+                "Internal page: its second part holds exact numbers, so do not publish the whole page. "
+                "`confide release --report` writes the first part alone."
             ),
             lead(
-                "The same model twice: as it may be published, and as those see it who may see the patients' records."
+                "The same model twice: first as it may be published, then exactly, for people who may see the records."
             ),
             "<h2>Part 1. To be published</h2>",
             *release_parts(receipt),
@@ -34,7 +34,7 @@ def demo_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, *
             "<h2>What happens when the budget is used up</h2>",
             f"<p>The next request was refused, before any noise was drawn:</p><p><code>{escape(refusal)}</code></p>",
             "<h2>Part 2. Not to be published</h2>",
-            warning("From here on the numbers are exact. Publishing exact numbers can give labels away."),
+            warning("From here on the numbers are exact. Publishing exact numbers can reveal labels."),
             *evaluation_parts(evaluation),
         ],
         footer=_FOOTER,

@@ -10,21 +10,23 @@ from confide.report.release.names import SHAPE_NAMES, at_a_threshold, drawable, 
 
 def notes(releases: Sequence[Release]) -> list[str]:
     """Return what a reader of these numbers should know."""
-    said = []
+    lines = []
     if any(at_a_threshold(release) for release in releases):
-        said.append("At a threshold: a score of at least so much is called positive.")
+        lines.append("At a threshold: rows with a score at or above it are called positive.")
     if any("scores_cut_to" in release.options for release in releases):
-        said.append("For the Brier score, scores are cut to [0, 1] first; it means something for probabilities only.")
+        lines.append(
+            "For the Brier score, scores are clipped to [0, 1] first; it has a meaning for probabilities only."
+        )
     if any(release.metric == "average_precision" and not from_cells(release) for release in releases):
-        said.append("Average precision counts tied negatives as above.")
-    said += curve_notes(releases)
+        lines.append("Average precision ranks tied negatives above positives.")
+    lines += curve_notes(releases)
     empty = [metric_name(release) for release in releases if says_little(release)]
     if empty:
-        said.append(
-            f"The interval of {', '.join(empty)} leaves nearly everything open: too few rows for this epsilon, or a "
-            "grid that does not fit the scores."
+        lines.append(
+            f"The interval of {', '.join(empty)} covers nearly all possible values: there are too few rows for this "
+            "epsilon, or the grid does not fit the scores."
         )
-    return said
+    return lines
 
 
 def says_little(release: Release) -> bool:
@@ -37,16 +39,16 @@ def curve_notes(releases: Sequence[Release]) -> Iterator[str]:
     counted = next((release for release in releases if from_cells(release)), None)
     if counted is not None:
         yield (
-            f"All from one table of noisy counts on {cells_of(counted)} cells of scores. Curves and the AUC take the "
-            "order within a cell that its neighbours suggest; other values take the classes to be mixed evenly within "
-            f"a cell, and their intervals leave that order open. {_range_note(counted)}"
+            f"All numbers come from one table of noisy counts in {cells_of(counted)} cells of scores. Curves and the "
+            "AUC estimate the order within a cell from its neighbours. Other values assume that classes are mixed "
+            f"evenly within a cell, and their intervals allow for any order. {_range_note(counted)}"
         )
         yield from _crowded(releases)
         yield _shape_note(counted.options["shape"])
     if any(release.curve is not None and release.curve.bands for release in releases):
-        yield "Bands hold for the whole curve at once."
+        yield "Bands are simultaneous: they cover the whole curve."
     if any("assumed" in release.options for release in releases):
-        yield "The ROC curve's shape is an assumption, and its bands rest on it: only its area was measured."
+        yield "The shape of the ROC curve is an assumption, and its bands depend on it: only the area was measured."
 
 
 def _crowded(releases: Sequence[Release]) -> Iterator[str]:
@@ -56,7 +58,7 @@ def _crowded(releases: Sequence[Release]) -> Iterator[str]:
         return
     rows = [ours + theirs for ours, theirs in zip(table.points["positives"], table.points["negatives"], strict=True)]
     if max(rows) > 0.8 * sum(rows):
-        yield "Most rows lie in one cell: the grid does not fit these scores, and another one would tell more."
+        yield "Most rows lie in one cell: the grid does not fit these scores, and a better one would tell more."
 
 
 def _range_note(release: Release) -> str:
@@ -74,12 +76,12 @@ def cells_of(release: Release) -> int:
 def _shape_note(shape: str) -> str:
     if shape == "concave":
         return (
-            "Curves were drawn proper (concave): the higher the cell, the larger its share of positives, but for "
-            "rounding to whole rows."
+            "Curves were made proper (concave): the share of positives rises from cell to cell, up to rounding to "
+            "whole rows."
         )
     if shape in SHAPE_NAMES:
-        return f"Curves were drawn {SHAPE_NAMES[shape]}, which is an assumption; the bands do not rest on it."
+        return f"Curves have a {SHAPE_NAMES[shape]} shape, which is an assumption; the bands do not depend on it."
     return (
-        "Curves were drawn through the noisy counts, dents and all: they contradict a proper (concave) curve, or this "
-        "was asked for."
+        "Curves follow the noisy counts, including their dents: either the counts contradict a proper (concave) curve, "
+        "or this shape was requested."
     )

@@ -23,6 +23,7 @@ from confide.report.release.tables import (
     split_table,
     whole_guarantee,
 )
+from confide.report.shared.guarantees import guarantee_words
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.shared.style import as_svg
 
@@ -30,30 +31,31 @@ if TYPE_CHECKING:
     from confide.counts import ScoreCounts
 
 FOOTER = (
-    "Everything on this page may be published: it was computed from numbers with noise and from public facts alone. "
+    "Everything on this page may be published: it was computed from noisy numbers and public facts alone. "
     "Made with confide."
 )
 
 REVEALED = (
-    "NOT PRIVATE: this page shows exact curves beside the private ones. It is for those who may see the rows; "
-    "publishing it can give labels away."
+    "NOT PRIVATE: this page shows exact curves beside the private ones. It is for people who may see the rows; "
+    "publishing it can reveal labels."
 )
 
-REVEALED_FOOTER = "Not to be published: curves marked exact come from the rows themselves. Made with confide."
+REVEALED_FOOTER = "Do not publish this page: curves marked exact come from the rows themselves. Made with confide."
 
 _RED = "border-color: #b00020; background: #fdecee; color: #b00020; font-weight: 600"
 
 _READING = (
-    "Value: the exact value of these rows plus random noise. Asking again with the same request gives the same answer; "
-    "averaging over other requests spends more budget.",
-    "Sample interval: where the exact value of these rows lies, given what was released.",
-    "Population interval: where the value lies in the population that the rows were drawn from, given the same.",
-    "Neither interval was made with anything that was not released.",
+    "Value: the exact value of these rows plus random noise. The same request always gets the same answer; other "
+    "requests, which could be averaged, cost more budget.",
+    "Sample interval: covers the exact value of these rows. It accounts for the noise.",
+    "Population interval: covers the value in the population that the rows were drawn from. It accounts for the noise "
+    "and for sampling.",
+    "Both intervals were computed from released numbers alone.",
 )
 
 _READING_CURVES = (
-    "Curve: drawn from counts with noise in the cells of a grid; dots are the grid's thresholds. The band of these "
-    "rows holds the exact curve, the population's band that of the population, each as a whole at its level.",
+    "Curve: computed from noisy counts in the cells of a grid; dots are the grid's thresholds. One band covers the "
+    "whole exact curve of these rows, the other the whole curve of the population, each at its level.",
 )
 
 
@@ -81,7 +83,7 @@ def release_parts(
     """Return the parts of the page. The ledger is not among them: it is for the data holder."""
     releases = receipt.releases
     guarantee = whole_guarantee(receipt)
-    words = guarantee.in_words()
+    words = guarantee_words(guarantee)
     return [
         lead(words if revealed is None else f"The private numbers: {words}"),
         *_curves(releases, revealed),
@@ -100,7 +102,7 @@ def release_parts(
 
 def fragment(releases: Sequence[Release]) -> str:
     """Return tables, guarantee and curves, as a notebook shows them."""
-    words = " ".join(dict.fromkeys(release.guarantee.in_words() for release in releases))
+    words = " ".join(dict.fromkeys(guarantee_words(release.guarantee) for release in releases))
     tables = "".join((html_table(release_table(releases)), *_achieved(releases)))
     return f"<div>{tables}<p>{escape(words)}</p>{_curve_figures(releases)}</div>"
 
@@ -147,11 +149,13 @@ def assumptions(guarantee: Guarantee) -> list[str]:
     """Return the assumptions of the guarantee and the intervals."""
     public = ", ".join(guarantee.public) or "nothing but the parameters shown here"
     return [
-        f"Public anyway: {public}.",
-        "Nobody has more rows than is said here; one, if nothing is said."
+        f"Taken to be public: {public}.",
+        "Nobody has more rows than stated here; one row, if nothing is stated."
         if guarantee.unit == "person"
-        else "Rows are protected. Somebody with several rows is protected less: epsilon times their number.",
-        "Where the model was made from these same rows, that needs a guarantee of its own, and the numbers flatter it.",
-        "The population's interval takes rows to be an independent sample. For AUC it takes scores, after some "
-        "increasing transformation, to be normal in both classes with spreads that differ by a quarter at most.",
+        else "Single rows are protected. A person with several rows is protected less: multiply epsilon by their "
+        "number.",
+        "If the model was trained on these same rows, its training needs a guarantee of its own, and these numbers are "
+        "optimistic.",
+        "The population interval assumes that rows are an independent sample. For AUC it assumes that some increasing "
+        "transformation makes the scores normal in both classes, with spreads that differ by at most a quarter.",
     ]

@@ -57,8 +57,8 @@ def achieved_table(releases: Sequence[Release]) -> Table | None:
         title=f"At the chosen threshold, {number(chosen.value, 4)}{_ENDS.get(chosen.value, '')}",
         head=("measure", "value", f"sample, {level}", f"population, {level}"),
         body=tuple(_achieved_row(chosen, measure) for measure in ("recall", "specificity")),
-        note="These intervals hold although the threshold was chosen after looking: they hold for all edges of the "
-        f"grid at once. {_target_note(chosen)}",
+        note="These intervals are valid although the threshold was chosen from the released numbers: they are "
+        f"simultaneous over all edges of the grid. {_target_note(chosen)}",
     )
 
 
@@ -73,10 +73,10 @@ _ENDS = {math.inf: ": nobody is called positive", -math.inf: ": everybody is cal
 
 def _target_note(chosen: Release) -> str:
     if math.isinf(chosen.value):
-        return "No edge of the grid was found to reach the target: give more epsilon, a finer grid or a lower target."
+        return "No edge of the grid reaches the target: use more epsilon, a finer grid or a lower target."
     if chosen.options["safe"]:
-        return "Even the lower end of the sample's interval reaches the target."
-    return "The target is reached by estimate; a safe threshold reaches it at the interval's lower end."
+        return "Even the lower end of the sample interval reaches the target."
+    return "The estimate reaches the target; a safe threshold reaches it at the lower end of the interval."
 
 
 def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
@@ -108,7 +108,7 @@ def ledger_table(receipt: Receipt[Any]) -> Table:
         head=(
             "account",
             "charged",
-            "spent in all",
+            "spent in total",
             "left" if receipt.analyst is None else f"left to {receipt.analyst}",
         ),
         body=((receipt.account, receipt.in_words(), receipt.spent.in_words(), receipt.remaining.in_words()),),

@@ -17,6 +17,7 @@ from confide.report.release.tables import (
     split_table,
     whole_guarantee,
 )
+from confide.report.shared.guarantees import guarantee_words
 from confide.report.shared.numbers import interval_text, number
 from confide.report.shared.tables import Table
 from confide.report.shared.text import print_line, print_table
@@ -35,7 +36,7 @@ def print_release(receipt: Receipt[Release], console: Console) -> None:
     split = split_of(receipt)
     if len(split) > 1:
         print_table(split_table(split), console)
-    print_line(whole_guarantee(receipt).in_words(), console)
+    print_line(guarantee_words(whole_guarantee(receipt)), console)
     console.print()
     print_table(ledger_table(receipt), console)
 

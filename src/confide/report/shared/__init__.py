@@ -1,1 +1,1 @@
-"""Page shell, tables, plots and number formats that all reports share."""
+"""Page shell, tables, plot style, curves and number formats that all reports share."""

@@ -1,1 +1,1 @@
-"""Validations across sites as text, HTML and plots."""
+"""Validations across sites as text, tables, HTML pages, plots and data frames."""

@@ -82,12 +82,12 @@ def _site_panel(ax: Axes, name: str, result: Performance, pooled: CalibrationPoi
 
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     if pooled is not None:
-        seen = _says_something(pooled)
+        seen = _narrow(pooled)
         ax.plot(pooled.mean_score[seen], pooled.observed[seen], color="#b0b0b0", linewidth=1.6, zorder=1)
     if result.calibration is not None:
         _bins(ax, result.calibration, _POOLED, size=4.0)
-        if not _says_something(result.calibration).any():
-            ax.text(0.5, 0.85, "no bin says enough", transform=ax.transAxes, ha="center", fontsize=8, color=GREY)
+        if not _narrow(result.calibration).any():
+            ax.text(0.5, 0.85, "all bins are too wide", transform=ax.transAxes, ha="center", fontsize=8, color=GREY)
     _finish_calibration(ax, end)
     ax.set_title(name, fontsize=9)
     ax.tick_params(labelsize=8)
@@ -100,7 +100,7 @@ def _site_panel(ax: Axes, name: str, result: Performance, pooled: CalibrationPoi
 
 def _bins(ax: Axes, points: CalibrationPoints, colour: str, *, size: float, label: str | None = None) -> None:
     """Draw the bins with their intervals, except missing ones and those whose interval is too wide."""
-    good = np.isfinite(points.mean_score) & np.isfinite(points.observed) & _says_something(points)
+    good = np.isfinite(points.mean_score) & np.isfinite(points.observed) & _narrow(points)
     x, y = points.mean_score[good], points.observed[good]
     ends = [np.where(np.isfinite(each[good]), each[good], y) for each in (points.lower, points.upper)]
     reach = np.stack((y - ends[0], ends[1] - y)).clip(0.0)
@@ -126,19 +126,19 @@ def _calibration_end(every: list[CalibrationPoints]) -> float:
 def not_drawn_words(results: Iterable[Performance]) -> str:
     """Return the sentence that bins were left out, if some were."""
     every = (result.calibration for result in results)
-    hidden = any(points is not None and not _says_something(points).all() for points in every)
+    hidden = any(points is not None and not _narrow(points).all() for points in every)
     return f" Bins whose interval is wider than {_WIDEST:g} are not drawn." if hidden else ""
 
 
-def _says_something(points: CalibrationPoints) -> NDArray[np.bool_]:
+def _narrow(points: CalibrationPoints) -> NDArray[np.bool_]:
     """Return which bins are drawn: those whose interval is not too wide."""
     return ~(points.upper - points.lower > _WIDEST)
 
 
 def _calibration_label(pooled: Performance) -> str:
-    said = []
+    parts = []
     if pooled.observed_expected is not None:
-        said.append(f"O : E {number(pooled.observed_expected.value, 2)}")
+        parts.append(f"O : E {number(pooled.observed_expected.value, 2)}")
     if pooled.calibration_slope is not None:
-        said.append(f"slope {number(pooled.calibration_slope.value, 2)}")
-    return ", ".join(said) or "observed share"
+        parts.append(f"slope {number(pooled.calibration_slope.value, 2)}")
+    return ", ".join(parts) or "observed share"

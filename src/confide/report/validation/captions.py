@@ -12,37 +12,38 @@ from confide.report.validation.plot_data import with_results
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
 
-WORDS = {
-    "roc": "Each threshold's true-positive rate against its false-positive rate. The further up and left, the better; "
-    "the dotted diagonal is guessing.",
-    "pr": "Each threshold's precision against its recall, all rows together. The hatched region cannot be reached by "
-    "any model at this prevalence; the dotted line is guessing.",
-    "calibration": "How often what was given a risk happened, all rows together, in bins with {level} intervals. On "
-    "the diagonal risks can be taken at their word; below it they are too high.",
-    "decision": "What acting on the score is worth at each threshold probability, in true positives per row after "
-    "paying for false ones, all rows together. A model is useful where its line is above treating all and none.",
+_CAPTIONS = {
+    "roc": "True-positive rate against false-positive rate at each threshold. Higher and further left is better; the "
+    "dotted diagonal is guessing.",
+    "pr": "Precision against recall at each threshold, over all rows. No model can reach the hatched region at this "
+    "prevalence; the dotted line is guessing.",
+    "calibration": "Observed frequency of the outcome at each predicted risk, over all rows, in bins with {level} "
+    "intervals. On the diagonal the model is calibrated; below it, predicted risks are too high.",
+    "decision": "Net benefit of acting on the score at each threshold probability, over all rows: true positives per "
+    "row minus weighted false positives. A model is useful where its line is above both treating all and treating "
+    "none.",
 }
 
 _SITE_CALIBRATION = (
-    "Calibration at each site: observed shares in bins with {level} intervals. Grey: all rows together. Above the "
-    "dotted diagonal risks are too low at the site, below it too high."
+    "Calibration at each site: observed frequency of the outcome in bins, with {level} intervals. Grey: all rows "
+    "together. Above the dotted diagonal predicted risks are too low at the site, below it too high."
 )
 
 
 def captions(validation: Validation) -> dict[str, str]:
     """Return the caption of each plot, by name."""
     level = percent(validation.level)
-    said = {name: words.format(level=level) for name, words in WORDS.items()}
+    texts = {name: words.format(level=level) for name, words in _CAPTIONS.items()}
     if with_results(validation):
-        said["roc"] += " Thick: all rows together; thin: each site by itself."
+        texts["roc"] += " Thick: all rows together. Thin: each site alone."
     if validation.pooled.roc_glm is not None:
-        said["roc"] += " Dashed: the binormal curve fitted to all rows (ROC-GLM)."
+        texts["roc"] += " Dashed: the binormal curve fitted to all rows (ROC-GLM)."
     if mode_of(validation.question).private:
-        band = f" Shaded: where the population's curve lies as a whole, noise and sampling allowed for ({level})."
-        said["roc"] += band
-        said["pr"] += band
-    said["calibration"] += not_drawn_words([validation.pooled])
-    return said
+        band = f" Shaded: {level} band for the whole curve of the population (noise and sampling)."
+        texts["roc"] += band
+        texts["pr"] += band
+    texts["calibration"] += not_drawn_words([validation.pooled])
+    return texts
 
 
 def site_calibration_caption(validation: Validation) -> str:

@@ -1,4 +1,4 @@
-"""The federation's demonstration: each step with the commands that do the same, and the results of all modes."""
+"""Demonstration of a federation: each step with its commands, and the results of all modes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SHORT_NAMES = {"auc": "AUC", "observed_expected": "O : E"}
 
-_COLUMNS = (12.0, 160.0, 218.0)  # points right of the axes: value with interval, rows, weight
+_COLUMNS = (12.0, 168.0, 224.0)  # points right of the axes: value with interval, rows, weight
 
 _BLUE, _BLACK = COLOURS[0], "#111111"
 

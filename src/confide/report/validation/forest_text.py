@@ -12,8 +12,8 @@ from confide.report.validation.names import LONGEST, cut
 
 _MEANT = {
     "auc": "The dotted line is guessing.",
-    "observed_expected": "Left of the dotted line fewer positives happened than the model gave reason to expect, right "
-    "of it more; the axis is logarithmic.",
+    "observed_expected": "Left of the dotted line there were fewer positives than the model predicted, right of it "
+    "more. The axis is logarithmic.",
 }
 _SCALE_WORDS = {"logit": "log-odds", "log": "logarithmic", "identity": "same"}
 _MOST_NAMED = 3
@@ -23,9 +23,9 @@ _AT_THE_END = {
     "logit": ("an AUC of 0 or 1 has no log-odds", "an AUC of 0 or 1 has no log-odds"),
     "log": ("a ratio of 0 has no logarithm", "a ratio of 0 has no logarithm"),
 }
-_NO_ERROR = ("its error is not known", "their errors are not known")
+_NO_ERROR = ("its standard error is not known", "their standard errors are not known")
 _OPEN = {
-    "logit": ("its interval leaves almost everything open", "their intervals leave almost everything open"),
+    "logit": ("its interval covers almost all possible values", "their intervals cover almost all possible values"),
     "log": ("its interval reaches 0 or has no end", "their intervals reach 0 or have no end"),
 }
 
@@ -33,38 +33,39 @@ _OPEN = {
 def forest_caption(forest: Forest) -> str:
     """Return the caption."""
     sizes = "" if forest.summary is None else ", larger where the site weighs more in the summary"
-    said = [
+    parts = [
         f"{NAMES[forest.measure]} at each site (squares{sizes}) with {percent(forest.level)} intervals, and of all "
         "rows together (circle)."
     ]
     if forest.summary is None:
-        said.append("There is no mean over sites: fewer than two of them have an interval that says enough.")
+        parts.append("There is no mean over sites: fewer than two of them have a usable interval.")
     else:
-        said += [f"Diamond: random-effects mean over sites. {heterogeneity_words(forest.summary)}", *left_out(forest)]
+        parts += [f"Diamond: random-effects mean over sites. {heterogeneity_words(forest.summary)}", *left_out(forest)]
     if forest.noisy:
-        said.append(
-            "Intervals allow for noise and for what cells hide, so that small differences between sites stay unseen."
+        parts.append(
+            "Intervals account for noise and for unknown positions within cells, so small differences between sites "
+            "stay hidden."
         )
     low, high = axis_ends(forest)
     if any(_leaves(row, low, high) for row in forest.sites):
-        said.append("Arrows: intervals that go on beyond the axis.")
-    return " ".join([*said, _MEANT[forest.measure]] if low < GUESSING[forest.measure] else said)
+        parts.append("Arrows: intervals that extend beyond the axis.")
+    return " ".join([*parts, _MEANT[forest.measure]] if low < GUESSING[forest.measure] else parts)
 
 
 def heterogeneity_words(summary: RandomEffects, *, bar: bool = True) -> str:
     """Return how much sites differ, in numbers. `bar` adds what the bar of the plot means."""
     spread = "0" if summary.tau_squared == 0.0 else number(summary.tau_squared)
-    said = [f"Between sites {_tied(f'τ² = {spread}')} on the {_SCALE_WORDS[summary.scale]} scale (REML)"]
+    parts = [f"Between sites {_tied(f'τ² = {spread}')} on the {_SCALE_WORDS[summary.scale]} scale (REML)"]
     if summary.i_squared is not None:
-        said.append(_tied(f"I² = {100.0 * summary.i_squared:.0f} %"))
+        parts.append(_tied(f"I² = {100.0 * summary.i_squared:.0f} %"))
     if summary.q_p_value is not None:
-        said.append(f"{_tied(f'Q = {number(summary.q, 2)}')}, {_tied(f'p {_equals(p_value(summary.q_p_value))}')}")
-    sentence = ", ".join(said) + "; interval of the mean after Hartung and Knapp."
+        parts.append(f"{_tied(f'Q = {number(summary.q, 2)}')}, {_tied(f'p {_equals(p_value(summary.q_p_value))}')}")
+    sentence = ", ".join(parts) + "; interval of the mean after Hartung and Knapp."
     if summary.prediction is None:
         return f"{sentence} With fewer than three sites there is no prediction interval."
     if not bar:
         return sentence
-    return f"{sentence} Bar: where the true value at another such site is expected (prediction interval)."
+    return f"{sentence} Bar: prediction interval for the true value at another such site."
 
 
 def left_out(forest: Forest) -> Iterator[str]:

@@ -40,15 +40,15 @@ def _how(validation: Validation) -> Iterator[tuple[str, str]]:
     if mode_of(question).private:
         yield "edition", _edition_words(question.edition or 1)
         yield "answers", _answers_words(validation)
-    took = f"{_seconds(outcome.seconds)} from the first question to the last answer, connecting not counted"
+    took = f"{_seconds(outcome.seconds)} from the first question to the last answer, without connecting"
     yield "rounds", f"{outcome.rounds}, {took}"
     yield "intervals", percent(validation.level)
 
 
 def _edition_words(edition: int) -> str:
     if edition == 1:
-        return "1: the question as it was first asked"
-    return f"{edition}: asked anew, so that the sum over sites has noise of its own, which was paid for again"
+        return "1: the first run of this question"
+    return f"{edition}: a new run of the question, whose sum over sites has new noise and was paid for again"
 
 
 def _answers_words(validation: Validation) -> str:
@@ -56,12 +56,12 @@ def _answers_words(validation: Validation) -> str:
     receipts = [site.report.receipt for site in validation.sites if took_part(site)]
     stored = sum(was_stored(receipt) for receipt in receipts)
     partly = sum(was_partly_paid(receipt, validation.question) for receipt in receipts)
-    said = []
+    parts = []
     if stored:
-        said.append(f"{_of(stored, len(receipts))} as stored by the sites: answered before, no further cost")
+        parts.append(f"{_of(stored, len(receipts))} as stored by the sites: answered before, no further cost")
     if partly:
-        said.append(f"{_of(partly, len(receipts))} at a part of the price: the rest was paid before")
-    return "; ".join(said) or "all made for this run; none was a stored one"
+        parts.append(f"{_of(partly, len(receipts))} at a part of the price: the rest was paid before")
+    return "; ".join(parts) or "all made for this run; none was a stored one"
 
 
 def _of(some: int, every: int) -> str:

@@ -19,9 +19,9 @@ _NEARLY_ALL = 0.9
 
 _NO_LINE = {
     NoLine.ENDS: "Scores of exactly 0 or 1 have infinite log-odds, so calibration intercept and slope do not exist.",
-    NoLine.END_CELLS: "The calibration slope, or the intercept, depends on where in the lowest and highest cell rows "
-    "lie, which is not known, so it is not given. Cells that are narrower there tell more (--grid logit:64).",
-    NoLine.SEPARATED: "There is no calibration slope, as the scores are all equal or separate the classes.",
+    NoLine.END_CELLS: "The calibration slope, or the intercept, depends on the positions of rows within the lowest and "
+    "highest cell, which are not known, so it is not given. Use narrower cells at the ends (`grid` logit:64).",
+    NoLine.SEPARATED: "There is no calibration slope, because the scores are all equal or separate the classes.",
 }
 
 
@@ -32,16 +32,16 @@ def number_notes(validation: Validation) -> Iterator[str]:
     bounds = validation.pooled.bounds
     if bounds is not None and bounds.width > 0.0:
         yield (
-            "Groups hide the order of the rows within them, so AUC is an estimate even of these rows: whatever that "
+            "Groups hide the order of the rows within them, so AUC is an estimate even for these rows. Whatever that "
             f"order is, their AUC lies between {interval_text(bounds, joined=' and ')}. The "
-            f"{percent(validation.level)} interval of AUC allows for that as well as for sampling; other intervals "
-            "allow for sampling alone."
+            f"{percent(validation.level)} interval of AUC accounts for that and for sampling; other intervals "
+            "account for sampling alone."
         )
         yield from _hidden(validation)
     yield from _line_notes(validation)
     if mode_of(validation.question).private:
-        yield "Intervals are for the population and allow for the noise as well as for sampling."
-        yield from _little_said(validation)
+        yield "Intervals are for the population and account for noise and sampling."
+        yield from _wide_intervals(validation)
 
 
 def _line_notes(validation: Validation) -> Iterator[str]:
@@ -51,8 +51,8 @@ def _line_notes(validation: Validation) -> Iterator[str]:
         yield _NO_LINE[pooled.no_line]
     elif pooled.calibration_slope is not None and mode_of(question).calibration_from_cells(question):
         yield (
-            "For calibration intercept and slope, rows stand in the middle of their cells: scores of exactly 0 or 1, "
-            "with which neither exists, cannot be told from others in the lowest and highest cell."
+            "For calibration intercept and slope, rows are placed in the middle of their cells. Scores of exactly 0 "
+            "or 1, for which neither exists, cannot be told from others in the lowest and highest cell."
         )
 
 
@@ -61,20 +61,20 @@ def _hidden(validation: Validation) -> Iterator[str]:
     hidden = [site.name for site in validation.sites if site.result is not None and math.isnan(site.result.auc.value)]
     if hidden:
         yield (
-            f"Alone, {_listed(hidden)} cannot tell: a class has too few rows for several groups of at least "
+            f"There is no AUC for {_listed(hidden)} alone: a class has too few rows for several groups of at least "
             f"{validation.question.minimum_cell}, and one group hides the order of all its rows."
         )
 
 
-def _little_said(validation: Validation) -> Iterator[str]:
+def _wide_intervals(validation: Validation) -> Iterator[str]:
     """Yield the results whose interval of AUC covers nearly all of [0, 1]."""
     sites = [site.name for site in validation.sites if site.result is not None and _is_open(site.result.auc)]
     if _is_open(validation.pooled.auc):
-        yield "The interval of AUC leaves nearly everything open: too few rows for this epsilon."
+        yield "The interval of AUC covers nearly all possible values: there are too few rows for this epsilon."
     if sites:
         yield (
-            f"Alone, {_listed(sites)} cannot tell: the interval of AUC leaves nearly everything open there, with too "
-            "few rows for this epsilon."
+            f"The interval of AUC for {_listed(sites)} alone covers nearly all possible values: there are too few "
+            "rows for this epsilon."
         )
 
 
@@ -94,8 +94,8 @@ def hypothesis_words(validation: Validation) -> str:
     chance = p_value(test.p_value)
     found = f"p {chance}" if chance.startswith("<") else f"p = {chance}"
     alpha = 1.0 - validation.level
-    said = f"Test of AUC ≤ {test.a0:g}, one-sided: {found}. "
+    text = f"Test of AUC ≤ {test.a0:g}, one-sided: {found}. "
     if not test.p_value < alpha:
-        return said + f"An AUC of {test.a0:g} or less cannot be ruled out."
-    said += f"An AUC of {test.a0:g} or less is ruled out at the {100 * alpha:g} % level"
-    return said + ("." if test.interval_above else ", though the two-sided interval reaches below it.")
+        return text + f"An AUC of {test.a0:g} or less cannot be ruled out."
+    text += f"An AUC of {test.a0:g} or less is ruled out at the {100 * alpha:g} % level"
+    return text + ("." if test.interval_above else ", though the two-sided interval reaches below it.")

@@ -19,31 +19,32 @@ from confide.report.validation.plot_data import PlotData
 from confide.report.validation.plots import drawings, plot_size
 from confide.report.validation.released import released_table
 from confide.report.validation.tables import numbers_table, sites_table
-from confide.report.validation.text import absent_words, forests, lead_of, no_forest_words, promise_lines, title_of
+from confide.report.validation.text import absent_words, forests, guarantee_lines, lead_of, no_forest_words, title_of
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
 
 _FOOTERS = {
-    False: "Made from what the sites let go, and from nothing else; what that gives away is said above. Made with "
+    False: "Computed from what the sites released, and from nothing else; the guarantee is stated above. Made with "
     "confide.",
-    True: "Not to be taken for a private release: nothing proven protects the people in these data. Made with confide.",
+    True: "This is not a private release: no proven guarantee protects the people in these data. Made with confide.",
 }
 
 _RED = "border-color: #b00020; background: #fdecee; color: #8a0019"
 
 _READING = (
-    "AUC: the probability that a positive row has a higher score than a negative one. 0.5 is guessing, 1 is perfect.",
+    "AUC: the probability that a random positive row has a higher score than a random negative row. 0.5 is guessing, "
+    "1 is perfect.",
     "ROC-GLM: a smooth (binormal) ROC curve fitted to all rows, TPR = Φ(intercept + slope Φ⁻¹(FPR)), and its AUC.",
     "Average precision depends on prevalence: compare it with the prevalence, not with 0.5.",
     "Brier score: the mean squared difference between risk and outcome; lower is better.",
-    "Observed : expected: positives that there were over the sum of risks. Above 1 risks are too low on average, below "
-    "1 too high; an intercept above 0 says the same in log-odds.",
-    "Calibration slope: below 1, risks are too extreme: high ones too high and low ones too low.",
-    "Mean over sites: what a typical site sees, each counting by what it knows, if true values differ from site to "
-    "site. All rows together: what a typical person of these data sees. Where sites differ, so do the two.",
-    "Prediction interval: where the true value at another site like these is expected. For use elsewhere it is the one "
-    "to look at.",
+    "Observed : expected: number of positives divided by the sum of risks. Above 1, risks are too low on average; "
+    "below 1, too high. A calibration intercept above 0 means the same in log-odds.",
+    "Calibration slope: below 1, risks are too extreme: high risks too high and low risks too low.",
+    "Mean over sites: the value at a typical site, with sites weighted by precision in a random-effects model. All "
+    "rows together: the value for a typical person of these data. Where sites differ, the two differ.",
+    "Prediction interval: range of the true value expected at another site like these. It is the interval to look at "
+    "before using the model elsewhere.",
 )
 
 
@@ -56,8 +57,8 @@ def validation_page(validation: Validation) -> str:
 def fragment(validation: Validation) -> str:
     """Return the result, the guarantee and the sites, as a notebook shows them."""
     tables = (html_table(table) for table in (numbers_table(validation), sites_table(validation)))
-    promise = f"<p><strong>What is promised</strong> to the people in the data:</p>{bullets(promise_lines(validation))}"
-    box = _not_private(validation) if mode_of(validation.question).comparison_only else promise
+    guarantee = f"<p><strong>Guarantee</strong> for the people in the data:</p>{bullets(guarantee_lines(validation))}"
+    box = _not_private(validation) if mode_of(validation.question).comparison_only else guarantee
     return "".join(("<div>", lead(lead_of(validation)), box, *tables, "</div>"))
 
 
@@ -66,8 +67,8 @@ def _parts(validation: Validation) -> Iterator[str]:
         yield _not_private(validation)
     yield lead(lead_of(validation))
     if not mode_of(validation.question).comparison_only:
-        yield "<p><strong>What is promised</strong> to the people in the data:</p>"
-        yield bullets(promise_lines(validation))
+        yield "<p><strong>Guarantee</strong> for the people in the data:</p>"
+        yield bullets(guarantee_lines(validation))
     yield "<h2>Key numbers</h2>"
     yield html_table(numbers_table(validation), caption=False)
     yield "<h2>Site by site</h2>"
@@ -85,7 +86,7 @@ def _parts(validation: Validation) -> Iterator[str]:
 
 def _not_private(validation: Validation) -> str:
     """Return the warning that comes first where nothing is guaranteed."""
-    reasons = " ".join(promise_lines(validation))
+    reasons = " ".join(guarantee_lines(validation))
     return (
         f'<p class="warning" style="{_RED}"><strong>NOT differentially private.</strong> This is the published method, '
         f"run for comparison only. {escape(reasons)}.</p>"
@@ -106,7 +107,7 @@ def _forest_figures(validation: Validation) -> Iterator[str]:
 def _absent(validation: Validation) -> Iterator[str]:
     lines = list(absent_words(validation))
     if lines:
-        yield "<p>Not everybody took part:</p>"
+        yield "<p>Some sites did not take part:</p>"
         yield bullets(lines)
 
 

@@ -1,4 +1,4 @@
-"""The plan of a validation on a terminal: question, price, expected accuracy and promise."""
+"""Plan of a validation on the terminal: question, price, expected accuracy and guarantee."""
 
 from __future__ import annotations
 

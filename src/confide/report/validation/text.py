@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
+from confide.report.shared.guarantees import attacker_words
 from confide.report.shared.numbers import has_ends, interval_text, number, percent
 from confide.report.shared.text import print_bullets, print_line, print_table
 from confide.report.validation.forest import forest_of
@@ -40,8 +41,8 @@ def print_validation(validation: Validation, console: Console) -> None:
     if not forests(validation):
         print_line(no_forest_words(validation.question), console)
     console.print()
-    print_line("What is promised", console)
-    print_bullets(promise_lines(validation), console)
+    print_line("Guarantee", console)
+    print_bullets(guarantee_lines(validation), console)
     console.print()
     print_table(how_table(validation), console)
 
@@ -59,15 +60,15 @@ def lead_of(validation: Validation) -> str:
     sites = len(question.sites)
     where = "1 site" if sites == 1 else f"{sites} sites that share no rows"
     over = "Over its rows" if sites == 1 else "Over the rows of all of them"
-    said = f"{question.model} was validated at {where}. {over} the model's AUC is {number(auc.value)}"
+    text = f"{question.model} was validated at {where}. {over} the model's AUC is {number(auc.value)}"
     if has_ends(auc.interval):
-        said += f" ({percent(validation.level)} interval {interval_text(auc.interval)})"
+        text += f" ({percent(validation.level)} interval {interval_text(auc.interval)})"
     if math.isfinite(auc.value):
-        said += (
-            ": of a person with the outcome and one without it, the model gives the higher score to the former in "
+        text += (
+            ": given one person with the outcome and one without it, the model gives the higher score to the former in "
             f"about {_of_hundred(auc.value)} of 100 such pairs"
         )
-    return said + "." + _between_sites(validation)
+    return text + "." + _between_sites(validation)
 
 
 def _of_hundred(value: float) -> str:
@@ -87,9 +88,10 @@ def _between_sites(validation: Validation) -> str:
     )
 
 
-def promise_lines(validation: Validation) -> list[str]:
-    """Return the guarantee as sentences with capital letters."""
-    return [f"{sentence[:1].upper()}{sentence[1:]}" for sentence in validation.promise()]
+def guarantee_lines(validation: Validation) -> list[str]:
+    """Return the guarantee in sentences: what an attacker can learn at most, then the precise statements."""
+    attacker = [] if validation.guarantee is None else attacker_words(validation.guarantee)
+    return [f"{sentence[:1].upper()}{sentence[1:]}" for sentence in (*attacker, *validation.promise())]
 
 
 def forests(validation: Validation) -> list[str]:
@@ -108,7 +110,7 @@ def absent_words(validation: Validation) -> Iterator[str]:
 def no_forest_words(question: Question) -> str:
     """Return why there is no forest plot."""
     if len(question.sites) == 1:
-        return "There is no forest plot: one site alone took part, and its results are those above."
+        return "There is no forest plot: only one site took part, and its results are those above."
     reason = mode_of(question).no_site_results(question)
     if reason is not None:
         return reason
