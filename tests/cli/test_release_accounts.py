@@ -69,7 +69,7 @@ class TestWithoutAName:
         desk.open_account("other")
         desk.open_account("trial")
         message = refused(desk, *ASKED)
-        assert "name the account to charge (--account NAME)" in message
+        assert "name the account to charge (--account)" in message
         assert "Its accounts are other, trial" in message
         paid(desk, *ASKED, "--account", "trial")
         assert "charged to account trial" in paid(desk, *ASKED, "-m", "brier").err
@@ -144,7 +144,7 @@ class TestLabelsAlone:
         desk.open_account("trial")
         new = ("ledger", "new", "contest", "--epsilon", 20, *self.ONLY)
         for more in ((), ("--label", "died"), ("--data", "rows.csv")):
-            assert "(--label COL) and the data (--data FILE" in refused(desk, *new, *more)
+            assert "(--label) and the data (--data: their file" in refused(desk, *new, *more)
         assert "not both" in refused(desk, *new, "-l", "died", "--data", "rows.csv", "--data-name", "labels, version 1")
 
     def test_submissions_are_questions_about_declared_data(self, desk: Desk) -> None:

@@ -226,7 +226,7 @@ class TestMarkedData:
         bench.desk.open_account("trial", neighbours="add-remove-one")
         before = bench.desk.book.read_bytes()
         odd: list[tuple[Sequence[Sequence[object]], tuple[str, ...], str]] = [
-            (rows, ("-l", "spam", "--text", "message"), "--positive VALUE"),
+            (rows, ("-l", "spam", "--text", "message"), "--positive"),
             (rows, (*good[:-1], "vexlabal"), "check the spelling"),
             (rows, (*good[:-1], "VexLabel"), "letter case"),
             ([*rows, (*last[:2], "zyxquorum", *last[3:])], good, "more than two values"),

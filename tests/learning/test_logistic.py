@@ -215,7 +215,7 @@ def test_the_usual_strength_can_be_had(width: int, epsilon: str, relation: Neigh
         ({"row_norm": 0}, "row_norm"),
         ({"epsilon": 0}, "epsilon"),
         ({"neighbours": "none"}, "neighbours"),
-        ({"rows_per_person": 2}, "unit person"),
+        ({"rows_per_person": 2}, "`unit` person"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_noise(given: dict[str, Any], said: str) -> None:

@@ -62,7 +62,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"method": "peeling", "k": 3, "epsilon": 0}, "greater than 0"),
     ({"method": "peeling", "k": 3, "neighbours": "everybody"}, "replace-one, add-remove-one, label-only"),
     ({"method": "peeling", "k": 3, "unit": "family"}, "row, person"),
-    ({"method": "peeling", "k": 3, "rows_per_person": 2}, "unit person"),
+    ({"method": "peeling", "k": 3, "rows_per_person": 2}, "`unit` person"),
     ({"method": "peeling", "k": 3, "part": Part("a", "b"), "neighbours": "replace-one"}, "may leave a part"),
 ]
 

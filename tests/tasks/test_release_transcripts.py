@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from confide import Ledger
 from confide.errors import ConfideError
-from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.tasks.evaluate import evaluate
 from confide.tasks.release import quote_release, release
 from tests.cli.test_transcripts import HEAD, NEIGHBOURS, Row, everything_the_same, made_rows
@@ -22,9 +20,8 @@ World = Callable[[Sequence[Row], Callable[[Path], list[Any]]], list[str]]
 
 
 @pytest.fixture
-def world(tmp_path: Path, few_simulated_tables: None, unpadded_ledgers: None) -> Iterator[World]:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_simulated_tables: None, unpadded_ledgers: None) -> World:
     """Call functions about some rows in a folder of their own, with noise that ignores its input."""
-    before = {one.name: getattr(SYSTEM_NOISE, one.name) for one in fields(Noise)}
     numbers = iter(range(10))
 
     def run(rows: Sequence[Row], calls: Callable[[Path], list[Any]]) -> list[str]:
@@ -32,14 +29,10 @@ def world(tmp_path: Path, few_simulated_tables: None, unpadded_ledgers: None) ->
         folder.mkdir()
         lines = [HEAD, *(",".join(map(str, row)) for row in rows)]
         (folder / "rows.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        noise = everything_the_same()
-        for name in before:
-            object.__setattr__(SYSTEM_NOISE, name, getattr(noise, name))
+        monkeypatch.setattr(Ledger, "noise", everything_the_same())
         return [plain(one, folder) for one in calls(folder)]
 
-    yield run
-    for name, value in before.items():
-        object.__setattr__(SYSTEM_NOISE, name, value)
+    return run
 
 
 def plain(shown: Any, folder: Path) -> str:

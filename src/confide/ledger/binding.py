@@ -90,7 +90,7 @@ def unknown_account(name: str, known: Sequence[str]) -> ParameterError:
     """Return the error for an account that does not exist."""
     return ParameterError(
         f"there is no account {name!r}. {did_you_mean(name, known)}See `confide ledger show` for those that there are, "
-        "or open it with its cap (`confide ledger new`)"
+        f"or open it with its cap (`confide ledger new {name} --epsilon E`)"
     )
 
 
@@ -104,7 +104,7 @@ def unnamed_account(holders: Sequence[str], known: Sequence[str]) -> ParameterEr
     there = f"Its accounts are {listed}" if known else "It has no account"
     return ParameterError(
         f"name the account to charge (`account`): the ledger has none that knows these data. {there}; open one "
-        "with its cap (`confide ledger new`)"
+        "with its cap (`confide ledger new NAME --epsilon E`)"
     )
 
 

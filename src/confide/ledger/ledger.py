@@ -106,7 +106,7 @@ class Ledger(LedgerReader):
             if transaction.record(name, lock=True).state is not None:
                 raise ParameterError(
                     f"account {name!r} exists already; choose another name, or change its caps "
-                    "(`confide ledger new` with `change`)"
+                    f"(`confide ledger new {name} --change`)"
                 )
             if identity is not None:
                 check_elsewhere(account, transaction.holders(identity), also_charge=also_charge)

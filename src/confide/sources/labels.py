@@ -45,7 +45,7 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
             "check the label column, or add rows of the other class"
         )
     if chosen is None:
-        raise LabelError("labels are not 0/1, -1/1 or false/true; name the positive one (`positive`)")
+        raise LabelError("labels are not 0/1, -1/1 or false/true; say which is the positive one (`positive`)")
     return chosen
 
 
@@ -127,7 +127,8 @@ def _well_known(values: Sequence[Any]) -> Any:
     texts = [_text(value) for value in values]
     if len(set(texts)) < len(texts):
         raise LabelError(
-            "two labels differ only in letter case or spaces; write them alike, or name the positive one (`positive`)"
+            "two labels differ only in letter case or spaces; write them alike, "
+            "or say which is the positive one (`positive`)"
         )
     for negative, positive in _WELL_KNOWN:
         if set(texts) <= {negative, positive} and positive in texts:

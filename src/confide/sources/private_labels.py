@@ -56,7 +56,7 @@ class PrivateLabels:
         if self._positive is None and not any(spelled <= pair for pair in _PAIRS):
             raise LabelError(
                 f"{self._where}labels are not 0/1, -1/1 or false/true alone; "
-                "name the positive one (`positive`), or correct them"
+                "say which is the positive one (`positive`), or correct them"
             )
         return np.concatenate(self._batches)
 
