@@ -54,9 +54,8 @@ def _set_up(folder: Path) -> tuple[Federation, list[SiteFolder]]:
     import numpy as np
     import polars as pl
 
-    from confide.cli.site_setup import set_up_site
     from confide.federation.flare.provision import provision
-    from confide.federation.site.data import SiteModel
+    from confide.tasks.site import init_site
 
     network = provision(folder / "coordinator", name="benchmark", sites=SITES)
     places = []
@@ -65,8 +64,10 @@ def _set_up(folder: Path) -> tuple[Federation, list[SiteFolder]]:
         risk = 1.0 / (1.0 + np.exp(-rng.normal(-0.7, 1.2, ROWS)))
         file = folder / f"{name}.csv"
         pl.DataFrame({"died": (rng.random(ROWS) < risk).astype(np.int64), "risk": risk}).write_csv(file)
-        model = SiteModel(data=str(file), label="died", score="risk")
-        places.append(set_up_site(network.site_kit(name), folder / name, _MODEL, model))
+        made = init_site(
+            network.site_kit(name), folder / name, model_name=_MODEL, data=file, label="died", score="risk"
+        )
+        places.append(made.folder)
     return network, places
 
 

@@ -59,7 +59,11 @@ if TYPE_CHECKING:
     from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
     from confide.tasks.evaluate import evaluate as evaluate
     from confide.tasks.plan import plan as plan
+    from confide.tasks.predict import predict as predict
     from confide.tasks.release import release as release
+    from confide.tasks.select import select as select
+    from confide.tasks.train import train as train
+    from confide.tasks.validate import validate as validate
 
 __version__ = "0.1.0"
 
@@ -95,7 +99,11 @@ _HOMES = {
     ),
     "confide.tasks.evaluate": "evaluate",
     "confide.tasks.plan": "plan",
+    "confide.tasks.predict": "predict",
     "confide.tasks.release": "release",
+    "confide.tasks.select": "select",
+    "confide.tasks.train": "train",
+    "confide.tasks.validate": "validate",
 }
 
 _ROOMS = (

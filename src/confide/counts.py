@@ -34,12 +34,12 @@ class ScoreCounts:
     scores
         Distinct finite scores in ascending order.
     positives, negatives
-        The weight of each class at each score: both integers (rows) or both floats (weights), none
+        Weight of each class at each score: both integers (rows) or both floats (weights), none
         negative, and not both zero at a score. A weight means repetition: weight two is the same
         row twice.
 
-    The arrays are read-only. One class may be absent (a part of a table may hold none of it); what
-    needs both classes says so when it is asked. The text form shows nothing of the data.
+    The arrays are read-only. One class may be absent, as in a part of a table; functions that need both classes raise
+    `OneClassError`. The text form shows nothing of the data.
     """
 
     scores: FloatArray
@@ -126,7 +126,7 @@ class ScoreCounts:
 
     @classmethod
     def empty(cls) -> ScoreCounts:
-        """Count no rows: what adding starts from."""
+        """Return counts of no rows, the neutral element of addition."""
         none = np.empty(0, dtype=np.int64)
         return cls(np.empty(0), none, none)
 

@@ -1,13 +1,13 @@
 """Exceptions and warnings that confide raises::
 
     ConfideError
-    ├── UsageError              what was asked for cannot be done: exit code 2
+    ├── UsageError              a request cannot be carried out: exit code 2
     │   ├── ParameterError      a parameter breaks its rule
     │   └── ColumnError         a column is not in the table
     ├── BudgetError             the account has less left than the request costs: exit code 3
     ├── LedgerError             the ledger is damaged, locked or not ours to write: exit code 1
     ├── FederationError         a site or a coordinator did not do what was agreed: exit code 1
-    │   └── RefusedError        a site's policy does not allow what was asked of it
+    │   └── RefusedError        a site's policy does not allow the request
     │       └── UnpayableError  a site's ledger cannot pay for it: exit code 3 for the coordinator
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
@@ -75,7 +75,7 @@ class ColumnError(UsageError):
             close = get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.6)
             if not close and not any(column in known for column in asked):
                 raise cls(
-                    f"no column {name!r}, nor any other that was asked for. Check the names, and that the first line "
+                    f"no column {name!r}, nor any other requested one. Check the names, and that the first line "
                     "of the file holds names instead of data"
                 )
             hint = f"Did you mean {lowered[close[0]]!r}?" if close else "Check the name."

@@ -1,7 +1,7 @@
-"""Rows of binary features with labels: what private selection and learning read.
+"""Rows of binary features with labels, for private selection and learning.
 
-Which features there are is public; which of them a row has, and its label, is private. Rows are kept as the lists of
-features that they have, so that a hundred thousand rows of fifty thousand features take what their ones take.
+The list of features is public; the features of a row, and its label, are private. Rows are stored as the lists of their
+features, so memory grows with the number of ones, not with rows times features.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Integers: TypeAlias = NDArray[np.int64]
 class FeatureRows:
     """Rows as lists of the features that they have, and their labels.
 
-    Row i has the features `features[starts[i]:starts[i + 1]]`, ascending and each once, of the `width` features that
-    there are. The arrays are read-only. The text form shows nothing of the data.
+    Row i has the features `features[starts[i]:starts[i + 1]]`, ascending and each once; there are `width` features
+    in all. The arrays are read-only. The text form shows nothing of the data.
     """
 
     starts: Integers

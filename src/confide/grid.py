@@ -121,8 +121,8 @@ class Grid:
 
     def cells(self, scores: ArrayLike) -> NDArray[np.int64]:
         """Return the number of each score's cell."""
-        found = np.searchsorted(self.edges, np.asarray(scores, dtype=np.float64), side="right") - 1
-        return np.clip(found, 0, len(self) - 1).astype(np.int64)
+        result = np.searchsorted(self.edges, np.asarray(scores, dtype=np.float64), side="right") - 1
+        return np.clip(result, 0, len(self) - 1).astype(np.int64)
 
 
 def _checked(cells: int) -> int:

@@ -66,6 +66,11 @@ class Hospitals:
         return Hospitals(folder)
 
 
+def init_again(hospitals: Hospitals, folder: Path, *options: object) -> Answer:
+    """Set up another site from the kit of the first."""
+    return confide("site", "init", hospitals.coordinator / "kits" / "north.zip", folder, *options)
+
+
 @dataclass(frozen=True)
 class NearSession:
     """What a session offers, with sites that are functions in this process."""

@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from confide.cli.demo_sites import Source, deal, write_rows
 from confide.errors import UsageError
 from confide.federation.flare.federation import Federation
 from confide.ledger.ledger import Ledger
 from confide.sources.tables import count_table
+from confide.tasks.federation_demo_rows import DemoData, split_rows, write_rows
 from tests.cli.commands import PLAIN, STRICT, confide, confide_process
 from tests.cli.hospitals import NAMES, Hospitals
 
@@ -130,8 +130,8 @@ def test_a_demonstration_that_cannot_be_given_makes_nothing(
 
 def test_rows_are_dealt_whole_and_come_back_as_they_were(provisioned: Hospitals, tmp_path: Path) -> None:
     whole = count_table(provisioned.rows("north"), label="died", score="risk")
-    source = Source(file=provisioned.rows("north"), label="died", score="risk")
-    parts = deal(source, 4)
+    source = DemoData(file=provisioned.rows("north"), label="died", score="risk")
+    parts = split_rows(source, 4)
     assert list(parts) == ["hospital-a", "hospital-b", "hospital-c", "hospital-d"]
     for name, rows in parts.items():
         write_rows(tmp_path / f"{name}.csv", source.columns, rows)
@@ -144,11 +144,15 @@ def test_rows_are_dealt_whole_and_come_back_as_they_were(provisioned: Hospitals,
 def test_a_column_names_the_sites(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text("died,risk,server\n1,0.5,2\n0,0.25,1\n0,0.5,north st.\n1,0.75,2\n", encoding="utf-8")
-    source = Source(file=file, label="died", score="risk", site_column="server")
-    assert {name: len(rows) for name, rows in deal(source, 5).items()} == {"site-1": 1, "site-2": 2, "north-st": 1}
+    source = DemoData(file=file, label="died", score="risk", site_column="server")
+    assert {name: len(rows) for name, rows in split_rows(source, 5).items()} == {
+        "site-1": 1,
+        "site-2": 2,
+        "north-st": 1,
+    }
     file.write_text("died,risk,server\n1,0.5,a b\n0,0.25,a.b\n0,0.5,c\n", encoding="utf-8")
     with pytest.raises(UsageError, match="differ in signs alone"):
-        deal(source, 5)
+        split_rows(source, 5)
 
 
 @pytest.mark.flare
@@ -194,5 +198,5 @@ def test_a_demonstration_that_is_stopped_leaves_no_process(tmp_path: Path) -> No
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130, said
-    assert "stopped; what there is lies in demo" in said
+    assert "stopped; the files made so far are in demo" in said
     assert working_in(tmp_path) == []

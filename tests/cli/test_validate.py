@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from confide.cli.site_progress import Watch
+from confide.cli.site_progress import SiteProgress
 from confide.federation.flare.federation import Federation
 from confide.federation.outcome import SiteReport
 from confide.federation.policy_template import default_policy
-from confide.federation.site_state import SiteState
+from confide.federation.site_state import ProgressState, SiteState
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import confide
 from tests.cli.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
@@ -67,7 +67,7 @@ def test_a_folder_that_is_no_federation_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_the_engine_it_says_what_to_install(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.cli.federation_common.find_spec", lambda name: None)
+    monkeypatch.setattr("confide.tasks.federation_folders.find_spec", lambda name: None)
     answer = provisioned.ask(*PRIVATE, "--dry-run")
     assert answer.code == 2
     assert "confide[federation]" in answer.err
@@ -89,7 +89,7 @@ def test_a_dry_run_shows_question_promise_and_price_and_asks_nobody(
     assert exact.code == 0
     assert "not differential privacy" in " ".join(exact.out.split())
     assert "no privacy budget: this mode has no noise" in exact.out
-    assert exact.out.index("What would be promised") < exact.out.index("not differential")
+    assert exact.out.index("Promise to the people") < exact.out.index("not differential")
 
 
 def test_a_dry_run_says_how_accurate_the_answer_would_be(
@@ -173,7 +173,7 @@ def test_a_refusal_is_told_with_its_reason_and_writes_nothing(
     answer = hospitals.ask(*PRIVATE, "--report", report)
     assert answer.code == 1
     assert not report.exists()
-    assert "What each site said" in answer.out
+    assert "Reply of each site" in answer.out
     assert "study 'stroke' was asked for" in " ".join(answer.out.split())
     assert "  south: refused\n" in answer.err
     assert answer.out.count("was ready") == 2
@@ -217,13 +217,13 @@ def test_fewer_sites_are_enough_where_that_is_allowed(hospitals: Hospitals, monk
 
 
 def test_a_site_is_told_of_when_something_changes(capsys: pytest.CaptureFixture[str]) -> None:
-    watch = Watch(NAMES)
+    progress = SiteProgress(NAMES)
     for site, state in (
         *(("north", "waiting"), ("west", "not connected"), ("north", "asked"), ("north", "asked")),
         *(("west", "asked"), ("west", "silent"), ("north", "well")),
     ):
-        watch(site, state)
-    watch.settle([SiteReport(name="west", state=SiteState.SILENT, message="it is not connected")])
+        progress(site, ProgressState(state))
+    progress.settle([SiteReport(name="west", state=SiteState.SILENT, message="it is not connected")])
     assert capsys.readouterr().err.splitlines() == [
         "  north: waiting",
         "  west: not connected",
@@ -261,3 +261,20 @@ def test_a_server_of_an_unknown_name_is_said_at_once(hospitals: Hospitals, monke
     answer = hospitals.ask(*PRIVATE)
     assert answer.code == 1
     assert "no machine called 'localhost' is known here" in answer.err
+
+
+def test_sites_are_drawn_in_place_on_a_terminal() -> None:
+    """One line for each site, coloured by its state; parameters in a site's message stay where no command runs."""
+    progress = SiteProgress(NAMES)
+    assert progress.draw().plain.count("not asked yet") == len(NAMES)
+    states = {
+        "north": [ProgressState.ASKED_FOR_ANSWER, ProgressState.ACCEPTED],
+        "south": [ProgressState.REFUSED],
+        "west": [ProgressState.NOT_CONNECTED, ProgressState.ASKED],
+    }
+    for site, each in states.items():
+        for state in each:
+            progress(site, state)
+    drawn = progress.draw()
+    assert [line.split(maxsplit=1)[1] for line in drawn.plain.splitlines()] == ["answered", "refused", "not connected"]
+    assert [span.style for span in drawn.spans] == ["green", "red", "red"]

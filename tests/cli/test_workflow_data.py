@@ -55,7 +55,7 @@ def test_a_label_only_account_has_one_label(bench: Bench) -> None:
     assert bench.files() == before
     bench.done("release", "patients.csv", "--model", "model.json", "-m", "accuracy", *TRIAL)
     another = ("--neighbours", "label-only", "--account", "another", "--also-charge")
-    with pytest.raises(ParameterError, match="takes for public what the other hides"):
+    with pytest.raises(ParameterError, match="treats as public what the other hides"):
         bench.open_for("train", "patients.csv", "-l", "smoker", "-c", "died", *another)
 
 

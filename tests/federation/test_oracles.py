@@ -18,7 +18,7 @@ from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.outcome import RunError
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.data import SiteModel
-from confide.federation.site.register import KEY_FILE
+from confide.federation.site.register_store import KEY_FILE
 from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 
@@ -84,7 +84,7 @@ def test_a_grid_that_ends_inside_the_range_is_refused_whatever_the_data(network:
         (
             "refused",
             "scores of model 'risk' lie between 0 and 1 at this site, and the grid does not hold all of that; ask with "
-            "a grid that does (--grid)",
+            "a `grid` that does",
         )
     }
 

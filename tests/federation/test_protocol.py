@@ -226,7 +226,7 @@ def test_one_site_that_cannot_pay_costs_the_others_nothing(network: Network) -> 
     network.run(network.question("private", epsilon="1", sites=("east", "north", "south")))
     with pytest.raises(RunError, match=r"east: refused \(this site's ledger cannot pay") as caught:
         network.run(network.question("private", epsilon="1"))
-    assert [report.reason for report in caught.value.reports] == ["budget", "budget", "budget", ""]
+    assert [report.reason for report in caught.value.reports] == ["budget", "budget", "budget", None]
     assert caught.value.rounds == 1
     assert network.spent("west") == 0.0
     assert [network.spent(name) for name in ("east", "north", "south")] == [1.0] * 3
@@ -287,7 +287,7 @@ def test_a_site_answers_only_what_it_offered_for(network: Network, change: str) 
 def test_the_site_logs_who_asked_what_and_why_it_was_refused(network: Network) -> None:
     with pytest.raises(RunError, match="epsilon_per_study in its policy") as caught:
         network.run(network.question("private", epsilon="2"))
-    assert {report.reason for report in caught.value.reports} == {""}
+    assert {report.reason for report in caught.value.reports} == {None}
     lines = [json.loads(line) for line in network.sites["east"].folder.log.read_text().splitlines()]
     assert [(line["study"], line["model"], line["mode"], line["state"]) for line in lines] == [
         ("trial", MODEL, "private", "refused")

@@ -162,7 +162,7 @@ class TestLists:
         assert register.listed(signed) is None
         for sites in (("a", "b", "c"), ("c", "a", "b")):
             register.list_sites(signed, sites)
-            assert Register(register.path.parent).listed(signed) == ("a", "b", "c")
+            assert Register(register.store.path.parent).listed(signed) == ("a", "b", "c")
         for others in (("a", "b", "d"), ("a", "b", "c", "d")):
             with pytest.raises(RefusedError, match=r"with the sites 'a', 'b', 'c', and answers it with no others"):
                 register.list_sites(signed, others)
@@ -180,7 +180,7 @@ class TestLists:
 
     def test_a_register_with_a_list_alone_is_missed_when_it_is_gone(self, register: Register) -> None:
         register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
-        register.path.unlink()
+        register.store.path.unlink()
         with pytest.raises(FederationError, match="is not there, but its key is"):
             register.listed(ask("private", fewest=3))
 
@@ -232,7 +232,7 @@ def test_looking_writes_nothing(register: Register) -> None:
     register.check(ask(), ROWS)
     assert register.fixed() == ()
     assert not register.forget("m")
-    assert not list(register.path.parent.iterdir())
+    assert not list(register.store.path.parent.iterdir())
 
 
 def test_data_are_known_by_a_keyed_hash_only(tmp_path: Path) -> None:
@@ -241,9 +241,9 @@ def test_data_are_known_by_a_keyed_hash_only(tmp_path: Path) -> None:
         place.mkdir()
         register = Register(place)
         register.fix(ask(), ROWS)
-        assert register.key_path.stat().st_mode & 0o777 == 0o600
-        assert register.path.stat().st_mode & 0o777 == 0o600
-        stored.append(register.path.read_bytes())
+        assert register.store.key_path.stat().st_mode & 0o777 == 0o600
+        assert register.store.path.stat().st_mode & 0o777 == 0o600
+        stored.append(register.store.path.read_bytes())
         plain = ROWS.identity.hex().encode()
         assert plain not in stored[-1]
         assert bytes.fromhex(plain.decode()) not in stored[-1]
@@ -280,27 +280,27 @@ def test_messages_hold_nothing_of_the_data(register: Register) -> None:
 class TestDamage:
     def test_a_register_that_is_gone_is_missed(self, register: Register) -> None:
         register.fix(ask(), ROWS)
-        register.path.unlink()
+        register.store.path.unlink()
         for attempt in (register.check, register.fix):
             with pytest.raises(FederationError, match=r"is not there, but its key is\. Put it back"):
                 attempt(ask(grid="uniform:5"), ROWS)
 
     def test_a_key_that_is_gone_open_or_broken_is_refused(self, register: Register) -> None:
         register.fix(ask(), ROWS)
-        register.key_path.chmod(0o644)
+        register.store.key_path.chmod(0o644)
         with pytest.raises(FederationError, match="chmod 600"):
             register.fix(ask(), ROWS)
-        register.key_path.chmod(0o600)
-        register.key_path.write_text("abc")
+        register.store.key_path.chmod(0o600)
+        register.store.key_path.write_text("abc")
         with pytest.raises(FederationError, match="64 hexadecimal digits"):
             register.check(ask(), ROWS)
-        register.key_path.unlink()
+        register.store.key_path.unlink()
         with pytest.raises(FederationError, match=r"key .* cannot be read .*backup"):
             register.fix(ask(), ROWS)
-        assert not register.key_path.exists()
+        assert not register.store.key_path.exists()
 
     def test_a_file_that_is_no_register_is_refused(self, register: Register) -> None:
-        register.path.write_bytes(b"nonsense " * 200)
+        register.store.path.write_bytes(b"nonsense " * 200)
         with pytest.raises(FederationError, match=r"cannot be used .* Nothing is answered"):
             register.fix(ask(), ROWS)
 

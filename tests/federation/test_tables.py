@@ -166,14 +166,6 @@ def test_numbers_that_no_rows_have_are_refused() -> None:
             SiteTable.from_words(grid, 10, bad_words, bad_wide)  # type: ignore[arg-type]
 
 
-def test_rows_move_within_their_class_only() -> None:
-    table = SiteTable.of(counted(1), Grid.uniform(20))
-    moved = table.with_cells(table.cells[:, ::-1])
-    assert moved.sums == table.sums
-    with pytest.raises(ParameterError, match="their class"):
-        table.with_cells(table.cells[::-1])
-
-
 def test_the_text_form_shows_nothing() -> None:
     assert repr(SiteTable.of(counted(1), Grid.uniform(20))) == "SiteTable(<private>, cells=20, bins=10)"
 

@@ -158,7 +158,7 @@ def test_what_one_account_hides_no_other_takes_for_public(book: Ledger) -> None:
         ("reversed", {**hidden, "positive": "0"}),
         ("rows", {"data": "cohort"}),
     ):
-        with pytest.raises(ParameterError, match=r"takes for public what the other hides. Charge 'died'"):
+        with pytest.raises(ParameterError, match=r"treats as public what the other hides. Charge 'died'"):
             book.open_account(name, epsilon=1, also_charge=True, **other)
     book.open_account("any", epsilon=1)
     with pytest.raises(ParameterError, match="which hides the labels in 'died' alone; account 'any' hides whole rows"):

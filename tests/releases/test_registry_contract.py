@@ -76,7 +76,7 @@ def test_nothing_was_forgotten() -> None:
     assert {way.metric for way in WAYS} == set(RELEASABLE)
     assert len(WAYS) == 3 * sum(len(each) for each in mechanisms.values()) - 1
     for metric in RELEASABLE:
-        assert callable(getattr(confide, f"release_{metric}")), metric
+        assert callable(getattr(confide.releases, f"release_{metric}")), metric
 
 
 def test_the_only_way_without_a_proof_is_refused() -> None:

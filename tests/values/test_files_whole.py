@@ -35,17 +35,17 @@ def test_rights_are_the_umask_s_or_the_owner_s_alone(tmp_path: Path, mask: int) 
     assert [mode(tmp_path / f"{name}.txt") for name in ("shared", "own", "made")] == [0o666 & ~mask, 0o600, 0o600]
 
 
+def fail_while_writing(path: Path) -> None:
+    with replacement(path) as unfinished:
+        unfinished.write_text("half")
+        raise KeyError
+
+
 def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     replace_file(path, "old")
-
-    def fail() -> None:
-        with replacement(path) as unfinished:
-            unfinished.write_text("half")
-            raise KeyError
-
     with pytest.raises(KeyError):
-        fail()
+        fail_while_writing(path)
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
     assert path.read_text() == "old"
 

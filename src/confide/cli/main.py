@@ -80,7 +80,7 @@ def run() -> None:
 def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> None:
     """Run a command line. Turn each exception into one line on standard error and an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters gets question marks, not a crash
+        if isinstance(stream, io.TextIOWrapper):  # show question marks for letters that a terminal lacks
             stream.reconfigure(errors="replace")
     command = get_command(app) if isinstance(app, typer.Typer) else app
     try:
@@ -88,13 +88,13 @@ def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> 
     except ConfideError as error:
         typer.echo(f"error: {_in_flags(error, command)}", err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
+    except BrokenPipeError:  # the reader of the output closed it, as `head` does
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a full disk, a folder that went away
         typer.echo(f"error: {error.strerror or type(error).__name__}: {error.filename or 'output'}", err=True)
         sys.exit(1)
-    except Exception:  # what it says may quote rows, and its kind may depend on them
+    except Exception:  # its message may quote rows, and its kind may depend on them
         from confide.sources.details import MORE, shows_errors
 
         if shows_errors():

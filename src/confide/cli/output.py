@@ -1,4 +1,4 @@
-"""Writing results: data to standard output, talk to standard error, files whole or not at all."""
+"""Write results: data to standard output, messages to standard error, files whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIPE_WIDTH = 110
 
 
 def console() -> Console:
-    """A console on standard output, wide enough for our tables when nobody watches."""
+    """Return a console on standard output. Without a terminal it is wide enough for all tables."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
@@ -28,7 +28,7 @@ def console() -> Console:
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """Show on standard error that something takes a while, if somebody watches."""
+    """Show on standard error what takes a while, if it is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -40,7 +40,7 @@ def busy(what: str) -> Iterator[None]:
 
 @contextmanager
 def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error, if somebody watches; call what is given at the start of each step, with its name."""
+    """Show a progress bar on standard error, if it is a terminal. Call the result with the name of each step."""
     if not sys.stderr.isatty():
         yield lambda name: None
         return
@@ -60,7 +60,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def check_report(path: Path, source: str) -> None:
-    """Refuse a report that would overwrite the data, or whose name promises something else than HTML."""
+    """Refuse a report that would overwrite the data, that cannot be written or that is not named as HTML."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{path} must end in .html, as a report is an HTML page")
     if source != "-" and path.exists() and Path(source).exists() and path.samefile(source):
@@ -88,7 +88,7 @@ def check_published_page(report: Path | None, file: str, ledger: str | None) -> 
 
 
 def check_not_ledger(path: Path, ledger: str | None) -> None:
-    """Refuse a file to write that is the ledger or its key."""
+    """Refuse to write over the ledger or its key."""
     from confide.ledger.place import FilePlace, find_place
 
     place = find_place(ledger)
@@ -99,7 +99,7 @@ def check_not_ledger(path: Path, ledger: str | None) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that could not be written, before any work is done."""
+    """Refuse a file that cannot be written, before any work is done."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; give the name of a file to write")
     if not path.parent.is_dir():
@@ -109,10 +109,10 @@ def check_writable(path: Path) -> None:
 
 
 def shown_name(file: str) -> str:
-    """A file's name as a title has it."""
+    """Return the name of a file for a title."""
     return "standard input" if file == "-" else Path(file).name
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half."""
+    """Replace a file in one step: a reader sees the old content or the new, never a part."""
     replace_file(path, text)

@@ -1,4 +1,4 @@
-"""`confide predict`: a model's scores for the rows of a file."""
+"""Command `confide predict`: score the rows of a file with a model."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from confide.cli.options import File
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.json", help="What `confide train` wrote.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL.json", help="File that `confide train` wrote.")],
     file: File,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="SCORES.csv", help="The same rows with scores; .csv or .parquet.")
     ],
     score: Annotated[str, typer.Option(metavar="COL", help="Name of the new column.")] = "score",
 ) -> None:
-    """Write a file's rows with a model's probability of the positive class beside each.
+    """Write the rows of a file with a model's probability of the positive class beside each.
 
-    The model is private, and so may be used on any rows; the scores are those rows' own and as private as the rows. To
+    The model is private and may be used on any rows. The scores belong to the rows and are as private as they are. To
     publish how well the model does, use `confide release FILE --model MODEL.json`, which reads the rows held out.
 
     Examples:
@@ -31,16 +31,8 @@ def predict(
 
         confide predict model.json patients.parquet --score risk --out risks.parquet
     """
-    from confide.learning.workflow import Workflow
-    from confide.sources.encoded_rows import read_features
-    from confide.sources.scored_files import check_destination, write_with_scores
+    from confide.tasks.predict import predict as predict_rows
 
-    workflow = Workflow.read(model)
-    workflow.trained()
-    check_destination(file, out)
-    output.check_writable(out)
     with output.busy("reading and scoring"):
-        source = readable(file)
-        rows = workflow.selected(read_features(source, workflow.encoding))
-        write_with_scores(source, out, score, workflow.scores(rows))
-    typer.echo(f"written: {out} (scores of these rows: as private as the rows)", err=True)
+        done = predict_rows(model, readable(file), out=out, score=score)
+    typer.echo(f"written: {done.written} (scores of these rows: as private as the rows)", err=True)

@@ -1,97 +1,51 @@
-"""`confide select`: features for a model, chosen under differential privacy."""
+"""Command `confide select`: choose features under differential privacy."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
 import typer
 
-from confide.cli import output
+from confide.cli import options as shared
+from confide.cli import output, workflow_output
+from confide.cli import workflow_options as own
 from confide.cli.inputs import readable
-from confide.cli.options import (
-    AccountOption,
-    AlsoCharge,
-    Analyst,
-    AsJson,
-    DryRun,
-    File,
-    Label,
-    LedgerOption,
-    Out,
-    Positive,
-    RowsPerPerson,
-)
-from confide.cli.workflow_options import (
-    Bits,
-    BudgetOption,
-    Columns,
-    Epsilon,
-    HoldOut,
-    HoldOutBy,
-    LeaveOut,
-    Relation,
-    Text,
-    Unit,
-    Vocabulary,
-    new_workflow,
-    remark_on_sides,
-    workflow_subject,
-)
-from confide.cli.workflow_output import print_price, write_workflow
 
 
 def select(
-    file: File,
-    label: Label = None,
-    text: Text = None,
-    column: Columns = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k", metavar="K", help="How many features to take; not for clusters. [default: 100, or all if fewer]"
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(metavar="T", help="Take features whose score reaches T, instead of K of them.")
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="score-perturbation, sparse-vector, peeling, permute-and-flip or clusters."),
-    ] = "score-perturbation",
-    score: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="total-count, difference-count, purity-index or information-gain."),
-    ] = "total-count",
-    features_per_row: Annotated[
-        int | None,
-        typer.Option(metavar="R", help="Of a row with more features, R count. [default: 10 where it lessens noise]"),
-    ] = None,
-    clusters: Annotated[int | None, typer.Option(metavar="N", help="With --method clusters. [default: 8]")] = None,
-    budget: BudgetOption = None,
-    epsilon: Epsilon = None,
-    hold_out: HoldOut = None,
-    hold_out_by: HoldOutBy = None,
-    positive: Positive = None,
-    bits: Bits = None,
-    leave_out: LeaveOut = None,
-    vocabulary: Vocabulary = None,
-    neighbours: Relation = None,
-    unit: Unit = None,
-    rows_per_person: RowsPerPerson = None,
-    ledger: LedgerOption = None,
-    account: AccountOption = None,
-    analyst: Analyst = None,
-    also_charge: AlsoCharge = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    out: Out = None,
+    context: typer.Context,
+    file: shared.File,
+    label: shared.Label = None,
+    text: own.Text = None,
+    columns: own.Columns = None,
+    k: own.K = None,
+    threshold: own.Threshold = None,
+    method: own.Method = "score-perturbation",
+    score: own.FeatureScore = "total-count",
+    features_per_row: own.FeaturesPerRow = None,
+    clusters: own.Clusters = None,
+    budget: own.BudgetOption = None,
+    epsilon: own.Epsilon = None,
+    hold_out: own.HoldOut = None,
+    hold_out_by: own.HoldOutBy = None,
+    positive: shared.Positive = None,
+    bits: own.Bits = None,
+    leave_out: own.LeaveOut = None,
+    vocabulary: own.Vocabulary = None,
+    neighbours: own.Relation = None,
+    unit: own.Unit = None,
+    rows_per_person: shared.RowsPerPerson = None,
+    ledger: shared.LedgerOption = None,
+    account: shared.AccountOption = None,
+    analyst: shared.Analyst = None,
+    also_charge: shared.AlsoCharge = False,
+    dry_run: shared.DryRun = False,
+    as_json: shared.AsJson = False,
+    out: shared.Out = None,
 ) -> None:
     """Select features under differential privacy, and charge the ledger.
 
     Features are public rules, never learnt from the rows: words hashed to places, or columns cut at points that you
-    name. Which features are selected is released; it costs half of the workflow's --budget unless --epsilon says
-    otherwise. Rows are held out by a public rule for `confide release --model`, whose cost then does not add up.
-
+    name. The selected features are released. This costs half of the workflow's --budget unless --epsilon says
+    otherwise. Rows are held out by a public rule for `confide release --model`, so that its cost does not add up.
     Naive Bayes chooses features from its own noisy counts at no cost: `confide train` without `select` is often better.
 
     Examples:
@@ -103,71 +57,34 @@ def select(
         confide select messages.csv -l spam --text message --method peeling --score difference-count -k 20 --json
     """
     output.check_json_out(out, file, ledger)
-    workflow = new_workflow(
-        label=label,
-        positive=positive,
-        text=text,
-        bits=bits,
-        leave_out=leave_out,
-        vocabulary=vocabulary,
-        columns=column,
-        hold_out=hold_out,
-        hold_out_by=hold_out_by,
-        budget=budget,
-        unit=unit,
-        rows_per_person=rows_per_person,
-    )
-    from dataclasses import replace
+    from confide.tasks.select import prepare_select
 
-    from confide.learning.holdout import TRAINING
-    from confide.ledger.payer import Payer
-    from confide.privacy.guarantee import checked_epsilon
-    from confide.releases.terms import Terms
-    from confide.selection.methods import prepare_selection
-
-    plan = workflow.budget_split(selects=True)
-    own = plan.shares["select"] if epsilon is None else checked_epsilon(epsilon)
-    costs = {**plan.shares, "select": own, "train": plan.left("train", own)}
-    if k is None and method != "clusters" and (threshold is None or method == "sparse-vector"):
-        k = min(100, workflow.encoding.width)
-    hidden: dict[str, Any] = {
-        "epsilon": own,
-        "neighbours": neighbours or "add-remove-one",
-        "unit": workflow.unit,
-        "rows_per_person": workflow.rows_per_person,
-    }
-    how: dict[str, Any] = {
-        "method": method,
-        "score": score,
-        "k": k,
-        "threshold": threshold,
-        "most_features": features_per_row,
-        "clusters": clusters,
-    }
-    part = workflow.part(Terms.checked(**hidden), TRAINING)
-    prepare_selection(workflow.no_rows(), **how, **hidden)  # refuses wrong parameters before the file is read
-    source = readable(file)
-    who: dict[str, Any] = {"ledger": ledger, "account": account, "analyst": analyst, "also_charge": also_charge}
-    payer = Payer(subject=workflow_subject(workflow, source, (leave_out, vocabulary)), **who).checked()
     with output.busy("reading"):
-        rows = workflow.rows(source, TRAINING)
-    prepared = prepare_selection(rows, part=part, **how, **hidden)
-    remark_on_sides(workflow)
-    if dry_run:
-        print_price(payer.quote(prepared), workflow, costs, as_json=as_json)
-        return
-    with output.busy("charging the ledger and drawing noise"):
-        receipt = payer.pay(prepared)
-    done = replace(workflow, selection=receipt.releases[0])
-    write_workflow(done, out)
-    for note in payer.notes(receipt):
-        typer.echo(str(note), err=True)
-    from confide.report.model.documents import costs_document
-    from confide.report.model.tables import selection_table
-    from confide.report.model.text import print_step
-
-    if as_json:
-        document = {**done.to_dict(), "ledger": receipt.to_dict(), "costs": costs_document(done, costs)}
-        output.print_json({**document, "names": list(done.names())})
-    else:
-        print_step(receipt, done, costs, selection_table(done), output.console())
+        ready = prepare_select(
+            readable(file),
+            label=label,
+            text=text,
+            columns=columns,
+            k=k,
+            threshold=threshold,
+            method=method,
+            score=score,
+            features_per_row=features_per_row,
+            clusters=clusters,
+            budget=budget,
+            epsilon=epsilon,
+            hold_out=hold_out,
+            hold_out_by=hold_out_by,
+            positive=positive,
+            bits=bits,
+            leave_out=leave_out,
+            vocabulary=vocabulary,
+            neighbours=neighbours,
+            unit=unit,
+            rows_per_person=rows_per_person,
+            ledger=ledger,
+            account=account,
+            analyst=analyst,
+            also_charge=also_charge,
+        )
+    workflow_output.finish(ready, context, out=out, dry_run=dry_run, as_json=as_json)

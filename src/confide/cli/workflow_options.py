@@ -1,19 +1,11 @@
-"""What `confide select` and `confide train` are told in the same words: how rows are read, what is hidden, who pays."""
+"""Options of `confide select` and `confide train`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-from confide.errors import ParameterError
-
-if TYPE_CHECKING:
-    from confide.learning.workflow import Workflow
-    from confide.ledger.payer import FileSubject
 
 Text = Annotated[
     str | None,
@@ -37,7 +29,7 @@ Columns = Annotated[
         "--column",
         "-c",
         metavar="RULE",
-        help="A column with a public rule: smoker (0/1), age=40,50,60 (cut at points) or sex=f|m (values); repeatable.",
+        help="Column with a public rule: smoker (0/1), age=40,50,60 (cut at points) or sex=f|m (values); repeatable.",
     ),
 ]
 HoldOut = Annotated[
@@ -65,80 +57,54 @@ Epsilon = Annotated[
 Relation = Annotated[
     str | None, typer.Option(metavar="RELATION", help="add-remove-one (default), replace-one or label-only.")
 ]
-Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="Whom it protects: row or person. [default: row]")]
+Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="What it protects: row or person. [default: row]")]
 
+K = Annotated[
+    int | None,
+    typer.Option("-k", metavar="K", help="Number of features to take; not for clusters. [default: 100, or all]"),
+]
+Threshold = Annotated[
+    float | None, typer.Option(metavar="T", help="Take features whose score reaches T, instead of K of them.")
+]
+Method = Annotated[
+    str, typer.Option(metavar="NAME", help="score-perturbation, sparse-vector, peeling, permute-and-flip or clusters.")
+]
+FeatureScore = Annotated[
+    str, typer.Option(metavar="NAME", help="total-count, difference-count, purity-index or information-gain.")
+]
+FeaturesPerRow = Annotated[
+    int | None,
+    typer.Option(metavar="R", help="From a row with more features, R count. [default: 10 where it reduces noise]"),
+]
+Clusters = Annotated[int | None, typer.Option(metavar="N", help="With --method clusters. [default: 8]")]
 
-def new_workflow(
-    *,
-    label: str | None,
-    positive: str | None,
-    text: str | None,
-    bits: int | None,
-    leave_out: Path | None,
-    vocabulary: Path | None,
-    columns: list[str] | None,
-    hold_out: str | None,
-    hold_out_by: list[str] | None,
-    budget: str | None,
-    unit: str | None,
-    rows_per_person: int | None,
-) -> Workflow:
-    """The workflow that the options describe; nothing private is read."""
-    from confide.learning.workflow import Workflow
-    from confide.privacy.guarantee import checked_epsilon, exact_fraction
-    from confide.sources.encoding import Encoding
-
-    if label is None:
-        raise ParameterError("name the column of labels (--label COL)")
-    if text is None and not columns:
-        raise ParameterError("say what the features are: a column of text (--text COL) or columns (--column RULE)")
-    encoding = Encoding.parse(
-        text=text, bits=bits, leave_out=leave_out, vocabulary=vocabulary, columns=tuple(columns or ())
-    )
-    share = exact_fraction("0.3" if hold_out is None else hold_out, "--hold-out")
-    workflow = Workflow(
-        encoding=encoding,
-        label=label,
-        positive=positive,
-        held_out=None if share == 0 else share,
-        held_out_by=tuple(hold_out_by or ()),
-        budget=Fraction(1) if budget is None else checked_epsilon(exact_fraction(budget, "--budget")),
-        unit="row" if unit is None else unit,
-        rows_per_person=1 if rows_per_person is None else rows_per_person,
-    )
-    try:
-        workflow.written().encode("utf-8")
-    except UnicodeEncodeError:
-        raise ParameterError("a column, value or label is not text in UTF-8; write its name anew") from None
-    return workflow
-
-
-def workflow_subject(workflow: Workflow, file: Path, words: Sequence[Path | None]) -> FileSubject:
-    """Return the data that a step of a workflow is about; `words` are the files of public words that it takes."""
-    from confide.ledger.payer import FileSubject
-
-    return FileSubject(
-        file=file,
-        label=workflow.label,
-        positive=workflow.positive,
-        details={"workflow": workflow.digest()},
-        public_files=tuple(one for one in words if one is not None),
-    )
-
-
-def remark_on_sides(workflow: Workflow) -> None:
-    """Say how rows are held out where, without a text that differs from row to row, many may be alike."""
-    if workflow.held_out is not None and not workflow.held_out_by and not workflow.encoding.text_columns:
-        typer.echo(
-            f"rows that are alike in {', '.join(workflow.held_out_columns)} are all held out or all trained on. Where "
-            "few values make that an odd sample, hold out by a column that tells rows or persons apart "
-            "(--hold-out-by COL).",
-            err=True,
-        )
-
-
-def refuse_given(why: str, **options: Any) -> None:
-    """Refuse options that another one has decided already."""
-    for name, value in options.items():
-        if value is not None and value != []:
-            raise ParameterError(f"--{name.replace('_', '-')} {why}; leave it out")
+Features = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.json", help="File that `confide select` wrote; it says how rows are read and held out."),
+]
+Model = Annotated[str, typer.Option(metavar="NAME", help="naive-bayes or logistic-regression.")]
+RowWeight = Annotated[
+    int | None, typer.Option(metavar="R", help="Naive Bayes: a row counts for at most R features. [default: 3]")
+]
+Limit = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="Naive Bayes: spread a row's weight, or sample R features. [default: spread]"),
+]
+Keep = Annotated[
+    float | None,
+    typer.Option(metavar="Z", help="Naive Bayes: keep features that differ by Z deviations. [default: 0.5]"),
+]
+Calibration = Annotated[
+    str | None,
+    typer.Option(metavar="SHARE", help="Naive Bayes: share of epsilon for calibrating probabilities. [default: 0.1]"),
+]
+Regularization = Annotated[
+    float | None,
+    typer.Option(metavar="L", help="Logistic regression: penalty on weights. [default: from epsilon and width]"),
+]
+Perturb = Annotated[
+    str | None, typer.Option(metavar="WHAT", help="Logistic regression: objective or output. [default: objective]")
+]
+ModelPage = Annotated[
+    Path | None, typer.Option(metavar="OUT.html", help="Write a page about the model that may be published.")
+]

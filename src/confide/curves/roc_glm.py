@@ -19,7 +19,7 @@ from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 
 THRESHOLDS = 30
-"""How many equidistant false-positive rates from 0 to 1 are taken by default, both ends included."""
+"""Default number of equidistant false-positive rates from 0 to 1, both ends included."""
 
 _STEPS = 200
 
@@ -51,8 +51,8 @@ class RocGlm:
             raise ParameterError("false_positive_rate must lie in [0, 1]")
         inside = (rate > 0.0) & (rate < 1.0)
         inner = ndtr(self.intercept + self.slope * ndtri(np.where(inside, rate, 0.5)))
-        found: FloatArray = np.where(inside, inner, rate)
-        return found
+        result: FloatArray = np.where(inside, inner, rate)
+        return result
 
     def to_dict(self) -> dict[str, float]:
         """Return the curve as plain data."""
@@ -81,8 +81,8 @@ def survivor(negatives: CountArray) -> FloatArray:
 
 def placement_thresholds(positives: CountArray, above: FloatArray) -> FloatArray:
     """Return the distinct placement values of the positives that lie inside (0, 1), as thresholds."""
-    found = np.unique(above[np.asarray(positives) > 0])
-    return found[(found > 0.0) & (found < 1.0)]
+    result = np.unique(above[np.asarray(positives) > 0])
+    return result[(result > 0.0) & (result < 1.0)]
 
 
 def threshold_counts(positives: CountArray, above: FloatArray, thresholds: ArrayLike) -> CountArray:

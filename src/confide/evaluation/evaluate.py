@@ -20,11 +20,17 @@ from confide.evaluation.evaluation import (
     ThresholdEvaluation,
 )
 from confide.intervals.comparison import compare_checked
-from confide.intervals.delong import rank_summary
+from confide.intervals.delong import RankSummary, rank_summary
 from confide.intervals.interval import Estimate, check_level
 from confide.intervals.proportion import logit_interval_of
 from confide.metrics import calibration as calibrate
-from confide.metrics.precision_recall import ESTIMATORS, attained_share, aucpr_minimum, aucpr_score
+from confide.metrics.precision_recall import (
+    ESTIMATORS,
+    attained_share,
+    aucpr_minimum,
+    aucpr_score,
+    average_precision_score,
+)
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix, youden_threshold
 from confide.sources.rows import Rows
@@ -105,18 +111,19 @@ def _evaluate_group(
 def _evaluate_model(
     name: str, counts: ScoreCounts, thresholds: Sequence[float] | None, level: float, *, probabilities: bool
 ) -> ModelEvaluation:
-    aucpr = Areas(tuple((estimator, aucpr_score(counts, estimator=estimator)) for estimator in ESTIMATORS))
-    average_precision, least = aucpr["average_precision"], aucpr_minimum(counts)
+    summary = _rank_summary(counts)
+    average_precision = average_precision_score(counts) if summary is None else summary.average_precision
+    least = aucpr_minimum(counts)
     if thresholds is None:
         thresholds = (_DEFAULT_THRESHOLD,) if probabilities else ()
     return ModelEvaluation(
         score=name,
-        auc=_auc(counts, level),
+        auc=_auc(counts, summary, level),
         average_precision=Estimate(
             value=average_precision,
             interval=logit_interval_of(average_precision, counts.total_positives, level=level),
         ),
-        aucpr=aucpr,
+        aucpr=_areas(counts, average_precision),
         aucpr_minimum=least,
         aucnpr=attained_share(average_precision, least),
         brier=calibrate.brier_score(counts) if probabilities else None,
@@ -130,13 +137,25 @@ def _evaluate_model(
     )
 
 
-def _auc(counts: ScoreCounts, level: float) -> Estimate:
-    check_level(level)
+def _rank_summary(counts: ScoreCounts) -> RankSummary | None:
+    """Return AUC, its variance and average precision; None if a class has one row, so that there is no variance."""
     try:
-        summary = rank_summary(counts)
+        return rank_summary(counts)
     except OneClassError:
         raise
-    except DataError:  # one row of a class has a value, but no variance
+    except DataError:
+        return None
+
+
+def _areas(counts: ScoreCounts, average_precision: float) -> Areas:
+    """Return the area under the PR curve by every estimator."""
+    others = ((name, aucpr_score(counts, estimator=name)) for name in ESTIMATORS if name != "average_precision")
+    areas = {"average_precision": average_precision, **dict(others)}
+    return Areas(tuple((name, areas[name]) for name in ESTIMATORS))
+
+
+def _auc(counts: ScoreCounts, summary: RankSummary | None, level: float) -> Estimate:
+    if summary is None:
         return Estimate(value=auc_score(counts))
     return Estimate(
         value=summary.auc,

@@ -1,4 +1,4 @@
-"""How a coordinator reaches its sites: one request to each, replies or silence within a time, by any engine."""
+"""Channel between a coordinator and its sites: one request to each, and a reply or silence within a time limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 OFFER, ANSWER = "confide_offer", "confide_answer"
-"""The two rounds."""
+"""Topics of the two rounds."""
 
 Message: TypeAlias = Mapping[str, Any]
 """Plain data, as JSON holds it."""
@@ -16,7 +16,7 @@ Message: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A site did not reply; `reason` says what is known of it, for people."""
+    """Absence of a reply; `reason` explains it to people."""
 
     reason: str
 
@@ -27,13 +27,13 @@ class Channel(Protocol):
     def ask(
         self, topic: str, requests: Mapping[str, Message], *, timeout: float, heard: Callable[[str], None]
     ) -> Mapping[str, Message | Silence]:
-        """Return every site's reply, or why there is none, no later than the timeout; `heard` is told of each reply."""
+        """Return each site's reply, or a Silence, before the timeout; call `heard` with each site that replies."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """Sites that are functions in this process, each asked in a thread of its own: for tests and simulations."""
+    """Channel to sites that are functions in this process, each in its own thread: for tests and simulations."""
 
     sites: Mapping[str, Callable[[str, Message], Message]]
 

@@ -1,4 +1,4 @@
-"""The rule of a minimum cell: neighbouring cells are put together until each group has at least q rows of its class.
+"""Groups of neighbouring cells, each with at least q rows of its class: the rule of a minimum cell.
 
 From the lowest cell up, a group is closed as soon as it holds q rows; what is left over at the top joins
 the last group. Only groups leave the site, where they start and their rows, and two whole numbers about all its
@@ -10,12 +10,12 @@ least two values for each of its cells. What can still be inferred: the last cel
 topmost holds at least one row; a cell that is a group of its own is known, and holds q rows or more; and,
 without noise, whoever knows all rows but one finds that one by subtraction.
 
-Exact sums would settle what groups leave open where scores take few known values: those of each group mostly,
-and those of all rows too, at a site so large that few cells are small. So they are rounded to whole numbers. Among
-drawn tables of 10 to 250,000 rows that hid every small cell; it is no proof. At sites made so that, of ten or twenty
-values that scores take, all have many rows but one or two, 1 to 7 % of these small cells were still given away, where
-a sum lay next to where its rounding changes; with four or six small cells 0.1 %. A site's exact AUC would settle far
-more and is not sent. This is disclosure control, not differential privacy.
+Exact sums would reveal small cells where scores take few known values: sums of each group mostly, and also sums of all
+rows, at a site so large that few cells are small. So sums are rounded to whole numbers. Among simulated tables of 10 to
+250,000 rows that hid every small cell; this is no proof. At sites constructed so that, of ten or twenty values of
+scores, all but one or two have many rows, 1 to 7 % of these small cells were still revealed, where a sum lay next to a
+point at which its rounding changes; with four or six small cells, 0.1 %. A site's exact AUC would reveal far more and
+is not sent. This is disclosure control, not differential privacy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from confide.federation.tables import FRACTION_BITS, MOST_ROWS, IntegerArray, as
 from confide.grid import Grid
 
 MINIMUM = 5
-"""The rows of a class that a group has at least, by default (Schalk et al. 2024, principle A1)."""
+"""Least number of rows of a class in a group, by default (Schalk et al. 2024, principle A1)."""
 
 _SLACK = 1e-9
 _HAIR = 1 << 40  # of 2^-64
@@ -48,11 +48,11 @@ class Groups:
 
     @property
     def rows(self) -> int:
-        """The rows of the class."""
+        """Number of rows of the class."""
         return sum(self.counts)
 
     def ends(self, cells: int) -> tuple[int, ...]:
-        """The cell after each group's last."""
+        """Return the cell after each group's last."""
         return (*self.starts[1:], cells)
 
     def to_dict(self) -> dict[str, list[int]]:
@@ -62,7 +62,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DisclosedTable:
-    """What leaves a site under disclosure control: groups of both classes, and two sums over all rows.
+    """Everything that leaves a site under disclosure control: groups of both classes, and two sums over all rows.
 
     `score_sum` is how far scores lie above the grid's lower end, in widths of the whole grid; on [0, 1] that is the sum
     of scores. `squared_error` is the sum of `(label - score)^2`; None on a grid that leaves [0, 1], whose scores are no
@@ -81,12 +81,12 @@ class DisclosedTable:
 
     @property
     def rows(self) -> int:
-        """The rows of both classes."""
+        """Number of rows of both classes."""
         return self.positives.rows + self.negatives.rows
 
     @property
     def expected(self) -> float:
-        """The sum of scores, with probabilities the expected positives: off by at most half the grid's width."""
+        """Sum of scores, off by at most half the grid's width; for probabilities, the expected positives."""
         low, high = self.grid.edges[[0, -1]].tolist()
         return float(low * self.rows + (high - low) * self.score_sum)
 
@@ -98,7 +98,7 @@ class DisclosedTable:
 
     @classmethod
     def from_dict(cls, plain: object, *, grid: Grid, minimum: int, site: str | None = None) -> DisclosedTable:
-        """Read what a site sent. Whatever is not such a table as was asked for is refused, naming the site only."""
+        """Read what a site sent; the error of an unusable table names the site only."""
         try:
             table = cls._read(plain, grid, checked_minimum(minimum))
         except (TypeError, ValueError, KeyError, OverflowError) as error:
@@ -129,7 +129,7 @@ class DisclosedTable:
 
 
 def disclosed(counts: ScoreCounts, grid: Grid, minimum: int = MINIMUM) -> DisclosedTable:
-    """What a site may send of its rows under disclosure control."""
+    """Return what a site may send of its rows under disclosure control."""
     check_countable(counts, grid)
     check_enough(counts, checked_minimum(minimum))
     scores, low, width = counts.scores, grid.edges[0], grid.edges[-1] - grid.edges[0]
@@ -145,12 +145,12 @@ def disclosed(counts: ScoreCounts, grid: Grid, minimum: int = MINIMUM) -> Disclo
 
 
 def of_probabilities(grid: Grid) -> bool:
-    """Whether a grid stays within [0, 1], so that scores are taken for probabilities."""
+    """Return whether a grid stays within [0, 1], so that scores count as probabilities."""
     return bool(grid.edges[0] >= 0.0 and grid.edges[-1] <= 1.0)
 
 
 def grouped(cells: IntegerArray, minimum: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The first cell of each group and its rows, for the rows of one class in each cell.
+    """Return the first cell of each group, and its rows, from the rows of one class in each cell.
 
     >>> grouped(np.array([0, 3, 4, 0, 9, 1, 2]), 5)
     ((0, 3), (7, 12))
@@ -167,7 +167,7 @@ def grouped(cells: IntegerArray, minimum: int) -> tuple[tuple[int, ...], tuple[i
 
 
 def grouped_counts(counts: ScoreCounts, grid: Grid, minimum: int) -> IntegerArray:
-    """Rows by class and cell, each group's rows moved to the cell that holds its mean score.
+    """Return rows by class and cell, each group's rows moved to the cell that holds its mean score.
 
     For tables that are added up before anybody sees them: a cell of the sum then holds no rows, or at
     least `minimum` of one site and class.
@@ -184,7 +184,7 @@ def grouped_counts(counts: ScoreCounts, grid: Grid, minimum: int) -> IntegerArra
 
 
 def pair_bounds(positives: Groups, negatives: Groups, cells: int) -> tuple[float, float]:
-    """How many pairs of a positive and a negative are won for sure, and how many are open, from groups alone."""
+    """Return how many pairs of a positive and a negative are won for sure, and how many groups leave open."""
     counts = np.array(positives.counts, dtype=np.float64)
     below = np.concatenate(([0.0], np.cumsum(negatives.counts, dtype=np.float64)))
     ends, starts = np.array(negatives.ends(cells)), np.array(negatives.starts)
@@ -217,14 +217,14 @@ def _groups(scores: FloatArray, rows: CountArray, grid: Grid, minimum: int) -> G
 
 
 def _group_sums(scores: FloatArray, rows: CountArray, grid: Grid, groups: Groups) -> FloatArray:
-    """The sum of scores in each group, which stays at the site."""
+    """Return the sum of scores in each group, which stays at the site."""
     first = np.searchsorted(scores, grid.edges[np.array(groups.starts)], side="left").tolist()
     runs = pairwise((*first, scores.size))
     return np.array([as_float(fixed_point(scores[low:high], rows[low:high])) for low, high in runs])
 
 
 def _rounded(value: int) -> int:
-    """A whole number of 2^-64 as the nearest whole number; halves, and what is a hair less as 0.1 is no double, up."""
+    """Round a whole number of 2^-64 to a whole number; halves, and what misses one by a rounding error, up."""
     return (value + (1 << (FRACTION_BITS - 1)) + _HAIR) >> FRACTION_BITS
 
 
@@ -242,7 +242,7 @@ def _read_groups(plain: object, grid: Grid, minimum: int) -> Groups:
 
 
 def _check_sums(table: DisclosedTable) -> None:
-    """See that sums are whole numbers that so many scores inside their groups' cells can have, rounded."""
+    """Refuse sums that no scores inside the groups' cells have, after rounding."""
     _demand(type(table.score_sum) is int)
     positives, negatives = (_ends(side, table.grid) for side in (table.positives, table.negatives))
     low, high = table.grid.edges[[0, -1]]
@@ -257,7 +257,7 @@ def _check_sums(table: DisclosedTable) -> None:
 
 
 def _ends(groups: Groups, grid: Grid) -> list[tuple[FloatArray, FloatArray]]:
-    """The rows of groups with the lowest, and with the highest score that each may have."""
+    """Return the rows of groups with the lowest, and with the highest, score that each may have."""
     counts = np.array(groups.counts, dtype=np.float64)
     return [(counts, grid.edges[np.array(at)]) for at in (groups.starts, groups.ends(len(grid)))]
 

@@ -1,13 +1,13 @@
-"""The paper's own mode, for comparison only: noisy scores of every row leave the site. Not differentially private.
+"""Noisy scores and placements of a published method, for comparison only. Not differentially private.
 
 Round 1: each site adds Gaussian noise to the scores of its positives and of its negatives and sends them; pooled, they
 give approximate survivor functions S1 and S0. Round 2: each site places its exact scores in these and sends how many
 positives have `S0(score) <= t` at each threshold t, which the ROC-GLM is fitted to, and the sums and sums of squares of
-all placements, from which the variance of the AUC follows (Schalk et al. 2024, "Distributed ROC-GLM"). Why that is no
-guarantee says `NOT_PRIVATE`, which everything that leaves here carries.
+all placements, from which the variance of the AUC follows (Schalk et al. 2024, "Distributed ROC-GLM"). `NOT_PRIVATE`
+says why that is no guarantee; every message carries it.
 
-Other than in the packages that accompany the paper, noise is drawn from the operating system's generator: there is no
-seed that somebody could know, and no two sites have the same noise.
+Unlike in the packages that accompany the paper, noise comes from the operating system's generator: there is no seed to
+guess, and no two sites have the same noise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NOT_PRIVATE = (
 )
 
 Normals: TypeAlias = Callable[[int], FloatArray]
-"""So many independent standard normal numbers."""
+"""Function that returns a number of independent standard normal numbers."""
 
 _DIGITS = 53
 _MOST_SCORES = 10_000_000
@@ -46,10 +46,10 @@ _CANNOT_READ = "install the same version of confide at the coordinator and at ev
 
 
 def analytic_gaussian_scale(epsilon: float, delta: float, sensitivity: float) -> float:
-    """The least deviation of Gaussian noise that is (epsilon, delta)-private for an l2 sensitivity.
+    """Return the least standard deviation of Gaussian noise that is (epsilon, delta)-private for an l2 sensitivity.
 
     With `u = scale / sensitivity`, the least u for which `Phi(1/(2u) - epsilon u) - e^epsilon Phi(-1/(2u) - epsilon u)`
-    is at most delta (Balle & Wang 2018, theorem 8). What it means for people depends on what the sensitivity is of.
+    is at most delta (Balle & Wang 2018, theorem 8). What that guarantees depends on what the sensitivity bounds.
 
     >>> round(analytic_gaussian_scale(5.0, 0.01, 0.177211), 7)
     0.1009003
@@ -71,7 +71,7 @@ def analytic_gaussian_scale(epsilon: float, delta: float, sensitivity: float) ->
 
 
 def _delta(scale: float, epsilon: float) -> float:
-    """The delta of Gaussian noise of this scale at sensitivity 1, which falls as the scale rises."""
+    """Return the delta of Gaussian noise of this scale at sensitivity 1; it falls as the scale rises."""
     from scipy.special import log_ndtr, ndtr
 
     half, shift = 0.5 / scale, epsilon * scale
@@ -106,7 +106,7 @@ class NoisyScores:
 
     @classmethod
     def of(cls, counts: ScoreCounts, scale: float, *, normals: Normals = system_normals) -> NoisyScores:
-        """Round 1 at a site: all its scores, each with noise of its own."""
+        """Return a site's scores, each with independent noise (round 1)."""
         positives, negatives = (
             noisy_scores(rows, scale, normals=normals) for rows in (_rows(counts, True), _rows(counts, False))
         )
@@ -114,7 +114,7 @@ class NoisyScores:
 
     @classmethod
     def pooled(cls, sent: Sequence[NoisyScores]) -> NoisyScores:
-        """Round 1 at the coordinator: the noisy scores of all sites, whose noise must be alike."""
+        """Return the noisy scores of all sites together (round 1); their noise must have one scale."""
         if not sent or len({one.scale for one in sent}) > 1:
             raise FederationError(f"sites sent noisy scores with noise of different scales, or none; {_CANNOT_READ}")
         return cls(
@@ -145,14 +145,14 @@ class NoisyScores:
 
 
 def share_above(ascending: FloatArray, scores: FloatArray) -> FloatArray:
-    """The survivor function: the share of ascending scores that are higher than each of others."""
+    """Return the survivor function of ascending scores at other scores: the share that is higher than each."""
     above: FloatArray = (ascending.size - np.searchsorted(ascending, scores, side="right")) / ascending.size
     return above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """How many placements there are, their sum and the sum of their squares."""
+    """Number of placements, their sum and the sum of their squares."""
 
     rows: int
     total: float
@@ -160,7 +160,7 @@ class Moments:
 
     @classmethod
     def of(cls, placements: FloatArray) -> Moments:
-        """Sum up."""
+        """Return the moments of placements."""
         return cls(rows=placements.size, total=float(placements.sum()), squares=float(np.dot(placements, placements)))
 
     def __add__(self, other: Moments) -> Moments:
@@ -170,7 +170,7 @@ class Moments:
 
     @property
     def variance(self) -> float:
-        """Of a placement, estimated from all."""
+        """Variance of a placement, estimated from all."""
         if self.rows < 2:
             raise DataError("a variance needs at least two rows of each class; ask more sites, or sites with more rows")
         return max(self.squares - self.total * self.total / self.rows, 0.0) / (self.rows - 1)
@@ -178,7 +178,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacementSums:
-    """What a site sends in round 2, or the sum over sites: exact sums over placements in noisy survivor functions.
+    """Exact sums over placements in noisy survivor functions: of a site in round 2, or of all sites.
 
     `below` counts the positives whose placement is at most each of the ROC-GLM's thresholds. Not private.
     """
@@ -189,7 +189,7 @@ class PlacementSums:
 
     @classmethod
     def of(cls, counts: ScoreCounts, pooled: NoisyScores, thresholds: FloatArray) -> PlacementSums:
-        """Round 2 at a site: place its exact scores."""
+        """Return the sums over the placements of a site's exact scores (round 2)."""
         placed = share_above(pooled.negatives, _rows(counts, True))
         below = np.searchsorted(np.sort(placed), thresholds, side="right")
         return cls(
@@ -232,7 +232,7 @@ class PlacementSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyValidation:
-    """What the coordinator derives: the ROC-GLM, its AUC with an interval, and that it is not private."""
+    """Results at the coordinator: the ROC-GLM, its AUC with an interval, and that they are not private."""
 
     curve: RocGlm
     auc: Estimate
@@ -257,24 +257,24 @@ def validated(sums: PlacementSums, *, level: float = 0.95, thresholds: FloatArra
 
 
 def site_noisy_scores(counts: ScoreCounts, question: Question, *, normals: Normals = system_normals) -> dict[str, Any]:
-    """A site's part of the first reply."""
+    """Return a site's noisy scores, for its first reply."""
     return NoisyScores.of(_enough(counts, question), noise_scale(question), normals=normals).to_dict()
 
 
 def pooled_noisy_scores(sent: Sequence[object]) -> dict[str, Any]:
-    """The coordinator's part of the second request: all noisy scores, sorted, so that no site's stand apart."""
+    """Return all noisy scores, sorted, so that no site's can be told apart: the coordinator's second request."""
     return NoisyScores.pooled([NoisyScores.from_dict(one) for one in sent]).to_dict()
 
 
 def site_sums(counts: ScoreCounts, question: Question, pooled: object) -> dict[str, Any]:
-    """A site's part of the second reply."""
+    """Return the sums of a site's placements, for its second reply."""
     return PlacementSums.of(
         _enough(counts, question), NoisyScores.from_dict(pooled), equidistant_thresholds()
     ).to_dict()
 
 
 def noise_scale(question: Question) -> float:
-    """The deviation of the noise that a question asks for."""
+    """Return the standard deviation of the noise of a question."""
     if question.epsilon is None or question.delta is None or question.sensitivity is None:
         raise ParameterError("noisy-scores needs epsilon, delta and the model's sensitivity; give them")
     asked = (question.epsilon, question.delta, question.sensitivity)
@@ -291,7 +291,7 @@ def _enough(counts: ScoreCounts, question: Question) -> ScoreCounts:
 
 
 def _rows(counts: ScoreCounts, positive: bool) -> FloatArray:
-    """The scores of a class, one for each row, ascending."""
+    """Return the scores of a class, one for each row, ascending."""
     return np.repeat(counts.scores, counts.positives if positive else counts.negatives)
 
 

@@ -1,8 +1,8 @@
-"""What the two rounds brought: sums, tables and releases that may be seen, and how each site took part."""
+"""Outcome of the two rounds: sums, tables and releases that may be seen, and a report of each site."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,9 @@ SCHEMA = "confide.federation-outcome/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteReport:
-    """How a site took part: its state, its message if it did not answer, and its receipt if it was charged.
+    """Report of a site: its state, its message if it did not answer, and its receipt if it was charged.
 
-    `reason` is set where a coordinator must tell a refusal from others.
+    `reason` is set for a refusal that a coordinator handles differently from others.
     """
 
     name: str
@@ -50,8 +50,7 @@ class SiteReport:
 class Outcome:
     """Everything that left the sites and may be seen, with the question as it was answered.
 
-    `total` is the sum over all sites (secure-sum, private), `sites` what each site sent for itself: a table of
-    groups (disclosure-control), a release of noisy counts (private) or sums (noisy-scores).
+    `total` is the sum over all sites, in modes that mask; `sites` is what each site sent for itself.
     """
 
     question: Question
@@ -75,7 +74,7 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Outcome:
-        """Read an outcome again."""
+        """Read an outcome that `to_dict` wrote."""
         if plain.get("schema") != SCHEMA:
             raise FederationError("this is no outcome of a validation, or of another version of confide")
         return cls(
@@ -89,12 +88,34 @@ class Outcome:
 
 
 class RunError(FederationError):
-    """A run ended without a result; `reports` says how each site took part.
+    """A run ended without a result; `reports` has the report of each site.
 
-    `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent.
+    `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent. `summary` is the
+    message with the names of sites alone, to stand beside a table of `reports`. The exit code is 3 if a site lacks
+    budget.
     """
 
-    def __init__(self, message: str, reports: tuple[SiteReport, ...], *, rounds: int) -> None:
+    def __init__(
+        self, message: str, reports: tuple[SiteReport, ...], *, rounds: int, summary: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reports = reports
         self.rounds = rounds
+        self.summary = message if summary is None else summary
+        self.exit_code = 3 if any(report.reason is RefusalReason.BUDGET for report in reports) else 1
+
+    @classmethod
+    def naming(
+        cls, what: str, sites: Sequence[SiteReport], then: str, reports: tuple[SiteReport, ...], *, rounds: int
+    ) -> RunError:
+        """Make the error of a run that some sites ended: what happened, at which sites, and what to do then."""
+        full, names = ("; ".join(words) for words in ([one.in_words() for one in sites], [one.name for one in sites]))
+        return cls(_joined(what, full, then), reports, rounds=rounds, summary=_joined(what, names, then))
+
+    def without_reports(self) -> RunError:
+        """Return the error with its summary as its message."""
+        return RunError(self.summary, self.reports, rounds=self.rounds)
+
+
+def _joined(what: str, sites: str, then: str) -> str:
+    return f"{what} {sites}. {then}" if sites else f"{what} {then}"

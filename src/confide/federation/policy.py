@@ -87,7 +87,7 @@ class Policy:
 
     @property
     def allows_exact(self) -> bool:
-        """Whether any mode without noise is allowed."""
+        """True if the policy allows any mode without noise."""
         return any(not MODES[name].private for name in self.modes)
 
     def _check_who(self, question: Question, coordinator: str | None) -> None:

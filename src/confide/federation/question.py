@@ -1,4 +1,4 @@
-"""What a coordinator asks of every site, all of it public: checked once, and the same text at both ends."""
+"""Question of a coordinator to its sites: public, checked once, and the same text at both ends."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ PROTOCOL = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A model's validation as it is asked of sites.
+    """Question about one model, asked of several sites.
 
     Parameters
     ----------
     study, model
-        The study's name, which sites may allow or not, and the name under which each site knows the model.
+        Name of the study, which sites may allow or refuse, and the name under which each site knows the model.
     mode
-        What is promised: "disclosure-control", "secure-sum", "private" or, for comparison only, "noisy-scores".
+        Name of the mode, see `modes`: "disclosure-control", "secure-sum", "private" or, for comparison, "noisy-scores".
     sites, fewest
-        The sites that are asked, and how many of them must take part at least. Both are signed with the rest, so that a
-        server that lists others, or fewer, in the second round is refused.
+        Sites that are asked, and the least number of them that must take part. Both are signed with the rest: a server
+        that lists other sites, or fewer, in the second round is refused.
     grid, bins
         Public cells of scores (see `Grid.named`) and the number of calibration bins.
     minimum_cell
-        The least number of rows of a class in a cell that leaves a site; every exact mode has one.
+        Least number of rows of a class in a cell that leaves a site, in modes without noise.
     epsilon, site_share, colluders
-        Of the private mode: the price at each site, the share of it that is spent on the site's own results, and how
-        many sites may put their knowledge together with the coordinator without weakening the guarantee.
+        Private mode: the price at each site, the share of it for the site's own results, and the number of sites that
+        may share everything they know with the coordinator without weakening the guarantee.
     unit, rows_per_person
-        Whom the guarantee protects: a row, or a person with at most so many rows.
+        Unit that the guarantee protects: a row, or a person with at most `rows_per_person` rows.
     edition
-        Which time a private question is asked: after a site's data changed, a new edition is a new question about the
-        sum, with fresh shares of the noise at every site, and paid for again.
+        Number of a private question's repetition. A new edition is a new question: all sites draw fresh noise, and pay
+        for it again. It is needed after a site's data changed.
     delta, sensitivity
-        Of the noisy-scores mode, which promises nothing that they stand for.
+        Noisy-scores mode: terms of its noise, which guarantee nothing.
     """
 
     study: str
@@ -95,10 +95,10 @@ class Question:
         edition: int | None = None,
         rows: int | None = None,
     ) -> Question:
-        """Check everything that is asked and fill in what was left out.
+        """Check all terms and fill in defaults.
 
-        `rows` is about how many rows all sites together have, as they state publicly. It is no part of the question:
-        in the private mode it decides the cells, where no grid is given.
+        `rows` is the approximate number of rows of all sites together, which is public. It is not part of the question;
+        in the private mode it decides the number of cells if no grid is given.
         """
         chosen = mode_named(mode)
         given = {
@@ -164,46 +164,46 @@ class Question:
 
     @property
     def public_grid(self) -> Grid:
-        """The cells."""
+        """Cells of scores."""
         return Grid.named(self.grid)
 
     @property
     def honest(self) -> int:
-        """How many sites' shares of noise the guarantee rests on."""
+        """Number of sites whose shares of the noise the guarantee relies on."""
         return len(self.sites) - (self.colluders or 0)
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """The price at each site."""
+        """Price at each site."""
         if self.epsilon is None:
             raise ParameterError(f"mode {self.mode} has no epsilon")
         return Fraction(self.epsilon)
 
     @property
     def own_epsilon(self) -> Fraction:
-        """What is spent on the site's own results; 0 where only the sum is released."""
+        """Part of epsilon for the site's own results; 0 if only the sum is released."""
         return self.exact_epsilon * Fraction(self.site_share or 0)
 
     @property
     def pooled_epsilon(self) -> Fraction:
-        """What is spent on the sum over all sites."""
+        """Part of epsilon for the sum over all sites."""
         return self.exact_epsilon - self.own_epsilon
 
     @property
     def worth_epsilon(self) -> float:
-        """The epsilon at which one trusted curator's noise would be as large as that on the pooled counts.
+        """Epsilon at which a single trusted curator would add as much noise as the pooled counts have.
 
-        The sum has noise worth `sites / honest` shares; the sites' own counts, which are averaged in, have one each.
+        The sum has the noise of `sites / honest` shares; the sites' own counts, which are averaged in, have one each.
         """
         pooled, own = float(self.pooled_epsilon), float(self.own_epsilon)
         return math.sqrt((self.honest * pooled**2 + own**2) / len(self.sites)) / self.rows_per_person
 
     def terms(self) -> dict[str, Any]:
-        """The terms of a release, whatever epsilon it has."""
+        """Return the terms of a release, except epsilon."""
         return {"neighbours": "add-remove-one", "unit": self.unit, "rows_per_person": self.rows_per_person}
 
     def of(self, sites: tuple[str, ...]) -> Question:
-        """Return the same question to those of its sites that take part; as many may collude as before."""
+        """Return the same question to those of its sites that take part; the number of colluders stays."""
         strangers = sorted(set(sites) - set(self.sites))
         if strangers:
             raise ParameterError(f"site {strangers[0]!r} is not among those that the question names")
@@ -218,12 +218,12 @@ class Question:
         return {name: value for name, value in plain.items() if value is not None}
 
     def digest(self) -> str:
-        """A hash that tells it from every other question."""
+        """Return a hash that identifies the question."""
         return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Question:
-        """Read a question that came from elsewhere, checking it as if it were asked here."""
+        """Read a question that came from elsewhere, with all checks."""
         version = plain.get("protocol") if isinstance(plain, Mapping) else None
         if type(version) is not int or version != PROTOCOL:
             raise FederationError(

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class SiteState(StrEnum):
-    """How a site took part in a round, or in a whole run."""
+    """State of a site after a round, or after a whole run."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
@@ -21,7 +21,7 @@ class RefusalReason(StrEnum):
 
 
 class ProgressState(StrEnum):
-    """What is known of a site while a run goes on."""
+    """State of a site while a run goes on."""
 
     WAITING = "waiting"
     NOT_CONNECTED = "not connected"

@@ -1,4 +1,4 @@
-"""What a site counts: exact integers on public cells and bins, which add over sites.
+"""Tables of exact counts on public cells and bins; tables of several sites can be added.
 
 Sums of scores are kept as whole numbers of 2^-64, so that the sum over sites does not depend on their
 order and can be masked: each score, and each square as a double, is rounded to that once.
@@ -7,7 +7,7 @@ order and can be masked: each score, and each square as a double, is rounded to 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -19,7 +19,7 @@ from confide.errors import DataError, ParameterError, ScoreError, WeightError
 from confide.grid import Grid
 
 BINS = 10
-"""Into how many bins of equal width on [0, 1] rows are counted for the calibration curve by default."""
+"""Default number of bins of equal width on [0, 1] for the calibration curve."""
 
 WIDE_BITS = 128
 FRACTION_BITS = 64
@@ -37,8 +37,8 @@ class SiteTable:
     `cells` counts rows by class and cell, `bin_rows` by class and calibration bin; `bin_sums` are the sums of
     scores by class and bin, `sums` and `squares` those of scores and of squared scores by class, as whole
     numbers of 2^-64. `ends` counts rows with a score of exactly 0, and of exactly 1, whose log-odds are infinite. Bins,
-    ends and Brier scores are for probabilities: whether scores are such is decided by the
-    grid, which is public, never by the data. On a grid that leaves [0, 1] bins and ends stay empty.
+    ends and Brier scores are for probabilities. The grid, which is public, decides whether scores are probabilities,
+    never the data. On a grid that leaves [0, 1] bins and ends stay empty.
 
     Adding two tables adds the data that they were made from. The text form shows nothing of the data.
     """
@@ -118,29 +118,22 @@ class SiteTable:
 
     @property
     def probabilities(self) -> bool:
-        """Whether the grid stays within [0, 1], so that scores are taken for probabilities."""
+        """True if the grid stays within [0, 1], so that scores count as probabilities."""
         return _probabilities(self.grid)
 
     def counts(self) -> ScoreCounts:
-        """The rows at the middle of their cells: rankings are exact where no cell holds both classes."""
+        """Return the rows at the middles of their cells: rankings are exact if no cell holds both classes."""
         used = self.cells.sum(axis=0) > 0
         return ScoreCounts(self.grid.representatives[used], self.cells[0, used], self.cells[1, used])
 
-    def with_cells(self, cells: IntegerArray) -> SiteTable:
-        """The same sums with rows in other cells, as many of each class."""
-        moved = replace(self, cells=cells)
-        if moved.cells.shape != self.cells.shape or not np.array_equal(moved.cells.sum(axis=1), self.cells.sum(axis=1)):
-            raise ParameterError("rows can be moved to other cells of their class only")
-        return moved
-
     def to_words(self) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
-        """The layout that is masked: counts modulo 2^64, and sums modulo 2^128 in two's complement."""
+        """Return the numbers that are masked: counts modulo 2^64, and sums modulo 2^128 in two's complement."""
         wide = (*self.bin_rows.ravel().tolist(), *self.bin_sums, *self.ends, *self.sums, *self.squares)
         return self.cells.ravel().astype(np.uint64), tuple(value % (1 << WIDE_BITS) for value in wide)
 
     @classmethod
     def from_words(cls, grid: Grid, bins: int, words: NDArray[Any], wide: Sequence[int]) -> SiteTable:
-        """Read what `to_words` wrote, or the sum of several; what cannot be a table is refused."""
+        """Read what `to_words` wrote, or the sum of several; refuse numbers that no table has."""
         checked_layout(grid, bins)
         if np.shape(words) != (2 * len(grid),) or len(wide) != wide_values(bins):
             raise DataError("the sum of the sites' answers does not have the length of the table that was asked for")
@@ -164,7 +157,7 @@ class SiteTable:
 
 
 def wide_values(bins: int = BINS) -> int:
-    """How many wide numbers a table has: rows and sums by class and bin, rows at ends, sums and squares by class."""
+    """Return the number of wide values: rows and sums by class and bin, rows at ends, sums and squares by class."""
     return 4 * bins + 6
 
 
@@ -191,7 +184,7 @@ def checked_layout(grid: Grid, bins: int) -> None:
 
 
 def fixed_point(values: FloatArray, weights: CountArray) -> int:
-    """`sum weights * values` as a whole number of 2^-64, each value rounded to that; weights are whole.
+    """Return `sum weights * values` as a whole number of 2^-64, each value rounded to that; weights are whole.
 
     Values are taken apart into pieces of few bits, exactly, so that each piece's sum fits 64 bits.
     """
@@ -206,7 +199,7 @@ def fixed_point(values: FloatArray, weights: CountArray) -> int:
 
 
 def as_float(value: int) -> float:
-    """A whole number of 2^-64 as the nearest float."""
+    """Return a whole number of 2^-64 as the nearest float."""
     return value / (1 << FRACTION_BITS)
 
 
@@ -215,25 +208,25 @@ def _probabilities(grid: Grid) -> bool:
 
 
 def _bin_starts(scores: FloatArray, grid: Grid, bins: int) -> NDArray[np.intp]:
-    """Where each bin of equal width begins, and where the last ends, which is closed; all are empty without a use."""
+    """Return where each bin begins and the last one ends, which is closed; all are empty without probabilities."""
     if not _probabilities(grid):
         return np.zeros(bins + 1, dtype=np.intp)
     return np.append(np.searchsorted(scores, np.arange(bins) / bins, side="left"), scores.size)
 
 
 def _cell_starts(scores: FloatArray, grid: Grid) -> NDArray[np.intp]:
-    """Where each cell begins, and where the last ends."""
+    """Return where each cell begins and the last one ends."""
     return np.append(np.searchsorted(scores, grid.edges[:-1], side="left"), scores.size)
 
 
 def _between(side: CountArray, starts: NDArray[np.intp]) -> IntegerArray:
-    """Sums of consecutive runs, some of them empty."""
+    """Return sums over consecutive runs, some of them empty."""
     through = np.concatenate(([0], np.cumsum(side, dtype=np.int64)))
     return np.diff(through[starts])
 
 
 def _rows_at(counts: ScoreCounts, score: float) -> int:
-    """The rows of both classes with exactly this score."""
+    """Return the number of rows of both classes with exactly this score."""
     here = counts.scores == score
     return int(counts.positives[here].sum() + counts.negatives[here].sum())
 
@@ -262,7 +255,7 @@ def _check_possible(table: SiteTable) -> None:
 
 
 def _most_at_ends(table: SiteTable) -> tuple[int, int]:
-    """How many rows can have a score of exactly 0, and of exactly 1: those of the cell there, if there is one."""
+    """Return how many rows can have a score of exactly 0, and of exactly 1: those of the cell there, if any."""
     lowest, highest = (int(table.cells[:, cell].sum()) for cell in (0, -1))
     low, high = table.grid.edges[[0, -1]]
     return (lowest if table.probabilities and low == 0.0 else 0), (

@@ -24,10 +24,10 @@ from scipy.special import gammaincinv, log_ndtr, ndtr, ndtri, owens_t, stdtr
 from confide.counts import FloatArray
 
 PLAUSIBLE = 61
-"""How many plausible class sizes stand for all."""
+"""Number of plausible class sizes that represent all."""
 
 SPREAD_RATIO = 1.25
-"""How much more one class's scores may spread than the other's, for the sampling error of AUC."""
+"""Largest ratio of the classes' spreads of scores, for the sampling error of AUC."""
 
 _CORRELATIONS = (SPREAD_RATIO**2 / (1.0 + SPREAD_RATIO**2), 1.0 / (1.0 + SPREAD_RATIO**2))
 _MIXTURE = 64
@@ -73,7 +73,7 @@ def _plausible(noisy: FloatArray, scale: float, most: float, steps: int = PLAUSI
 
 
 Probability: TypeAlias = Callable[[FloatArray], FloatArray]
-"""The chance, for each release and each plausible size, that theta gives at most what was released."""
+"""Probability, for each release and plausible size, that theta gives at most the released value."""
 
 
 def limits(probability: Probability, releases: int, level: float) -> tuple[FloatArray, FloatArray]:
@@ -205,8 +205,8 @@ def _normal_laplace_cdf(x: FloatArray, deviation: FloatArray, scale: FloatArray 
         rising = np.exp(np.minimum(ratio * ratio / 2.0 + x / scale + log_ndtr(-z - ratio), 0.0))
         falling = np.exp(np.minimum(ratio * ratio / 2.0 - x / scale + log_ndtr(z - ratio), 0.0))
     both = ndtr(z) + (rising - falling) / 2.0
-    found: FloatArray = np.where(deviation > 0.0, np.clip(both, 0.0, 1.0), _laplace_cdf(x / scale))
-    return found
+    result: FloatArray = np.where(deviation > 0.0, np.clip(both, 0.0, 1.0), _laplace_cdf(x / scale))
+    return result
 
 
 def _scale_mixture(degrees_of_freedom: int) -> tuple[FloatArray, FloatArray]:

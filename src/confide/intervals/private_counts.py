@@ -76,13 +76,13 @@ class NoisyCells:
 
     def adjusted(self) -> FloatArray:
         """Return the best guess: counts that agree with what is public, none below 0."""
-        found: FloatArray = self._possible(self.cells[None])[0]
-        return found
+        result: FloatArray = self._possible(self.cells[None])[0]
+        return result
 
     def agreed(self) -> FloatArray:
         """Counts of both classes that agree with what is public, which may be negative: as noisy as they were drawn."""
-        found: FloatArray = self._agreeing(self.cells[None])[0]
-        return found
+        result: FloatArray = self._agreeing(self.cells[None])[0]
+        return result
 
     def plausible(self, generator: np.random.Generator) -> FloatArray:
         """Draw many plausible tables of counts."""

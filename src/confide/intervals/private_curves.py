@@ -63,7 +63,7 @@ def curve_region(
     edges = share.shape[1]
     guess = np.concatenate((share.ravel(), [odds]))
     per_row = np.concatenate((np.repeat(rows, edges), [rows.sum()]))
-    found = ratio_intervals(
+    result = ratio_intervals(
         _tops(agreed),
         _bottoms(agreed, edges),
         Errors(_tops(noise), _bottoms(noise, edges)),
@@ -75,9 +75,9 @@ def curve_region(
         rare=1.0,
         highest=np.concatenate((np.ones(guess.size - 1), [np.inf])),
     )
-    recall, alarm = found[:, :edges], found[:, edges:-1]
+    recall, alarm = result[:, :edges], result[:, edges:-1]
     return CurveRegion(
-        recall=_monotone(recall), alarm=_monotone(alarm), odds=(float(found[0, -1]), float(found[1, -1])), level=level
+        recall=_monotone(recall), alarm=_monotone(alarm), odds=(float(result[0, -1]), float(result[1, -1])), level=level
     )
 
 
@@ -154,8 +154,8 @@ def _places() -> FloatArray:
 def _precision(recall: FloatArray, alarm: FloatArray, odds: float) -> FloatArray:
     with np.errstate(invalid="ignore"):
         false = np.where(alarm > 0.0, alarm * odds, 0.0)
-        found: FloatArray = np.where(recall + false > 0.0, recall / (recall + false), 1.0)
-    return found
+        result: FloatArray = np.where(recall + false > 0.0, recall / (recall + false), 1.0)
+    return result
 
 
 def _between(x: FloatArray, y: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray]:

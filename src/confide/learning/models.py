@@ -18,6 +18,9 @@ MODELS = ("naive-bayes", "logistic-regression")
 LOGISTIC_ROW_WEIGHT = 10
 """Rows with more features than this are scaled down before logistic regression."""
 
+MANY_FEATURES = 300
+"""Number of features above which logistic regression is warned of."""
+
 _OPTIONS = {
     "naive-bayes": ("row_weight", "limit", "keep", "calibration"),
     "logistic-regression": ("row_weight", "regularization", "perturb"),
@@ -31,7 +34,7 @@ def prepare_model(rows: FeatureRows, name: str, options: Mapping[str, Any], **te
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in _OPTIONS[name]:
-            raise ParameterError(f"{name} takes no {option.replace('_', '-')}; leave it out")
+            raise ParameterError(f"{name} takes no `{option}`; leave it out")
     if name == "naive-bayes":
         return prepare_naive_bayes(rows, recipe=_recipe(given), **terms)
     if rows.width == 0:
@@ -42,6 +45,16 @@ def prepare_model(rows: FeatureRows, name: str, options: Mapping[str, Any], **te
     if "perturb" in given:
         given["method"] = given.pop("perturb")
     return prepare_logistic(rows.matrix(), rows.labels, row_norm=math.sqrt(worth), **given, **terms)
+
+
+def width_remark(name: str, width: int) -> tuple[str, ...]:
+    """Warn of logistic regression with many features."""
+    if name != "logistic-regression" or width <= MANY_FEATURES:
+        return ()
+    return (
+        f"remark: {width:,} features are many for logistic regression, whose noise grows with them; "
+        "`confide select` a few dozen first, or train naive-bayes.",
+    )
 
 
 def _recipe(given: Mapping[str, Any]) -> Recipe:

@@ -102,7 +102,7 @@ class Workflow:
         """The side of the rows that a request is about, as the ledger knows it."""
         return None if self.hold_out is None else self.hold_out.part_for(terms, side)
 
-    def rows(self, file: Path, side: str) -> FeatureRows:
+    def rows(self, file: Any, side: str) -> FeatureRows:
         """The rows of a file on one side, or all where none are held out, with the selected features."""
         every = read_rows(file, self.encoding, label=self.label, positive=self.positive)
         if self.hold_out is not None:

@@ -25,8 +25,9 @@ from confide.privacy.prepared import Part
 class Account:
     """State of an account: the fold of its entries.
 
-    What was spent is the total of `spending`; see there how parts of the rows compose. `data` are the identities of the
-    data that it was opened for or charged for. `waiting` are the numbers of the charges that nothing came of so far.
+    The amount spent is the total of `spending`, which describes how parts of the rows compose. `data` holds the
+    identities of the data that the account was opened for or charged for. `waiting` holds the numbers of the charges
+    that have neither an answer nor a failure yet.
     """
 
     name: str
@@ -108,7 +109,7 @@ class Account:
     def remaining(self, analyst: str | None = None) -> Budget:
         """Return what is left in the account, or to one analyst, for an answer that reads all rows.
 
-        More may be left for a part that was read less than others.
+        More may be left for a part on which less was spent than on others.
         """
         left = self.caps.total.less(self.spent)
         own = min(limit.left for limit in self._limits(analyst) if limit.parameter == "epsilon")

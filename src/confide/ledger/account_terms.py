@@ -94,13 +94,13 @@ class AccountTerms:
     Parameters
     ----------
     neighbours, unit, rows_per_person
-        What a guarantee hides, and whom it protects: a row, or a person, who has at most so many rows.
+        Neighbouring relation and privacy unit: a row, or a person with at most so many rows.
     data
-        The identity of the only data that the account is for: a declared name and version, or what `Ledger.identify`
-        returns for a file. Without it the account takes any data that no other account has.
+        Identity of the only data that the account is for: a declared name and version, or the result of
+        `Ledger.identify` for a file. Without it, the account takes any data that no other account has.
     label, positive
-        The name of the labels that the account hides, and their positive value. An account of label-only neighbours
-        needs data and label: it takes everything else for public, so that a request about other labels could show the
+        Name of the labels that the account hides, and their positive value. An account of label-only neighbours
+        needs data and label: it treats everything else as public, so a request about other labels could reveal the
         hidden ones.
     """
 
@@ -124,7 +124,7 @@ class AccountTerms:
                 raise ParameterError(f"{name} must be text; got {type(text).__name__}")
         if self.neighbours == Neighbours.LABEL_ONLY and (self.label is None or self.data is None):
             raise ParameterError(
-                "an account of label-only neighbours hides one column of labels and takes all else for public: name "
+                "an account of label-only neighbours hides one column of labels and treats all else as public: name "
                 "the column (`label`) and the data (`data`: their file, or a declared name if files change, as "
                 "submissions to a contest do)"
             )

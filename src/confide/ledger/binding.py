@@ -16,8 +16,8 @@ from confide.privacy.neighbours import Neighbours
 def check_binding(account: Account, request: Request[Any]) -> None:
     """Refuse a request about other data than the account's, or under label-only neighbours about other labels.
 
-    Under label-only neighbours only the labels are hidden. If one request took another column for the labels, the
-    hidden one could be asked for as a score or a feature, without noise.
+    Under label-only neighbours only the labels are hidden. If a request used another column as labels, it could read
+    the hidden column as a score or a feature, without noise.
     """
     terms, question = account.terms, request.question
     hides_labels = account.neighbours == request.guarantee.neighbours == Neighbours.LABEL_ONLY
@@ -35,7 +35,7 @@ def check_binding(account: Account, request: Request[Any]) -> None:
         )
     if hides_labels and (question.label, question.positive) != (terms.label, terms.positive):
         raise ParameterError(
-            f"account {account.name!r} hides {_labels(terms.label, terms.positive)} and takes all else for public; a "
+            f"account {account.name!r} hides {_labels(terms.label, terms.positive)} and treats all else as public; a "
             f"request about {_labels(question.label, question.positive)} needs an account of its own, or other "
             "neighbours"
         )
@@ -58,15 +58,15 @@ def question_about(
 def check_elsewhere(account: Account, holders: Mapping[str, AccountTerms], *, also_charge: bool) -> None:
     """Refuse data that other accounts of the ledger have and this one has not, unless `also_charge` allows it.
 
-    An account of label-only neighbours takes everything but its labels for public. So the same data are never in one
-    such account and in another account that hides more, or other labels: what one hides the other would show.
+    An account of label-only neighbours treats everything but its labels as public. So the same data never belong to
+    such an account and to another one that hides more or other labels: the one could reveal what the other hides.
     """
     name, others = account.name, {other: terms for other, terms in sorted(holders.items()) if other != account.name}
     for other, terms in others.items():
         if _hidden(terms) != _hidden(account.terms):
             raise ParameterError(
                 f"the ledger knows these data under account {other!r}, which hides {_hidden_in_words(terms)}; account "
-                f"{name!r} hides {_hidden_in_words(account.terms)}: one of them takes for public what the other hides. "
+                f"{name!r} hides {_hidden_in_words(account.terms)}: one of them treats as public what the other hides. "
                 f"Charge {other!r}"
             )
     if others and name not in holders and not also_charge:

@@ -4,8 +4,8 @@ Each entry seals the one before it, and a head seals the last one, its number an
 changing, exchanging, adding or removing entries shows. A register seals the heads of all accounts, so that removing an
 account, or putting an older state of one back, shows as well.
 
-What cannot show is an older copy of the whole ledger put back in its place: it was true once. Keep
-the ledger where those who ask cannot write.
+An older copy of the whole ledger cannot be detected, as it was valid once. Keep the ledger where analysts cannot
+write.
 """
 
 from __future__ import annotations

@@ -1,26 +1,24 @@
 """Charging requests and storing what came of them, as pure functions of an account's record.
 
-A run that dies between its charge and its answer leaves a charge that nothing was shown for. It serves the next same
-request (same question, parameters, guarantee and part, see `requests`), which then costs nothing more.
+A run that dies between its charge and its answer leaves a charge without an answer. The next equal request (same
+question, parameters, guarantee and part, see `requests`) is answered on that charge and costs nothing more.
 
-Why no charge ever shows more than one drawing of noise:
+No charge ever reveals more than one draw of noise:
 
-- A request is charged before noise is drawn, and whatever is shown of a drawing was recorded first, in a transaction
-  that holds the ledger's lock: either its answer, or that it failed. A failure is recorded too, since whether drawing
-  fails may depend on the noise and on the data.
-- The first outcome that is recorded for a charge is everybody's. A run that comes second throws away what it drew,
-  be it an answer or a failure of its own, and shows the recorded answer, or says that drawing failed elsewhere. So of
-  all drawings for one charge, by runs that died, that were late or that were first, one alone is ever seen, and
-  which one it is depends on when they ended, not on what they drew.
-- A request that has an answer is never drawn again. A charge whose drawing failed is used up: the next same request
+- A request is charged before noise is drawn. The outcome of a draw, an answer or a failure, is recorded before it is
+  shown, in a transaction that holds the ledger's lock. A failure is recorded too, since whether drawing fails may
+  depend on the noise and on the data.
+- The first recorded outcome of a charge is the only one. A later run discards its own draw or failure, and shows the
+  recorded answer, or reports that drawing failed elsewhere. So only one of all draws for a charge is ever seen, and
+  which one depends on when the runs ended, not on what they drew.
+- A request that has an answer is never drawn again. A charge whose drawing failed is used up: the next equal request
   is charged again.
 
 Answers to one request are stored at one length, which follows from public facts (`written`): whether a disk has room
-for an answer then tells nothing about the noise in it. An answer that is longer is a failure.
+for an answer then reveals nothing about its noise. A longer answer is a failure.
 
-What is assumed: that how long drawing takes, and whether a process dies in it, tells nothing (see the threat model on
-time), and that what was committed stays. An older copy of the ledger that is put back forgets charges and answers
-alike, and cannot show.
+Assumptions: the time that drawing takes, and whether a process dies in it, reveal nothing (see the threat model on
+time), and committed data stay. An older copy of the ledger forgets charges and answers alike, and cannot be detected.
 """
 
 from __future__ import annotations
@@ -49,8 +47,8 @@ _NUMBER = 28  # for each of its numbers
 class Charged:
     """A record after requests were charged: the new `charges` by their requests' identity, and those of `earlier` runs.
 
-    Earlier charges were paid by runs that died before their answer. `price` is what was added to what is spent,
-    `full_price` what the new charges cost by themselves.
+    Earlier charges were paid by runs that died before their answer. `price` was added to the amount spent;
+    `full_price` is the price of the new charges by themselves.
     """
 
     record: Record
@@ -157,8 +155,8 @@ def concluded(
 ) -> Record:
     """Record what came of charges: answers that were drawn, and drawings that failed.
 
-    Where somebody's answer to the same request came first, that one stays. Where somebody's drawing failed first, it
-    is an error: that failure is all that may be seen of the charge.
+    If another run's answer to the same request came first, it stays. If another run's draw failed first, raise an
+    error: that failure is all that may be seen of the charge.
     """
     _require_charges(record, charged)
     stored, failures = record.answers(), record.failures()

@@ -1,7 +1,7 @@
 """Secret key of a ledger: without it nobody can forge entries, or try guesses against stored hashes.
 
-It is in the environment's `CONFIDE_LEDGER_KEY`, or in a file of its owner's: beside a SQLite ledger,
-or in the user's configuration folder for PostgreSQL.
+The key is in the environment's `CONFIDE_LEDGER_KEY`, or in a private file: beside a SQLite ledger, or in the user's
+configuration folder for PostgreSQL.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A release takes two transactions. The first checks the account, finds answers that are stored already, checks that the
 account takes the others and can pay for them, and charges them. Then noise is drawn. The second stores the answers, and
-only then are they shown. Whatever dies in between, the charge stands: it is never given back, but the same request is
-answered on it at no further cost; see `charging` for why that is safe.
+only then are they shown. If the process dies in between, the charge stands. It is never refunded, but the same request
+is answered on it at no further cost; `charging` explains why that is safe.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ _UNKNOWN = "a file, whose identity needs the ledger's key"
 class Ledger(LedgerReader):
     """A ledger at a place: a path, `sqlite:///path` or `postgresql://user@host/database`.
 
-    Without a place it is the one that the environment's `CONFIDE_LEDGER` names, else the user's own.
-    It is made when the first account is opened. It may be used by many threads and processes at once. An answer takes
-    a whole number of steps of `padding` seconds, so that its duration tells nothing about the noise; give 0 only where
-    nobody can time it.
+    Without a place, the ledger is the one in the environment's `CONFIDE_LEDGER`, else the user's own. It is created
+    when the first account is opened. Many threads and processes may use it at once. An answer takes a whole number of
+    steps of `padding` seconds, so that its duration reveals nothing about the noise; give 0 only if nobody can time it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.sqlite") as ledger:
@@ -86,8 +85,8 @@ class Ledger(LedgerReader):
 
         `data` is the declared name and version of the only data that the account is for, or the bytes of their file;
         `label` and `positive` are the labels that it hides. Both are needed for label-only neighbours. Data that
-        another account has are refused unless `also_charge` says that the budgets are meant to add up. These terms stay
-        as they are; caps can be changed with `change_caps`.
+        another account has are refused unless `also_charge` allows the budgets to add up. The terms of an account never
+        change; `change_caps` changes its caps.
         """
         total = Budget(epsilon=checked_epsilon(epsilon), delta=checked_delta(delta))
         caps = Caps(total=total).changed(analyst_epsilon=analyst_epsilon, analysts=analysts)
@@ -125,7 +124,7 @@ class Ledger(LedgerReader):
     ) -> Account:
         """Change those caps of an account that are given.
 
-        A cap may lie below what was spent: then nothing is left. What was spent stays spent.
+        A cap may lie below the amount spent: then nothing is left.
         """
         self._require_ledger(name)
         with self._writing() as transaction:
@@ -167,13 +166,13 @@ class Ledger(LedgerReader):
     ) -> Receipt[A]:
         """Charge a request, draw its noise, store and return the answer.
 
-        Several prepared answers are charged together: all or none. With a `question`, which describes in public facts
-        what is asked of which data, a request that was answered before gets the stored answer at no cost, and one that
-        a run paid for but did not live to answer is answered on that charge. Without one every call is a new question,
-        charged and drawn anew: the counts themselves are private and must not decide whether two questions are the same
-        (see `ledger.question`). Answers that read one part of the rows alone are charged in full to that part, and the
-        account has spent what its dearest parts cost; see `ledger.spending`. Data that another account of the
-        ledger has, and this one has not, are refused unless `also_charge` says that the budgets are meant to add up.
+        Several prepared answers are charged together: all or none. A `question` describes the request and its data in
+        public facts. With it, a request that was answered before gets the stored answer at no cost, and a request that
+        was paid for but not answered is answered on that charge. Without it, every call is a new question, charged and
+        drawn anew: the counts are private and must not decide whether two questions are the same (see
+        `ledger.question`). Answers that read one part of the rows are charged in full to that part, and the account has
+        spent the price of its most expensive parts; see `ledger.spending`. Data of another account of the ledger are
+        refused unless `also_charge` allows the budgets to add up.
 
         Raises BudgetError if the request does not fit, ParameterError if there is no such account or it does not take
         the request, before anything is written.

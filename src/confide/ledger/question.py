@@ -1,13 +1,13 @@
 """Public descriptions of questions, by which a ledger recognises repeated requests.
 
 A ledger answers the same question twice with the same noise, at no further cost. Whether two questions are the same
-shows: in the price, in the answer, in the exit code. So it must not depend on private values. Were a question known by
-its counts, two questions that differ in public, such as two submissions to a contest, would share one answer exactly
-when their counts coincide, and that would tell a label without noise and without a price.
+can be seen in the price, the answer and the exit code. So it must not depend on private values. If a question were
+identified by its counts, two different questions, such as two submissions to a contest, would share one answer exactly
+when their counts coincide. That would reveal a label without noise and without a price.
 
-So a question is known by public facts: which data (a name and version that the data holder declares, or a keyed digest
-of the whole source as it lies there), which column holds the labels, which value is positive, where the scores come
-from, and every parameter. Nothing that is derived from private values enters.
+So a question is identified by public facts: the data (a name and version that the data holder declares, or a keyed
+digest of the whole source), the column of the labels, the positive value, the origin of the scores, and every
+parameter. Nothing that is derived from private values enters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PublicQuestion:
     ----------
     data
         The identity of the data: a name and version that the data holder declares, such as "heart attacks, version 2",
-        or what `Ledger.identify` returns for a file. Declare a new version whenever the rows change.
+        or the result of `Ledger.identify` for a file. Declare a new version whenever the rows change.
     label, positive
         The name of the labels, such as their column, and the positive value where it was named.
     source

@@ -74,7 +74,7 @@ class LedgerReader:
     def find_account(self, name: str | None, *, data: str | None = None) -> Account:
         """Return the account of a name; without one, the only account that was opened or charged for some data.
 
-        Raises ParameterError where there is none, or more than one.
+        Raises ParameterError if there is none, or more than one.
         """
         if name is not None:
             return self.account(name)
@@ -111,8 +111,8 @@ class LedgerReader:
     def tight_epsilon(self, name: str, delta: Exact) -> float:
         """Bound the total epsilon of an account's charges at a total delta; see `accounting.tight_epsilon`.
 
-        Where charges concern parts of the rows, what is composed is a list of prices that covers those of any one
-        row. It is for information: caps hold for what is spent.
+        If charges concern parts of the rows, the composed prices cover those of any one row. The bound is for
+        information: caps limit the amount spent.
         """
         entries = self.history(name)
         account = Account.fold(entries)
@@ -131,7 +131,7 @@ class LedgerReader:
         if not self._store.exists():
             return Verification(accounts=(), complete=True)
         with self._reading() as transaction:
-            found, complete = transaction.breaks()
+            result, complete = transaction.breaks()
         checks = tuple(
             AccountCheck(
                 account=name,
@@ -139,7 +139,7 @@ class LedgerReader:
                 broken=None if broken is None else broken.sequence,
                 problem=None if broken is None else broken.problem,
             )
-            for name, (entries, broken) in found.items()
+            for name, (entries, broken) in result.items()
         )
         return Verification(accounts=checks, complete=complete)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -14,16 +15,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+QUOTE_SCHEMA = "confide.quote/1"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
     """Price of a request; nothing was charged or written.
 
-    `price` is what would be added to what is spent; `full_price` is what the requests cost by themselves, which is more
-    where one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is what
-    is left to the one who asks, `remaining_after` what would be left. `refusal` says why the request does not fit, if
-    it does not. `answered` says that all answers are stored already. What an earlier run paid for, and died before it
-    was answered, costs nothing more.
+    `price` would be added to the amount spent. `full_price` is the price of the requests by themselves: more if
+    one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is left to the
+    analyst now, `remaining_after` would be left. `refusal` is the reason if the request does not fit. `answered` means
+    that all answers are stored already. A request that an earlier run paid for, without getting its answer, costs
+    nothing more.
     """
 
     account: str
@@ -59,16 +62,27 @@ class Quote:
         }
 
 
+def quote_document(quote: Quote, parts: Sequence[tuple[Sequence[str], Guarantee]]) -> dict[str, Any]:
+    """Return a quote as plain data in the published schema, with the names that share each noise and its price."""
+    return {"schema": QUOTE_SCHEMA, **quote.to_dict(), "split": split_document(parts)}
+
+
+def split_document(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
+    """Return the price of each noise, and the metrics that share it, as plain data."""
+    return [
+        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Receipt(Generic[A]):
     """Released answers, and what they cost.
 
-    `answers` holds the answers to each request in the order asked. `reused` says that all of them had
-    been stored before, so that nothing was charged. Nothing is charged either for
-    what an earlier run paid, and died before it was answered. `charged` is what
-    was added to what is spent, `full_price` what the requests that were charged cost by themselves: more where one is
-    for a part of the rows and other parts had cost as much. `spent` is the account's, `remaining` is what is
-    left to the one who asked.
+    `answers` holds the answers to each request, in the order of the requests. `reused` means that all of them had been
+    stored before, so that nothing was charged. Requests that an earlier run paid for, without their answer, cost
+    nothing more either. `charged` was added to the amount spent; `full_price` is the price of the charged requests by
+    themselves: more if one is for a part of the rows and other parts had cost as much. `spent` is the account's
+    total, `remaining` is left to the analyst.
     """
 
     account: str

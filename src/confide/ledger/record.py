@@ -1,7 +1,7 @@
 """An account as one transaction sees it: its state, where its chain ends, and the entries of the requests at hand.
 
-Earlier entries are not read: what they add up to is in the state, which is sealed with the end of the chain. So a
-charge costs the same after a hundred thousand others.
+Earlier entries are not read: their sum is in the state, which is sealed with the end of the chain. So a charge takes
+the same time after a hundred thousand others.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Record:
 
     def answers(self) -> dict[str, Entry]:
         """Return the answer to each request that has one: the first that was stored."""
-        found: dict[str, Entry] = {}
+        result: dict[str, Entry] = {}
         for entry in self.found:
             if entry.kind == Kind.ANSWER and entry.request_id is not None:
-                found.setdefault(entry.request_id, entry)
-        return found
+                result.setdefault(entry.request_id, entry)
+        return result
 
     def failures(self) -> frozenset[int]:
         """Return the numbers of the charges for which drawing failed."""
@@ -64,22 +64,22 @@ class Record:
     def waiting(self) -> dict[str, Entry]:
         """Return, for each request without an answer, the first charge that still waits for one.
 
-        The sealed state says which charges are waiting. One that is not, and whose outcome is not found either, means
-        that the outcome was hidden: noise must not be drawn for it again.
+        The sealed state says which charges are waiting. A charge that neither waits nor has an
+        outcome means that the outcome was hidden: noise must not be drawn for it again.
         """
         answers, failures = self.answers(), self.failures()
         done = {entry.charge for entry in answers.values()} | failures
         open_still = frozenset() if self.state is None else self.state.waiting
-        found: dict[str, Entry] = {}
+        result: dict[str, Entry] = {}
         for entry in self.found:
             if entry.kind != Kind.CHARGE or entry.request_id is None or entry.request_id in answers:
                 continue
             if entry.sequence in open_still:
-                found.setdefault(entry.request_id, entry)
+                result.setdefault(entry.request_id, entry)
             elif entry.sequence not in done:
                 raise LedgerError(
                     f"account {self.account!r} was changed behind the ledger's back: what came of entry "
                     f"{entry.sequence} is missing. Nothing is charged or released; run `confide ledger verify`, and "
                     "restore the ledger from a backup"
                 )
-        return found
+        return result

@@ -20,7 +20,7 @@ class Request(Generic[A]):
     """A prepared release with the public question that it answers.
 
     `parameters` is canonical JSON of everything that identifies the request, all of it public. Without a question
-    every request is a new one: `unique` then makes it so.
+    every request is a new one: `unique` then distinguishes it.
     """
 
     prepared: Prepared[A]
@@ -80,8 +80,8 @@ def data_identity(key: bytes, digest: bytes) -> str:
 def _part(prepared: Prepared[Any], question: PublicQuestion | None) -> Part | None:
     """Return the part, with its rule bound to the rows that the question names.
 
-    The sides of a partition are known to be disjoint within one source. In another version of it, or the same in
-    another format, a row may lie on the other side: so parts of different sources add up.
+    The parts of a partition are disjoint within one source. In another version or format of the source a row may lie in
+    another part, so parts of different sources add up.
     """
     part = prepared.part
     if part is None or question is None:

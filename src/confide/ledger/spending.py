@@ -1,11 +1,11 @@
 """Spending on parts of the rows: parts of one partition compose in parallel.
 
-Costs without a part add up. Within one partition only the dearest part counts, for epsilon and for delta apart: a row
-lies in one part. Costs of different partitions add up, as a row lies in a part of each.
+Costs without a part add up. Within one partition only the most expensive part counts, for epsilon and for delta apart:
+a row lies in one part. Costs of different partitions add up, as a row lies in a part of each.
 
-Why this is never too little. Take two neighbours, and first a relation under which they differ within one part of each
-partition: a row added or removed, or a label that no rule reads. Every answer with another part then reads the same
-rows on both sides, and tells nothing however it was chosen; the other answers, each chosen with all earlier ones
+Proof that this is never too little. Take two neighbours, and first a relation under which they differ within one part
+of each partition: a row added or removed, or a label that no rule reads. Every answer with another part then reads the
+same rows on both sides, and reveals nothing however it was chosen; the other answers, each chosen with all earlier ones
 known, compose as always. Their costs are the common ones and, for each partition, those of the part that the row lies
 in, whichever that is: at most the total. It bounds epsilon and delta separately, so it is a bound on both at once.
 

@@ -55,7 +55,7 @@ class SQLiteStore(Store):
     def exists(self) -> bool:
         """Return whether the file exists.
 
-        A key or a marker without its ledger is refused: who removed the ledger would have a full budget again.
+        A key or a marker without its ledger is refused: removing the ledger must not restore the budget.
         """
         path = self.place.path
         left = [KeyFile.of(self.place).path, self._marker]

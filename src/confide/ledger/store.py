@@ -1,7 +1,7 @@
 """Stores of entries: SQLite by default, PostgreSQL for many machines.
 
-Both promise the same: a transaction is on the disk when its commit returns, and while one adds to an
-account nobody else does.
+Both make the same promise: a transaction is on the disk when its commit returns, and only one transaction at a time
+adds to an account.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Store(ABC):
     def create(self, settle: Callable[[], bytes]) -> None:
         """Make an empty ledger, unless another process just did.
 
-        `settle` says which key it is made with; while it is asked, no other process makes the ledger.
+        `settle` returns the key of the new ledger; while it runs, no other process creates the ledger.
         """
 
     @abstractmethod

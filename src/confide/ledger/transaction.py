@@ -55,8 +55,8 @@ class Transaction:
     ) -> Record:
         """Read an account and the entries of some requests, and check them; an empty record if there is no account.
 
-        What is checked: the register, the account's head with its state, every entry of the requests and, unless they
-        were `checked` just before, that no entry is missing and the newest entries one by one. `confide ledger verify`
+        Checks the register, the account's head with its state, every entry of the requests and, unless they were
+        `checked` just before, that no entry is missing and the newest entries one by one. `confide ledger verify`
         checks all entries. With a lock, nobody else writes to the ledger until the transaction ends.
         """
         if lock:
@@ -89,17 +89,17 @@ class Transaction:
     def holders(self, data: str) -> dict[str, AccountTerms]:
         """Return the accounts that were opened for some data, or charged for them, with their terms.
 
-        The sealed states say so: every head is checked, and one that was changed is refused.
+        The sealed states hold this: every head is checked, and one that was changed is refused.
         """
-        found = {}
+        result = {}
         for name, head in self._checked_heads().items():
             if not head.holds(self.key):
                 refuse_broken(name, Break(sequence=head.sequence, problem="has lost its record as the last one"))
             if json.dumps(data) in head.state:  # most states need not be read
                 state = read_state(name, head.state)
                 if data in state.data:
-                    found[name] = state.terms
-        return found
+                    result[name] = state.terms
+        return result
 
     def write(self, record: Record) -> None:
         """Write the new entries of a record, and where its chain ends now."""
@@ -129,11 +129,11 @@ class Transaction:
         """Return the number of entries and the first break of each account, and whether no account is missing."""
         register, heads = self._heads()
         named = {*heads, *self.connection.execute(select(ENTRIES.c.account).distinct()).scalars()}
-        found = {}
+        result = {}
         for account in sorted(named, key=str):
             entries = self._entries(account)
-            found[str(account)] = len(entries), first_break(account, entries, heads.get(account), self.key)
-        return found, register_holds(register, heads.values(), self.key)
+            result[str(account)] = len(entries), first_break(account, entries, heads.get(account), self.key)
+        return result, register_holds(register, heads.values(), self.key)
 
     def _checked_end(self, account: str, newest: Sequence[Entry], head: Head | None, *, checked: bool) -> Head:
         """Return the head, or refuse an account whose newest entries are broken, or of which an entry is missing."""
@@ -160,15 +160,15 @@ class Transaction:
 
     def _of_requests(self, account: str, identities: Sequence[str]) -> tuple[Entry, ...]:
         """Return the entries of some requests, the oldest first, each checked to be as it was written."""
-        found: list[Entry] = []
+        result: list[Entry] = []
         for start in range(0, len(identities), _AT_ONCE):
             some = identities[start : start + _AT_ONCE]
             requested = select(ENTRIES).where(ENTRIES.c.account == account, ENTRIES.c.request_id.in_(some))
-            found += _read(self.connection.execute(requested))
-        for entry in found:
+            result += _read(self.connection.execute(requested))
+        for entry in result:
             if not entry.sealed(account, self.key):
                 refuse_broken(account, Break(sequence=entry.sequence, problem="is out of place or changed"))
-        return tuple(sorted(found, key=lambda entry: entry.sequence))
+        return tuple(sorted(result, key=lambda entry: entry.sequence))
 
     def _checked_heads(self) -> dict[str, Head]:
         register, heads = self._heads()

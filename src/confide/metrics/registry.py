@@ -69,7 +69,7 @@ def _ranking() -> list[Metric]:
     ranked = partial(Metric, higher_is_better=True, ranks_only=True)
     floor = partial(Metric, higher_is_better=None, ranks_only=True)  # properties of the data, not of the score
     area = ("recall",)
-    found = [
+    result = [
         ranked(name="auc", title="AUC", function=ranking.auc_score),
         ranked(
             name="partial_auc",
@@ -102,7 +102,7 @@ def _ranking() -> list[Metric]:
     for estimator in (*precision_recall.ESTIMATORS, "interpolated_thresholds"):
         function = partial(precision_recall.aucpr_score, estimator=estimator)
         title = estimator.replace("_", " ").capitalize()
-        found.append(
+        result.append(
             Metric(
                 name=estimator,
                 title=title,
@@ -112,13 +112,13 @@ def _ranking() -> list[Metric]:
                 options=area,
             )
         )
-    return found
+    return result
 
 
 def _thresholded() -> list[Metric]:
     lower_is_better = {"false_positive_rate", "negative_likelihood_ratio"}
     at = ("threshold",)
-    found = [
+    result = [
         Metric(
             name=name,
             title=name.replace("_", " ").capitalize(),
@@ -130,7 +130,7 @@ def _thresholded() -> list[Metric]:
     ]
     both = ("threshold", "beta")
     return [
-        *found,
+        *result,
         Metric(name="f_beta", title="F beta", function=_f_beta, higher_is_better=True, options=both),
         Metric(name="skew_aware_f", title="Skew-aware F", function=_skew_aware_f, higher_is_better=True, options=both),
         Metric(

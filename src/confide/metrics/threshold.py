@@ -197,5 +197,5 @@ def _ratio(numerator: Any, denominator: Any) -> float:
         quotient = np.divide(numerator, denominator, out=np.full(denominator.shape, np.nan), where=denominator != 0)
     else:
         quotient = numerator / denominator if denominator else math.nan
-    found: float = quotient
-    return found
+    result: float = quotient
+    return result

@@ -71,8 +71,8 @@ def tight_epsilon(guarantees: Sequence[Guarantee], delta: object) -> float:
     """A tighter epsilon for all together at a total delta, by composing privacy loss distributions.
 
     Each guarantee enters as the worst mechanism that has it, so the bound holds whatever the
-    mechanisms were, and also where what was asked depended on earlier answers; but how many queries
-    there are, and what each may cost, must have been decided before the first. It pays for many
+    mechanisms were, and also if queries depended on earlier answers. But the number of queries, and the
+    price of each, must be fixed before the first. It pays for many
     small queries; for few it equals their sum. Needs the extra `confide[pld]`.
     """
     allowed = checked_delta(delta)
@@ -92,8 +92,8 @@ def tight_epsilon(guarantees: Sequence[Guarantee], delta: object) -> float:
         ).self_compose(times)
         composed = worst if composed is None else composed.compose(worst)
     assert composed is not None  # noqa: S101  # total() refused an empty list
-    found = float(composed.get_epsilon_for_delta(float(allowed - _FLOAT_ERROR)))
-    return min(math.nextafter(found, math.inf), float_at_least(whole.epsilon))
+    result = float(composed.get_epsilon_for_delta(float(allowed - _FLOAT_ERROR)))
+    return min(math.nextafter(result, math.inf), float_at_least(whole.epsilon))
 
 
 def _repeated(guarantees: Sequence[Guarantee]) -> dict[tuple[Fraction, Fraction], int]:

@@ -17,7 +17,7 @@ from confide.privacy.noise.reals import upper_exponential, upper_log
 UNITS = ("row", "person")
 
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
-"""Beyond these nothing useful is released, or nothing protected."""
+"""Limits of epsilon: below the first nothing useful is released, above the second nothing is protected."""
 
 LEAST_DELTA = Fraction(1, 10**100)
 
@@ -79,8 +79,8 @@ def checked_rows_per_person(rows: object, unit: str) -> int:
 class Guarantee:
     """`Pr[release of D in S] <= exp(epsilon) Pr[release of D' in S] + delta` for all neighbours D, D' and all S.
 
-    Epsilon and delta are exact fractions, so that sums of them are exact. `public` names what is
-    taken to be known anyway. `rho`, where present, is the stronger concentrated guarantee (zCDP)
+    Epsilon and delta are exact fractions, so that sums of them are exact. `public` names the facts that
+    are taken as known. `rho`, where present, is the stronger concentrated guarantee (zCDP)
     from which epsilon and delta follow. Where the unit is a person, nobody is taken to have more than
     `rows_per_person` rows.
     """

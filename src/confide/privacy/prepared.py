@@ -13,7 +13,7 @@ from confide.errors import ParameterError
 from confide.privacy.guarantee import Guarantee
 
 LONGEST = 400
-"""The most characters in the names of a part."""
+"""Largest number of characters in the names of a part."""
 
 
 class Answer(Protocol):
@@ -36,7 +36,7 @@ class Part:
 
     A partition is a rule that assigns every row to exactly one named part, by what is in the row itself and by public
     facts: not by its place in the file, nor by other rows. `partition` identifies the rule with all its parameters,
-    so that equal text means equal parts; `name` is the part's. Both are public, and so is which of them is asked for.
+    so that equal text means equal parts; `name` is the part's. Both are public, and so is the requested part.
 
     Answers of different parts compose in parallel where a neighbour differs in one part only. The conditions:
 

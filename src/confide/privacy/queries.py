@@ -24,7 +24,7 @@ GRID = Fraction(1, 2**40)
 """Released real numbers are multiples of this, whatever the data."""
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
-"""Where integer noise is cut off."""
+"""Limits at which integer noise is cut off."""
 
 BLOCK = 4096
 """Noise for so many integers is drawn at once while they are compared with a threshold."""
@@ -54,7 +54,7 @@ class IntegerQuery:
     """Integers, each to be released with independent discrete noise of its own scale.
 
     For "laplace" the loss between neighbours is `sum |difference_k| / scale_k`; for "gaussian" it is
-    `rho = sum difference_k^2 / (2 scale_k^2)`. Not `noisy` are integers that are public anyway.
+    `rho = sum difference_k^2 / (2 scale_k^2)`. If `noisy` is False, values are public and no noise is added.
     """
 
     values: tuple[int, ...] = field(repr=False)
@@ -141,8 +141,8 @@ class RealQuery:
 class ThresholdQuery:
     """Test of integers against a threshold, one after another, until `cutoff` of them reach it.
 
-    All are compared with one noisy threshold, each with fresh noise of its own; both noises are discrete Laplace. Which
-    is asked first says the public `order`. Not `noisy` is a question about integers that are public anyway.
+    Each integer gets fresh noise and is compared with one noisy threshold; both noises are discrete Laplace. Integers
+    are tested in the public `order`. If `noisy` is False, values are public and no noise is added.
     """
 
     values: tuple[int, ...] = field(repr=False)
@@ -171,8 +171,8 @@ class ThresholdQuery:
         return [self._reaching(shift, extra[k * width : (k + 1) * width]) for k, shift in enumerate(shifts)]
 
     def _reaching(self, shift: int, noises: Iterable[int]) -> tuple[int, ...]:
-        requested = zip(self.order, noises, strict=False)  # noise is drawn until the cut-off only
-        reached = (number for number, extra in requested if self.values[number] + extra >= self.threshold + shift)
+        tests = zip(self.order, noises, strict=False)  # noise is drawn until the cut-off only
+        reached = (number for number, extra in tests if self.values[number] + extra >= self.threshold + shift)
         return tuple(islice(reached, self.cutoff))
 
     def _in_blocks(self, noise: Noise) -> Iterator[int]:
@@ -188,8 +188,8 @@ class TopQuery:
     """Choice of k of the greatest integers, in turn, each among those left, the greater the likelier.
 
     "peeling" chooses by the exponential mechanism, with a probability proportional to `exp(rate * value)`;
-    "permute-and-flip" as its name says, with the same rate. Not `noisy` is a question about integers that are public
-    anyway, of which equal ones are taken in the public `order`.
+    "permute-and-flip" as its name says, with the same rate. If `noisy` is False, values are public, no noise is added,
+    and equal integers are taken in the public `order`.
     """
 
     values: tuple[int, ...] = field(repr=False)

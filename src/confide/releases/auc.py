@@ -45,10 +45,10 @@ def release_auc(
     """Release AUC under differential privacy, with intervals for the sample's and the population's value.
 
     By default the centred rank sum and the number of positives get integer noise ("rank-sum", pure
-    epsilon). Under `neighbours="add-remove-one"`, or where a `prevalence_guess` promises less noise so,
-    it is Student-t noise scaled to the smooth sensitivity ("student-t", pure epsilon).
+    epsilon). Under `neighbours="add-remove-one"`, or if a `prevalence_guess` predicts less noise with it, the
+    mechanism is Student-t noise scaled to the smooth sensitivity ("student-t", pure epsilon).
     "published-cauchy" and "published-laplace" are the mechanisms of Boyd, Lantz & Page (2015), for
-    comparison. Data with one class only are answered like any other.
+    comparison. Data with one class only get an answer too.
 
     `neighbours` is "replace-one", "add-remove-one" or "label-only". `unit` is "row", or "person" with
     `rows_per_person`, the most rows that a person has. `delta` is for mechanisms that need it. `level` is

@@ -37,7 +37,7 @@ from confide.releases.terms import TermOptions, Terms, checked_counts, known_mec
 MECHANISMS = (*SMOOTH_MECHANISMS, "private-counts")
 
 DEFAULT_GRID = Grid.uniform(16)
-"""For scores that are probabilities; other scores need a grid of their own."""
+"""Default grid, for scores that are probabilities; other scores need their own grid."""
 
 
 def release_average_precision(
@@ -59,7 +59,7 @@ def release_average_precision(
     sensitivity; "private-counts" reads average precision off noisy counts on a public grid, by
     default 16 equal cells of [0, 1], and is often better for scores that are probabilities;
     "published-cauchy" and "published-laplace" are the mechanisms of Boyd, Lantz & Page (2015) with
-    their bound. Other terms as for `release_auc`.
+    their bound. The other parameters are those of `release_auc`.
     """
     prepared = prepare_average_precision(
         counts,

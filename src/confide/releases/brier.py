@@ -31,7 +31,7 @@ def release_brier(
     level: float = 0.95,
     prevalence_guess: float | None = None,
 ) -> Release:
-    """Release the Brier score of scores cut to [0, 1] under differential privacy; terms as for `release_auc`.
+    """Release the Brier score of scores cut to [0, 1] under differential privacy; parameters as for `release_auc`.
 
     The sum of squared errors gets nine tenths of epsilon, their spread the rest (under
     add-remove-one the number of rows has a share too).

@@ -44,8 +44,8 @@ class Calibrator:
         given = np.asarray(scores, dtype=np.float64)
         if not np.isfinite(given).all():
             raise ParameterError("scores must be finite; remove or replace NaN and infinite scores first")
-        found: FloatArray = np.interp(given, self.scores, self.probabilities)
-        return found
+        result: FloatArray = np.interp(given, self.scores, self.probabilities)
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

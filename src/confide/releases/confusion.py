@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
 CONFUSION_METRICS = (*CELLS, *MEASURES)
-"""What one private confusion matrix answers."""
+"""Metrics that one private confusion matrix answers."""
 
 _NUMBERS = 50  # each measure is stored with its intervals, guarantee and options: the room of so many numbers
 _SIGNED = ("matthews_correlation", "youden")
@@ -43,7 +43,7 @@ _UNBOUNDED = (*CELLS, "positive_likelihood_ratio", "negative_likelihood_ratio")
 class ConfusionRelease:
     """A private confusion matrix and every measure that follows from it: all of it may be published.
 
-    `value` is the noisy matrix, brought into agreement with what is public; `release["recall"]` is the
+    `value` is the noisy matrix, adjusted to agree with public facts; `release["recall"]` is the
     release of one measure, with its intervals.
     """
 
@@ -115,8 +115,8 @@ def release_confusion(
 ) -> ConfusionRelease:
     """Release the confusion matrix at `score >= threshold` and the measures that follow, all from the same noise.
 
-    Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. Other terms
-    as for `release_auc`. A measure that does not exist for the noisy counts is NaN.
+    Together they cost epsilon once. "laplace" is pure epsilon; "gaussian" needs `delta`. The other parameters are
+    those of `release_auc`. A measure that does not exist for the noisy counts is NaN.
     """
     prepared = prepare_confusion(
         counts,
@@ -153,8 +153,8 @@ def prepare_confusion(
 ) -> PreparedRelease:
     """Check a request for a confusion matrix and say its price.
 
-    All measures are drawn, whichever were asked for: another one of the same matrix is then the same
-    request, and costs nothing more.
+    All measures are drawn, whichever were requested. So requests for different measures of one matrix are the same
+    request, and cost nothing more.
     """
     terms = Terms.checked(epsilon=epsilon, **options)
     cut = checked_threshold(threshold)
@@ -220,7 +220,7 @@ def release_prevalence(
     level: float = 0.95,
     prevalence_guess: float | None = None,
 ) -> Release:
-    """Release the positives' share under differential privacy; terms as for `release_auc`."""
+    """Release the positives' share under differential privacy; parameters as for `release_auc`."""
     prepared = prepare_prevalence(
         counts,
         epsilon=epsilon,
@@ -314,8 +314,8 @@ def _measured(measure: str) -> Callable[[FloatArray], FloatArray]:
     """A measure of many confusion matrices at once."""
 
     def measured(tables: FloatArray) -> FloatArray:
-        found: FloatArray = getattr(_confusion(tables), measure)
-        return found
+        result: FloatArray = getattr(_confusion(tables), measure)
+        return result
 
     return measured
 

@@ -43,8 +43,8 @@ FAMILIES = ("laplace", "gaussian")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """A way of the papers: its grid, strategy and shape, and how it divides what is left of epsilon."""
+class PaperMechanism:
+    """Mechanism of the papers: its grid, strategy and shape, and how it divides the epsilon that is left."""
 
     grid: str
     strategy: str
@@ -59,11 +59,11 @@ class Published:
         return Fraction(1, 2) if self.halved else Fraction(1)
 
 
-PUBLISHED: Mapping[str, Published] = MappingProxyType(
+PUBLISHED: Mapping[str, PaperMechanism] = MappingProxyType(
     {
-        "laplace-per-point": Published(grid="uniform:10", strategy="per-point", per_point=True),
-        "fixed-space": Published(grid="uniform:512", strategy="haar", halved=True),
-        "recursive-medians": Published(grid="medians:10", strategy="haar", halved=True),
+        "laplace-per-point": PaperMechanism(grid="uniform:10", strategy="per-point", per_point=True),
+        "fixed-space": PaperMechanism(grid="uniform:512", strategy="haar", halved=True),
+        "recursive-medians": PaperMechanism(grid="medians:10", strategy="haar", halved=True),
     }
 )
 """Stoddard, Chen & Machanavajjhala (2014), section 4.2, with Algorithm 4's scale corrected."""

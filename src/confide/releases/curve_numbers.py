@@ -25,11 +25,11 @@ from confide.releases.shapes import rising
 from confide.releases.within_cells import order_allowance, order_gain, order_variance
 
 RISEN_DRAWS = 500
-"""How many plausible tables average precision is computed of: each takes time of its own."""
+"""Number of plausible tables for average precision, which takes long for each."""
 
 
 MOST_BINS = 10
-"""Into how many bins of about equally many rows cells are put together for a calibration curve, at most."""
+"""Largest number of bins, of about equally many rows, of a calibration curve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def _prevalence_intervals(
         return counts[..., 0, :].sum(axis=-1)[..., None], counts.sum(axis=(-2, -1))[..., None]
 
     guess, rows = _prevalence(table[None]), table.sum()
-    found = [
+    result = [
         ratio_intervals(
             *sizes(agreed),
             Errors(*sizes(noise)),
@@ -144,7 +144,7 @@ def _prevalence_intervals(
     names = ("noise alone, ratio", "noise and sampling, ratio")
     sample, population = (
         Interval(lower=float(ends[0, 0]), upper=float(ends[1, 0]), level=level, method=name)
-        for ends, name in zip(found, names, strict=True)
+        for ends, name in zip(result, names, strict=True)
     )
     return PrivateIntervals.nested(sample, population)
 
@@ -271,8 +271,8 @@ def _prevalence(tables: FloatArray) -> FloatArray:
 def _ratio(top: FloatArray, bottom: FloatArray, known: NDArray[np.bool_]) -> FloatArray:
     """Ratios, NaN where they are not known."""
     with np.errstate(over="ignore"):  # scores that are all next to 0
-        found: FloatArray = np.divide(top, bottom, out=np.full(top.size, np.nan), where=known)
-    return found
+        result: FloatArray = np.divide(top, bottom, out=np.full(top.size, np.nan), where=known)
+    return result
 
 
 def _intervals(
@@ -281,10 +281,10 @@ def _intervals(
     """Quantiles of what is plausible; a number that does not exist could be any; the value is always inside."""
     tail = (1.0 - level) / 2.0
     names = {"sample": "noise alone, plausible counts", "population": "noise and sampling, plausible counts"}
-    found = {}
+    result = {}
     for name, (low, high) in drawn.items():
         bottom, top = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), most, high)
         lower = float(np.clip(np.quantile(bottom, tail, method="lower"), 0.0, most))
         upper = float(np.clip(np.quantile(top, 1.0 - tail, method="higher"), 0.0, most))
-        found[name] = Interval(lower=min(lower, value), upper=max(upper, value), level=level, method=names[name])
-    return PrivateIntervals.nested(found["sample"], found["population"])
+        result[name] = Interval(lower=min(lower, value), upper=max(upper, value), level=level, method=names[name])
+    return PrivateIntervals.nested(result["sample"], result["population"])

@@ -54,15 +54,15 @@ def release_curves(
     strategy
         "flat", "tree" (or "tree:8"), "haar", or "auto": the one with the least predicted error for so many cells.
     mechanism
-        "laplace" (pure epsilon) or "gaussian" (with `delta`); or a way of the papers, for comparison:
+        "laplace" (pure epsilon) or "gaussian" (with `delta`); or a mechanism of the papers, for comparison:
         "laplace-per-point", "fixed-space", "recursive-medians".
     shape
         "concave" (a proper ROC curve), "isotonic", "counts" (only none below 0), "binormal" or "roc-glm"; by
         default concave, unless the noisy counts contradict that, then isotonic. It costs nothing.
     threshold
-        Becomes an edge of the grid, so that the confusion matrix there is not between two cells.
+        Added to the grid as an edge, so that the confusion matrix there is exact but for noise.
 
-    Other terms as for `release_auc`. Nothing is charged to any ledger: `confide.Ledger` does that.
+    The other parameters are those of `release_auc`. No ledger is charged: `confide.Ledger` does that.
 
     >>> counts = ScoreCounts.from_arrays([0, 1] * 500, np.linspace(0, 1, 1000))
     >>> curves = release_curves(counts, epsilon=1, grid="uniform:16", neighbours="add-remove-one")
@@ -132,8 +132,8 @@ def prepare_curves(
 ) -> PreparedRelease:
     """Check a request for curves and say its price.
 
-    What is drawn, and stored, is the table of noisy integers. Curves, other shapes, levels, targets and
-    measures at edges all follow from it: asking for them is the same request, and costs nothing more.
+    The table of noisy integers is drawn and stored. Curves, shapes, levels, targets and measures at edges follow from
+    it: requests that differ only in these share one identity, and cost nothing more.
     """
     terms = Terms.checked(epsilon=epsilon, **options)
     if known_mechanism(mechanism, MECHANISMS, "a curve") == SYMMETRIC:
@@ -154,8 +154,8 @@ def prepare_curves(
     )
 
     def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        found = counting.find_grid(counts, noise)
-        edges = found if cut is None else found.with_edge(cut)
+        result = counting.find_grid(counts, noise)
+        edges = result if cut is None else result.with_edge(cut)
         query = counting.ask(counts, edges)
         drawn = query.draw(noise)
         public: dict[str, Any] = {
@@ -200,8 +200,8 @@ def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:
     """Count the rows of each cell, for public scores."""
     rows = np.zeros(len(grid), dtype=np.int64)
     np.add.at(rows, grid.cells(counts.scores), counts.positives + counts.negatives)
-    found: list[int] = rows.tolist()
-    return found
+    result: list[int] = rows.tolist()
+    return result
 
 
 def _only_roc(metrics: Sequence[str], **given: Any) -> None:

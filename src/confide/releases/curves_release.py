@@ -50,9 +50,9 @@ class CurvesRelease:
     `roc` and `pr` are drawn from the same rows, spread within their cell as neighbouring cells suggest (`drawn`): a
     curve bends between its points at the edges of cells. `bands["roc"]` and `bands["pr"]` hold whole curves at the
     level.
-    `auc` has that order too; `average_precision` and the other numbers take classes to be mixed evenly within a cell.
-    `intervals` has two of each. Those of `auc` allow for what neighbouring cells may not tell; in the others the order
-    within cells is left open.
+    `auc` uses that order too; `average_precision` and the other numbers assume that classes are mixed evenly within a
+    cell. `intervals` has two of each. Those of `auc` allow for errors of that order; the others allow any order within
+    cells.
     """
 
     raw: Release
@@ -117,7 +117,7 @@ class CurvesRelease:
 
         The highest edge of the grid that reaches the recall (the lowest for a specificity); with
         `safe=True` one at which even the lower end of its interval does. Its intervals hold although it was chosen
-        after looking, since they hold for all edges together. Costs nothing more.
+        from the same data, since they hold for all edges together. It costs nothing more.
         """
         return choose_threshold(self, Target.parse(target, safe=safe))
 
@@ -246,9 +246,9 @@ class CurvesRelease:
 
     def _recalibration(self) -> dict[str, Any]:
         """Evaluate both calibrators at the same scores."""
-        found = {method: self.calibrator(method) for method in METHODS}
+        result = {method: self.calibrator(method) for method in METHODS}
         at = np.union1d(self.grid.edges, self.grid.representatives)
-        curves = {method: calibrator(at).tolist() for method, calibrator in found.items()}
+        curves = {method: calibrator(at).tolist() for method, calibrator in result.items()}
         return {"recalibration": {"score": at.tolist(), **curves}}
 
     def _table(self) -> ReleasedCurve:

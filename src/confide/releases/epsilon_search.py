@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from confide.releases.plan_result import CurvePoint, Needed
-from confide.releases.simulation import Effort, Outcome, simulate
+from confide.releases.simulation import Effort, SimulationResult, simulate
 from confide.releases.stand_in import StandIn
 from confide.releases.terms import Terms
 
@@ -34,7 +34,7 @@ class EpsilonSearch:
 def search_epsilon(mechanism: str, stand_in: StandIn, terms: Terms, width: float | None, curve: bool) -> EpsilonSearch:
     """Simulate a mechanism at many epsilons, and find those that a width needs."""
 
-    def at(epsilon: Fraction, effort: Effort = _QUICK) -> Outcome:
+    def at(epsilon: Fraction, effort: Effort = _QUICK) -> SimulationResult:
         return simulate(mechanism, stand_in, replace(terms, epsilon=epsilon), effort)
 
     without_noise = at(_NO_NOISE, _STEADY)
@@ -51,7 +51,7 @@ def search_epsilon(mechanism: str, stand_in: StandIn, terms: Terms, width: float
     )
 
 
-def _point(epsilon: Fraction, outcome: Outcome) -> CurvePoint:
+def _point(epsilon: Fraction, outcome: SimulationResult) -> CurvePoint:
     return CurvePoint(
         epsilon=float(epsilon), sample_width=outcome.sample_width, population_width=outcome.population_width
     )
@@ -60,9 +60,9 @@ def _point(epsilon: Fraction, outcome: Outcome) -> CurvePoint:
 def _needed(
     width: float,
     which: str,
-    without_noise: Outcome,
+    without_noise: SimulationResult,
     points: Sequence[CurvePoint],
-    at: Callable[[Fraction], Outcome],
+    at: Callable[[Fraction], SimulationResult],
 ) -> Needed:
     """Read the epsilon off the curve, then try it and correct it."""
     least: float = getattr(without_noise, which)
@@ -100,7 +100,7 @@ def least_epsilon(searches: Sequence[EpsilonSearch]) -> Fraction:
     """Return the least epsilon that gives the population's interval its width; else the sample's; else 1."""
     for which in ("population_needs", "sample_needs"):
         needs: list[Needed | None] = [getattr(search, which) for search in searches]
-        found = [need.epsilon for need in needs if need is not None and need.suffices and need.epsilon is not None]
-        if found:
-            return Fraction(str(min(found)))
+        result = [need.epsilon for need in needs if need is not None and need.suffices and need.epsilon is not None]
+        if result:
+            return Fraction(str(min(result)))
     return Fraction(1)

@@ -19,19 +19,19 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
 
 CANDIDATES = 1024
-"""How many cells the public grid has among whose edges private quantiles are chosen."""
+"""Number of cells of the public grid from whose edges private quantiles are chosen."""
 
 _CANDIDATES = Grid.arcsine(CANDIDATES)
 
 FEWEST, FEW, MOST = 12, 22, 1024
-"""How many cells a grid has where nobody asked for a number: the fewest where noise drowns all detail."""
+"""Default numbers of cells; the fewest if noise hides all detail."""
 
 DROWNED = 250.0
-"""Epsilon times the number of rows below which it does."""
+"""Epsilon times the number of rows, below which noise hides all detail."""
 
 CURVE_STEPS = (20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
 CURVE_FACTOR = 0.4
-"""How many cells a question across sites has, of `epsilon sqrt(rows)`: see `cells_for_curves`."""
+"""Number of cells of a question across sites, as a multiple of `epsilon sqrt(rows)`: see `cells_for_curves`."""
 
 ROWS_SHARE = Fraction(1, 20)
 QUANTILES_SHARE = Fraction(1, 5)
@@ -41,8 +41,8 @@ QUANTILES_SHARE = Fraction(1, 5)
 class Automatic:
     """Automatic grid: as many cells as the number of rows and epsilon make worthwhile, for scores in [0, 1].
 
-    Where the number of rows is private, a twentieth of epsilon is spent on a noisy one. Where scores are
-    public, cells have equally many rows.
+    If the number of rows is private, a twentieth of epsilon is spent on a noisy one. If scores are public, cells have
+    equally many rows.
     """
 
 

@@ -168,7 +168,7 @@ def _turned(interval: Interval) -> Interval:
 
 def _possible_thresholds(curves: CurvesRelease, target: Target, edges: FloatArray, chosen: float) -> PrivateIntervals:
     """Between which thresholds the one that just reaches the target lies, in the sample and in the population."""
-    found = []
+    result = []
     for region, kind in zip(curves.regions, ("noise alone", "noise and sampling"), strict=True):
         low, high = _ends(region, target)
         surely, perhaps = low >= target.value, high >= target.value
@@ -178,7 +178,7 @@ def _possible_thresholds(curves: CurvesRelease, target: Target, edges: FloatArra
         else:
             upper = edges[surely].min() if surely.any() else edges[0]
             lower = edges[np.minimum(np.flatnonzero(perhaps)[-1] + 1, edges.size - 1)]
-        found.append(
+        result.append(
             Interval(
                 lower=float(min(lower, chosen)),
                 upper=float(max(upper, chosen)),
@@ -186,4 +186,4 @@ def _possible_thresholds(curves: CurvesRelease, target: Target, edges: FloatArra
                 method=f"{kind}, all edges at once",
             )
         )
-    return PrivateIntervals.nested(*found)
+    return PrivateIntervals.nested(*result)

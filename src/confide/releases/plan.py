@@ -1,8 +1,8 @@
 """Plans: the expected error of a release, from public facts and guesses alone, before anything is spent.
 
-A stand-in with the guessed rows, prevalence and value is released many times by every mechanism that
-can, with noise that is not private, and measured: the error of the value, and the width of both
-intervals. No data are read, so a plan costs nothing.
+Stand-in data with the guessed rows, prevalence and value are released many times by every possible mechanism, with
+noise that is not private. A plan reports the error of the value and the width of both intervals. No data are read, so a
+plan costs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.epsilon_search import EpsilonSearch, least_epsilon, search_epsilon
 from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
-from confide.releases.simulation import Effort, Outcome, simulate
+from confide.releases.simulation import Effort, SimulationResult, simulate
 from confide.releases.stand_in import USUAL_AUC, StandIn, make_stand_in, planned_measure
 from confide.releases.terms import Terms
 
@@ -44,9 +44,9 @@ def plan(
 ) -> Plan:
     """Predict the error and interval widths of a release at an epsilon, or the epsilon that a width needs.
 
-    `prevalence` and `expected` are guesses of the positives' share and of the metric's value. A
-    prevalence that is given is taken to be given to the release as well, as `prevalence_guess`.
-    Without an epsilon the plan is for the one that `width` needs. `curve=False` leaves out the widths
+    `prevalence` and `expected` are guesses of the positives' share and of the metric's value. The plan assumes that
+    the release gets the same `prevalence` as `prevalence_guess`. Without `epsilon`, the plan is for the one that
+    `width` needs. `curve=False` leaves out the widths
     at other epsilons, which take most of the time.
 
     >>> found = plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False)
@@ -146,7 +146,7 @@ def _mechanisms(stand_in: StandIn, terms: Terms) -> tuple[list[str], dict[str, s
     return usable, left_out, taken("auto")
 
 
-def _planned(search: EpsilonSearch, outcome: Outcome) -> MechanismPlan:
+def _planned(search: EpsilonSearch, outcome: SimulationResult) -> MechanismPlan:
     return MechanismPlan(
         mechanism=search.mechanism,
         mean_absolute_error=outcome.mean_absolute_error,
@@ -161,21 +161,21 @@ def _planned(search: EpsilonSearch, outcome: Outcome) -> MechanismPlan:
 
 def _assumptions(stand_in: StandIn, prevalence: float | None, expected: float | None) -> tuple[str, ...]:
     metric = stand_in.metric
-    found = []
+    result = []
     if prevalence is None:
-        found.append(f"No prevalence was guessed: {USUAL_PREVALENCE:g} is supposed, and the release is not told it.")
+        result.append(f"No prevalence was guessed: {USUAL_PREVALENCE:g} is supposed, and the release is not told it.")
     else:
-        found.append("The release is given the same guess of prevalence (prevalence_guess).")
+        result.append("The release is given the same guess of prevalence (prevalence_guess).")
     if expected is None and metric != "prevalence":
-        found.append(f"No value was guessed: {stand_in.value:.3g} is that of scores with AUC {USUAL_AUC:g}.")
+        result.append(f"No value was guessed: {stand_in.value:.3g} is that of scores with AUC {USUAL_AUC:g}.")
     if metric == "average_precision":
-        found.append("private-counts: calibrated scores, counted in 16 equal cells of [0, 1].")
+        result.append("private-counts: calibrated scores, counted in 16 equal cells of [0, 1].")
     if metric == "brier":
-        found.append("Scores are calibrated probabilities.")
+        result.append("Scores are calibrated probabilities.")
     if metric == "confusion":
-        found.append("The matrix is planned by its true positives; name a measure to plan that one.")
+        result.append("The matrix is planned by its true positives; name a measure to plan that one.")
     if metric == "confusion" or metric in CONFUSION_METRICS:
-        found.append("The threshold is where recall and specificity are equal.")
+        result.append("The threshold is where recall and specificity are equal.")
     if metric != "prevalence":
-        found.append("Scores are normal in each class, with equal variance.")
-    return tuple(found)
+        result.append("Scores are normal in each class, with equal variance.")
+    return tuple(result)

@@ -49,10 +49,10 @@ RELEASABLE: Mapping[str, Releasable] = MappingProxyType(
         ),
     }
 )
-"""Metrics with a noise of their own; the measures of a confusion matrix share one, and so do curves and all numbers."""
+"""Metrics with their own noise; the measures of a confusion matrix share one, and so do curves with all numbers."""
 
 ONLY_BY_CURVES = ("curves", *CURVES, "observed_expected")
-"""What needs a table of noisy counts; it then answers everything else that was asked for as well."""
+"""Metrics that need a table of noisy counts, which then answers all other requested metrics too."""
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -80,10 +80,10 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "true_positive_rate": "recall",
     }
 )
-"""Other names that people use."""
+"""Alternative names of metrics."""
 
 RELEASE_METRICS = (*RELEASABLE, *ONLY_BY_CURVES[1:], *confusion.CONFUSION_METRICS)
-"""Every name that a release can be asked for."""
+"""Names of all metrics that can be released."""
 
 
 def prepare(

@@ -214,5 +214,5 @@ class PreparedRelease(Prepared[Release]):
             every = self.derive(every[0])
         if not self.requested:
             return every
-        found = {release.metric: release for release in every}
-        return tuple(found[metric] for metric in self.requested)
+        result = {release.metric: release for release in every}
+        return tuple(result[metric] for metric in self.requested)

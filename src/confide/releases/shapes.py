@@ -33,10 +33,10 @@ Shape: TypeAlias = Callable[[FloatArray], FloatArray]
 def shaped(noisy: NoisyCells, shape: str) -> FloatArray:
     """Estimate counts in a shape: they agree with public facts, none is below 0, each class has a row at least."""
     possible = _both_classes(_possible(noisy, by_sums=shape == "isotonic" or noisy.integers > 0), noisy)
-    found = SHAPES[shape](possible)
+    result = SHAPES[shape](possible)
     if noisy.cell_rows is None:
-        return found
-    within = _within(found[0], noisy.cell_rows, float(possible[0].sum()))
+        return result
+    within = _within(result[0], noisy.cell_rows, float(possible[0].sum()))
     return np.stack((within, noisy.cell_rows - within))
 
 
@@ -122,13 +122,13 @@ def _possible(noisy: NoisyCells, *, by_sums: bool) -> FloatArray:
 
 def rising(tables: FloatArray) -> FloatArray:
     """Return the nearest rising sums from the top, from 0 to the total: constrained inference (Hay et al. 2010)."""
-    found = []
+    result = []
     for counts in tables:
         total = max(float(counts.sum()), 0.0)
         sums = np.clip(isotonic_regression(np.cumsum(counts[::-1])).x, 0.0, total)
         sums[-1] = total
-        found.append(np.diff(sums, prepend=0.0)[::-1])
-    return np.array(found)
+        result.append(np.diff(sums, prepend=0.0)[::-1])
+    return np.array(result)
 
 
 def _within(counts: FloatArray, most: FloatArray, total: float) -> FloatArray:
@@ -182,8 +182,8 @@ def probit_line(z: FloatArray, share: FloatArray) -> tuple[float, float]:
         linear = line[0] + line[1] * z
         return -float(np.dot(share, log_ndtr(linear)) + np.dot(1.0 - share, log_ndtr(-linear)))
 
-    found = minimize(loss, np.array([1.0, 1.0]), method="L-BFGS-B", bounds=[(-8.0, 8.0), (0.02, 8.0)])
-    return float(found.x[0]), float(found.x[1])
+    result = minimize(loss, np.array([1.0, 1.0]), method="L-BFGS-B", bounds=[(-8.0, 8.0), (0.02, 8.0)])
+    return float(result.x[0]), float(result.x[1])
 
 
 def _binormal(table: FloatArray) -> FloatArray:
@@ -205,8 +205,8 @@ def _binormal(table: FloatArray) -> FloatArray:
 
     start = _binormal_start(counts)
     reach = np.concatenate(([8.0, 3.0], np.full(start.size - 2, 6.0)))
-    found = least_squares(apart, np.clip(start, -reach, reach), bounds=(-reach, reach), max_nfev=_STEPS)
-    return _on_line(table, float(found.x[0]), float(np.exp(found.x[1])))
+    result = least_squares(apart, np.clip(start, -reach, reach), bounds=(-reach, reach), max_nfev=_STEPS)
+    return _on_line(table, float(result.x[0]), float(np.exp(result.x[1])))
 
 
 def _binormal_start(counts: FloatArray) -> FloatArray:

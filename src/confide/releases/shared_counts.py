@@ -24,7 +24,7 @@ from confide.releases.release import Release
 from confide.releases.shapes import AUTO
 
 SHARED = "laplace-shares"
-"""What the mechanism is called."""
+"""Name of the mechanism."""
 
 
 def pooled_release(

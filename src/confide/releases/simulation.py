@@ -64,7 +64,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SimulationResult:
     """Means over simulated releases: how far the value is off, and how wide both intervals are."""
 
     mean_absolute_error: float
@@ -72,7 +72,7 @@ class Outcome:
     population_width: float
 
 
-def simulate(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
+def simulate(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     """Release the guess's metric many times by a mechanism that can."""
     if mechanism == "rank-sum":
         return _by_rank_sum(stand_in, terms, effort)
@@ -84,7 +84,7 @@ def simulate(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) ->
     return _by_confusion(mechanism, stand_in, terms, effort)
 
 
-def _by_rank_sum(stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
+def _by_rank_sum(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     scales = rank_sum_scales(stand_in.rows, terms.epsilon, terms.neighbours)
     centred = 2.0 * (stand_in.value - 0.5) * stand_in.positives * stand_in.negatives
 
@@ -100,7 +100,7 @@ def _by_rank_sum(stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
     return _outcome(errors, _width(sample), _width(population))
 
 
-def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
+def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     rows = stand_in.rows if terms.rows_are_public else None
     bounds: Bounds = (
         auc_smooth_bounds
@@ -145,7 +145,7 @@ Widths: TypeAlias = Callable[[PlausibleCounts], tuple[float, float]]
 """The widths of the sample's and the population's interval."""
 
 
-def _by_counts(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
+def _by_counts(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     cells = cells_on(stand_in.counts, DEFAULT_GRID)
     query = private_counts(cells, terms.epsilon, terms.neighbours)
 
@@ -162,7 +162,7 @@ def _by_counts(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) 
     return _from_cells(query, cells, stand_in.value, middle_average_precision, widths, terms, effort)
 
 
-def _by_confusion(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
+def _by_confusion(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     cells = cells_above(stand_in.counts, stand_in.threshold)
     query = (
         private_counts(cells, terms.epsilon, terms.neighbours)
@@ -196,7 +196,7 @@ def _from_cells(
     widths: Widths,
     terms: Terms,
     effort: Effort,
-) -> Outcome:
+) -> SimulationResult:
     rows = int(cells.sum()) if terms.rows_are_public else None
 
     def released(releases: int) -> list[NoisyCells]:
@@ -207,8 +207,8 @@ def _from_cells(
 
     errors = np.abs(measured(np.stack([noisy.adjusted() for noisy in released(effort.errors)])) - truth)
     few = released(effort.widths if cells.size <= 4 else max(effort.widths // 2, 2))  # large tables are slow
-    found = [widths(_some(plausible_counts(noisy), k)) for k, noisy in enumerate(few)]
-    sample, population = np.array(found).T
+    result = [widths(_some(plausible_counts(noisy), k)) for k, noisy in enumerate(few)]
+    sample, population = np.array(result).T
     return _outcome(errors, sample, population)
 
 
@@ -218,11 +218,11 @@ def _some(plausible: PlausibleCounts, release: int) -> PlausibleCounts:
     return PlausibleCounts(sample=plausible.sample[taken], population=plausible.population[taken])
 
 
-def _by_release(stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
+def _by_release(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     """Draw the releases themselves, where they are quick."""
     prepare: Callable[..., PreparedRelease] = prepare_brier if stand_in.metric == "brier" else prepare_prevalence
     uniforms = np.stack(_uniforms(effort.widths, 3), axis=1)
-    found = []
+    result = []
     for row in uniforms:
         prepared = prepare(
             stand_in.counts,
@@ -231,10 +231,10 @@ def _by_release(stand_in: StandIn, terms: Terms, effort: Effort) -> Outcome:
             level=terms.level,
             noise=_replayed(iter(row.tolist())),
         )
-        found.append(prepared.draw()[0])
+        result.append(prepared.draw()[0])
     errors = np.abs(_values(stand_in, terms, effort.errors) - _exact(stand_in))
     sample, population = (
-        np.array([getattr(release.intervals, which).width for release in found]) for which in ("sample", "population")
+        np.array([getattr(release.intervals, which).width for release in result]) for which in ("sample", "population")
     )
     return _outcome(errors, sample, population)
 
@@ -274,9 +274,9 @@ def _exact(stand_in: StandIn) -> float:
     return brier_score(stand_in.counts) if stand_in.metric == "brier" else stand_in.value
 
 
-def _outcome(errors: FloatArray, sample: FloatArray, population: FloatArray) -> Outcome:
+def _outcome(errors: FloatArray, sample: FloatArray, population: FloatArray) -> SimulationResult:
     known = errors[~np.isnan(errors)]
-    return Outcome(
+    return SimulationResult(
         mean_absolute_error=float(known.mean()) if known.size else math.nan,
         sample_width=float(sample.mean()),
         population_width=float(population.mean()),

@@ -35,7 +35,7 @@ from confide.releases.terms import Terms
 SMOOTH_MECHANISMS = ("student-t", "published-cauchy", "published-laplace")
 
 SIZES_SHARE = Fraction(1, 10)
-"""The share of epsilon that goes to the class sizes, without which no interval could be made."""
+"""Share of epsilon for the class sizes, which intervals need."""
 
 Bounds: TypeAlias = Callable[[FloatArray, FloatArray, float], FloatArray]
 """Smooth bounds in floats, for class sizes (positives, negatives) and beta."""

@@ -21,7 +21,7 @@ from confide.releases.average_precision import DEFAULT_GRID
 from confide.releases.confusion import CONFUSION_METRICS
 
 USUAL_AUC = 0.8
-"""How well scores are taken to separate the classes where nothing was guessed."""
+"""AUC of stand-in scores if no value was guessed."""
 
 MOST_ROWS = 10_000_000
 _FARTHEST = 12.0  # separations beyond this change no metric

@@ -30,8 +30,8 @@ def release_symmetric_roc(
 ) -> Release:
     """Release AUC, and draw the ROC curve `TPR = Phi(a + Phi^-1(FPR))` with `a = sqrt(2) Phi^-1(AUC)`.
 
-    One number decides the curve, so it has the least noise of all; but its shape is an assumption, and its
-    bands, the curves of the AUC intervals' ends, hold only as far as that is true. Terms as for `release_auc`.
+    One number determines the curve, so it has the least noise of all. But its shape is an assumption: its bands, the
+    curves of the AUC intervals' ends, hold only if the assumption does. Parameters as for `release_auc`.
     """
     terms = Terms.checked(
         epsilon=epsilon,

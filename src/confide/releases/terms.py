@@ -38,7 +38,7 @@ class Terms:
     protects single rows may use. They differ where a person has up to `rows_per_person` rows, k:
     k steps from row to row make one person, so epsilon is divided by k, and delta by
     `k exp((k - 1) epsilon / k)` (group privacy). `prevalence_guess` is a public guess of the positives'
-    share; it steers noise, and a wrong one costs accuracy, never privacy.
+    share; it tunes the noise, and a wrong one costs accuracy, never privacy.
     """
 
     epsilon: Fraction

@@ -18,12 +18,12 @@ from confide.counts import FloatArray
 from confide.grid import Grid
 
 FINE = 256
-"""Cells are divided until there are about so many; more points than these move no curve."""
+"""Number of parts into which cells are divided in all; more points do not change a curve."""
 
 MOST_PARTS = 8
 
 IN_DOUBT = 0.25
-"""Which share of the correction for the order within cells is taken to be in doubt, on cells by arcsine."""
+"""Share of the correction for the order within cells that is in doubt, on cells by arcsine."""
 
 
 def parts_of(cells: int) -> int:

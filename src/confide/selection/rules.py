@@ -89,6 +89,15 @@ class Rule:
         return math.ceil(Fraction(repr(self.threshold)) * units_of(self.score))
 
 
+DEFAULT_K = 100
+
+
+def default_k(method: str, threshold: object, width: int) -> int | None:
+    """Return the number of features to take if the caller names none, or None where the method needs none."""
+    needs = method != "clusters" and (threshold is None or method == "sparse-vector")
+    return min(DEFAULT_K, width) if needs else None
+
+
 def limit_helps(method: str, score: str) -> bool:
     """Whether limiting the features of a row lessens the noise.
 

@@ -85,7 +85,7 @@ def checked_weights(weights: ArrayLike) -> CountArray:
     if (array < 0).any():
         raise WeightError("weights must not be negative, as a weight counts rows; correct or remove those rows")
     if (array == 0).any():
-        raise WeightError("some weights are zero; remove those rows, since they stand for nobody")
+        raise WeightError("some weights are zero; remove those rows")
     return array
 
 

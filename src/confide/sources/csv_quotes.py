@@ -38,10 +38,10 @@ def is_regular(stream: BinaryIO, separator: str) -> bool:
         except UnicodeDecodeError:
             return False
         after = carried[0] if carried else ord(separator)
-        found = _quotes_fit(content, quotes, before, after, ends)
-        if found is None:
+        result = _quotes_fit(content, quotes, before, after, ends)
+        if result is None:
             return False
-        quotes += found
+        quotes += result
         before = content[-1] if content else before
         if not block:
             return quotes % 2 == 0

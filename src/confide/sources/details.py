@@ -1,9 +1,8 @@
 """Details about rows in messages: left out, unless the data holder asks for them.
 
-A line number tells how many rows stand before it, and an error about one value tells that somebody has it. Private
-verbs therefore say no more than whether a file is fit for use. The data holder, who may see the rows, sets
-`CONFIDE_SHOW_ERRORS=1` in the environment to be told more, and to have values refused that would otherwise be passed
-over.
+A line number reveals how many rows stand before it, and an error about a value reveals that a row has it. Private
+tasks therefore report only whether a file can be used. The data holder, who may see the rows, sets
+`CONFIDE_SHOW_ERRORS=1` in the environment for details, and to have values refused that are otherwise ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from contextvars import ContextVar
 VARIABLE = "CONFIDE_SHOW_ERRORS"
 
 MORE = f"the data holder sees more with {VARIABLE}=1 in the environment"
-"""The next step in a message that leaves details out."""
+"""Next step in a message without details."""
 
 
 _shown: ContextVar[bool] = ContextVar("errors_shown", default=False)

@@ -22,7 +22,7 @@ from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
 
 KEY_RULE = 2
-"""Which rule `row_keys` follows: a higher number if a row's key is ever made in another way."""
+"""Version of the rule of `row_keys`; a new rule gets a higher number."""
 
 _BATCH_ROWS = 1 << 15
 
@@ -30,7 +30,7 @@ _BATCH_ROWS = 1 << 15
 def read_rows(source: Any, encoding: Encoding, *, label: str, positive: object = None) -> FeatureRows:
     """Read an Ibis table, or the file at a path, as rows with labels (see `private_labels`).
 
-    A single class is no error, as that a class is absent is private.
+    A single class is no error, as the absence of a class is private.
     """
     if label in encoding.columns:
         raise ParameterError(f"column {label!r} is the label; remove it from the features")
@@ -61,12 +61,12 @@ def row_keys(source: Any, columns: Sequence[str], *, beside: Sequence[str] = ())
     """
     if not columns:
         raise ParameterError("there is no column to tell rows by; give at least one")
-    found = [np.empty(0, dtype=np.uint64)]
+    result = [np.empty(0, dtype=np.uint64)]
     with discreet(source, private=True):
         for batch in _batches(source, columns, (), beside):
             rows = zip(*(batch[column] for column in columns), strict=True)
-            found.append(np.fromiter(map(_key, rows), dtype=np.uint64))
-    return np.concatenate(found)
+            result.append(np.fromiter(map(_key, rows), dtype=np.uint64))
+    return np.concatenate(result)
 
 
 def _key(values: tuple[object, ...]) -> int:

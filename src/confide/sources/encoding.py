@@ -62,9 +62,9 @@ class Encoding:
     ) -> Encoding:
         """Read what a user says: a column of text, columns with rules (see `parse_column`), or both.
 
-        The words of `text` are hashed to 2**bits places (14 bits unless said), those in the file `leave_out` aside, or
+        The words of `text` are hashed to 2**bits places (14 bits by default), those in the file `leave_out` aside, or
         looked up in the file `vocabulary`. Both files have one word a line and must be public: words collected from the
-        private rows give these away, and so do points to cut at or values of columns that were chosen by looking.
+        private rows would reveal them, and so would cut points or values that were chosen from the data.
         """
         rules: list[Rule] = [] if text is None else [_word_rule(text, bits, leave_out, vocabulary)]
         for name, given in (("bits", bits), ("leave_out", leave_out), ("vocabulary", vocabulary)):

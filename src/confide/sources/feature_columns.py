@@ -1,8 +1,8 @@
 """Columns as binary features, by a rule that the user gives: as they are, cut at points, or one of a list of values.
 
 Points and values are public: they must come from knowledge, not from the private rows. A missing value (empty, null,
-NaN) sets none of the column's features, and neither does a value that the rule does not know: an error would tell that
-somebody has it. `CONFIDE_SHOW_ERRORS=1` makes it one, for the data holder (see `details`).
+NaN) sets none of the column's features, and neither does a value that the rule does not know: an error would reveal
+that a row has it. With `CONFIDE_SHOW_ERRORS=1` it is an error, for the data holder (see `details`).
 """
 
 from __future__ import annotations
@@ -266,18 +266,18 @@ class _ColumnEncoder:
     def _feature(self, value: object) -> int:
         if not isinstance(value, str):
             return self._looked_up(value)
-        found = self._met.get(value)
-        if found is None:
+        result = self._met.get(value)
+        if result is None:
             if len(self._met) >= _REMEMBERED:
                 self._met.clear()
-            found = self._met[value] = self._looked_up(value)
-        return found
+            result = self._met[value] = self._looked_up(value)
+        return result
 
     def _looked_up(self, value: object) -> int:
         try:
-            found = self._feature_of(value)
+            result = self._feature_of(value)
         except DataError:
             if shows_errors():
                 raise
             return -1
-        return -1 if found is None else found
+        return -1 if result is None else result

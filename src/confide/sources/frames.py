@@ -88,7 +88,7 @@ def named_scores(scores: Any) -> dict[str, Any]:
 
 def is_frame(data: Any) -> bool:
     """Tell whether an object is a dataframe that narwhals reads, eager or lazy."""
-    if isinstance(data, list | tuple | np.ndarray | str) or not hasattr(data, "columns"):
+    if isinstance(data, list | tuple | np.ndarray | str) or not hasattr(type(data), "columns"):
         return False
     import narwhals as nw
 

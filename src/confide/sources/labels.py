@@ -21,7 +21,7 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
 
     0/1, -1/1 and false/true are understood; of other labels the positive one must be named. A name
     given as text matches a value that is written so, and a number matches an equal number. With
-    `one_class` a single value is no error, since a release must not tell that there is no other: None
+    `one_class` a single value is no error, since a release must not reveal that a class is absent: None
     then means that no row is positive.
     """
     if any(is_missing(value) for value in values):
@@ -81,13 +81,13 @@ def _distinct(array: NDArray[Any]) -> list[Any]:
     if array.dtype.kind == "f":
         if np.isnan(array).any():
             return [float("nan")]
-        found: list[Any] = [array[0].item()]
+        result: list[Any] = [array[0].item()]
         for _ in range(2):
-            others = array[~np.isin(array, found)]
+            others = array[~np.isin(array, result)]
             if not others.size:
                 break
-            found.append(others[0].item())
-        return found
+            result.append(others[0].item())
+        return result
     seen: dict[Any, None] = {}
     for value in array.tolist():
         if value not in seen:

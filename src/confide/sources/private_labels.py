@@ -1,7 +1,7 @@
 """Labels of private rows: each row is positive or negative by its own label, whatever the others are.
 
 If the positive label is named, every other label is negative. Neither a third value nor the absence of the named one
-is an error: both would tell about single rows. If it is not named, labels must be 0/1, -1/1 or false/true.
+is an error: both would reveal something about single rows. If it is not named, labels must be 0/1, -1/1 or false/true.
 """
 
 from __future__ import annotations
@@ -66,6 +66,6 @@ def one_against_rest(labels: ArrayLike, positive: object) -> NDArray[np.bool_]:
     array = one_dimensional(labels, "labels", LabelError)
     if array.size == 0:
         raise LabelError("there are no rows; give at least one row")
-    found = PrivateLabels(positive=positive)
-    found.add(array.tolist())
-    return found.decided()
+    result = PrivateLabels(positive=positive)
+    result.add(array.tolist())
+    return result.decided()

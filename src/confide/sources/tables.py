@@ -105,15 +105,15 @@ def table_column(table: Any, column: str) -> FloatArray:
         ColumnError.require([column], list(held.columns))
         if not held[column].type().is_numeric():
             raise ScoreError(f"column {column!r} does not hold numbers; name a column of scores")
-        found = held.select(column).to_pyarrow().column(column).drop_null().to_numpy()
-    return np.asarray(found, dtype=np.float64)
+        result = held.select(column).to_pyarrow().column(column).drop_null().to_numpy()
+    return np.asarray(result, dtype=np.float64)
 
 
 @contextmanager
 def discreet(source: Any, *, private: bool = False) -> Iterator[None]:
     """Turn an engine's error into ours: engines quote the values that they stumble over.
 
-    With `private` not even the kind of error is told, as it may depend on a single row.
+    With `private` not even the kind of error is shown, as it may depend on a single row.
     """
     try:
         yield
@@ -191,10 +191,10 @@ def _look(
 
 def _label_values(table: Any, label: str) -> list[Any]:
     """Return up to four distinct labels as Python values."""
-    found = table.select(value=table[label]).distinct().limit(4).to_pyarrow()
-    if found.num_rows == 0:
+    result = table.select(value=table[label]).distinct().limit(4).to_pyarrow()
+    if result.num_rows == 0:
         raise DataError("the table has no rows; check the file or the query that made it")
-    values: list[Any] = found.column("value").to_pylist()
+    values: list[Any] = result.column("value").to_pylist()
     if any(value is None for value in values):
         raise LabelError(f"column {label!r} has missing labels; remove those rows or fill them in, then try again")
     return values
@@ -232,7 +232,7 @@ def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | No
                 f"column {weight!r} has negative weights; correct or remove those rows, as a weight counts rows"
             )
         if summary["least_weight"] == 0:
-            raise WeightError(f"column {weight!r} has weights of zero; remove those rows, since they stand for nobody")
+            raise WeightError(f"column {weight!r} has weights of zero; remove those rows")
 
 
 def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
@@ -240,17 +240,17 @@ def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
     score = table.score0 + 0.0  # minus zero and zero are one score
     if not weighted:
         grouped = table.group_by(score=score).aggregate(ours=table.label.sum(), all=table.count())
-        found = grouped.to_pyarrow()
-        ours, every = _column(found, "ours", np.int64), _column(found, "all", np.int64)
+        result = grouped.to_pyarrow()
+        ours, every = _column(result, "ours", np.int64), _column(result, "all", np.int64)
         theirs = every - ours
     else:
         positive, kind = table.label == 1, np.int64 if checked.integer_weights else np.float64
         grouped = table.group_by(score=score).aggregate(
             ours=positive.ifelse(table.weight, 0).sum(), theirs=positive.ifelse(0, table.weight).sum()
         )
-        found = grouped.to_pyarrow()
-        ours, theirs = _column(found, "ours", kind), _column(found, "theirs", kind)
-    scores = _column(found, "score", np.float64)
+        result = grouped.to_pyarrow()
+        ours, theirs = _column(result, "ours", kind), _column(result, "theirs", kind)
+    scores = _column(result, "score", np.float64)
     order = np.argsort(scores)
     return ScoreCounts(scores[order], ours[order], theirs[order])
 

@@ -1,8 +1,8 @@
 """Words of a text as binary features: hashed to numbered places, or looked up in a public vocabulary.
 
 A text is made lower case, and its words are the runs of two or more letters, digits and underscores of any script
-(`\\b\\w\\w+\\b`, as scikit-learn's `CountVectorizer` has it). What is a letter is for Unicode to say: a letter that
-Unicode does not know yet may become one. A feature is set if the word occurs at all, however often.
+(`\\b\\w\\w+\\b`, as scikit-learn's `CountVectorizer` has it). Unicode defines what a letter is, so a later version of
+Unicode may add letters. A feature is set if the word occurs at all, however often.
 
 Which features there are must be public. Places that words are hashed to are: they are numbers, the same for every
 dataset. A vocabulary is public only if it was not collected from the private rows, whose words it would give away.
@@ -27,7 +27,7 @@ Entries: TypeAlias = tuple[Integers, Integers]
 """Places of rows, and beside each a feature that the row has; in any order, perhaps repeated."""
 
 Encoder: TypeAlias = Callable[[Sequence[Any]], Entries]
-"""From the values of a column to entries. It remembers what it has met: make a new one for each table."""
+"""Encoder from the values of a column to entries. It keeps a cache: make a new one for each table."""
 
 HASH = "blake2b-64"
 BITS = 14
@@ -136,7 +136,7 @@ class Vocabulary:
 
 def read_vocabulary(path: str | Path) -> tuple[str, ...]:
     """Read a public vocabulary: one word a line, in lower case or not; words that come again are left out."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for number, line in enumerate(_lines(path), start=1):
         words = words_of(line)
         if line.strip() and words != [line.strip().lower()]:
@@ -144,18 +144,18 @@ def read_vocabulary(path: str | Path) -> tuple[str, ...]:
                 f"{path}: line {number} is not one word of two or more letters or digits, and no other is ever found "
                 "in a text; give one word a line"
             )
-        found.update(dict.fromkeys(words))
-    if not found:
+        result.update(dict.fromkeys(words))
+    if not result:
         raise UnreadableError(f"{path} has no words; give one word a line")
-    return tuple(found)
+    return tuple(result)
 
 
 def read_stop_words(path: str | Path) -> tuple[str, ...]:
     """Read a public list of words to leave out, one a line; of "don't" that is "don", as texts are read the same."""
-    found = dict.fromkeys(word for line in _lines(path) for word in words_of(line))
-    if not found:
+    result = dict.fromkeys(word for line in _lines(path) for word in words_of(line))
+    if not result:
         raise UnreadableError(f"{path} has no words; give one word a line")
-    return tuple(found)
+    return tuple(result)
 
 
 def _lines(path: str | Path) -> list[str]:
@@ -191,8 +191,8 @@ class _Places(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= _REMEMBERED:
             self.clear()
-        found = self[word] = -1 if word in self._left_out else place_of(word, self._bits)
-        return found
+        result = self[word] = -1 if word in self._left_out else place_of(word, self._bits)
+        return result
 
 
 class _Numbers(dict[str, int]):
@@ -211,13 +211,13 @@ class _WordEncoder:
 
     def __call__(self, texts: Sequence[Any]) -> Entries:
         lengths: list[int] = []
-        found: list[int] = []
+        result: list[int] = []
         for text in texts:
             words = words_of(text) if isinstance(text, str) else self._none(text)
             lengths.append(len(words))
-            found.extend(map(self._number, words))
+            result.extend(map(self._number, words))
         rows = np.repeat(np.arange(len(texts), dtype=np.int64), lengths)
-        features = np.array(found, dtype=np.int64)
+        features = np.array(result, dtype=np.int64)
         met = features >= 0
         return rows[met], features[met]
 

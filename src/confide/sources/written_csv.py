@@ -57,15 +57,15 @@ def distinct(names: Iterable[str]) -> list[str]:
     >>> distinct(["a", "A", ""])
     ['a', 'A_1', 'column2']
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for place, name in enumerate(names):
         wanted = base = name.strip() or f"column{place}"
         number = 0
-        while wanted.lower() in found:
+        while wanted.lower() in result:
             number += 1
             wanted = f"{base}_{number}"
-        found[wanted.lower()] = wanted
-    return list(found.values())
+        result[wanted.lower()] = wanted
+    return list(result.values())
 
 
 def _read_quickly(file: Path, packed: bool, separator: str, names: list[str], wanted: list[str]) -> Any:

@@ -1,7 +1,7 @@
 """JSON as it is written: the values of named keys as text, and no row with a say in how another is read.
 
 DuckDB guesses columns and types from all rows together. Here the request names the columns, and each row must have a
-value for each of them, null included: otherwise a key that one row alone has would tell of that row.
+value for each of them, null included: otherwise a key of one row alone would reveal that row.
 """
 
 from __future__ import annotations

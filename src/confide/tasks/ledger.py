@@ -134,9 +134,16 @@ def change_caps(
     delta: Exact | None = None,
     per_analyst: Exact | None = None,
     analysts: Mapping[str, Exact] | None = None,
+    also_charge: bool = False,
     ledger: LedgerPlace = None,
+    **terms: object,
 ) -> Accounts:
-    """Change those caps of an account that are given; the others stay."""
+    """Change those caps of an account that are given; the others stay. The `terms` of an account cannot be changed."""
+    named = [name.removesuffix("_name").replace("_", " ") for name, value in terms.items() if value is not None]
+    if named:
+        raise ParameterError(f"the {' and '.join(named)} of an account cannot be changed; open another account")
+    if also_charge:
+        raise ParameterError("`also_charge` is for opening an account; leave it out")
     with open_ledger(ledger) as book:
         state = book.change_caps(account, epsilon=epsilon, delta=delta, analyst_epsilon=per_analyst, analysts=analysts)
         return Accounts(ledger=book.shown, accounts=(state,))

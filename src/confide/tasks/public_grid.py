@@ -16,10 +16,10 @@ def read_grid(grid: Grid | str | None, source: Any) -> Grid | str | None:
     """Return a grid; cells of a public file are read, other names are resolved by the release."""
     if not isinstance(grid, str) or not grid.startswith(_PREFIX):
         return grid
-    *path, column, cells = grid.removeprefix(_PREFIX).split(":")
-    if not path or not cells.isdecimal():
+    *path, column, cells = ["", "", *grid.removeprefix(_PREFIX).split(":")]
+    file = Path(":".join(path[2:]))
+    if len(path) < 3 or not cells.isdecimal():
         raise ParameterError(f"`grid` must look like public:FILE:COLUMN:16; got {grid!r}")
-    file = Path(":".join(path))
     if isinstance(source, Path) and _same(file, source):
         raise UsageError(
             f"{file} holds the private rows: their quantiles would give scores away; "

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from confide.counts import ScoreCounts
 from confide.ledger.payer import Note
-from confide.ledger.receipts import Quote, Receipt
-from confide.privacy.guarantee import Guarantee
+from confide.ledger.receipts import Quote, Receipt, quote_document, split_document
 from confide.releases.release import SCHEMA, PreparedRelease, Release
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-QUOTE_SCHEMA = "confide.quote/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +31,7 @@ class ReleaseQuote:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
         parts = [(part.requested or (part.request["metric"],), part.guarantee) for part in self.prepared]
-        return {"schema": QUOTE_SCHEMA, **self.quote.to_dict(), "split": _split(parts)}
+        return quote_document(self.quote, parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +89,7 @@ class ReleaseResult:
         return {
             "schema": SCHEMA,
             "releases": listed,
-            "split": _split(parts),
+            "split": split_document(parts),
             "guarantee": self.receipt.guarantee.to_dict(),
             **paid,
         }
@@ -114,10 +111,3 @@ class ReleaseResult:
         from confide.report.release.page import fragment
 
         return fragment(self.releases)
-
-
-def _split(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> list[dict[str, Any]]:
-    """Return the price of each noise, and the metrics that share it."""
-    return [
-        {"metrics": list(names), "epsilon": float(part.epsilon), "delta": float(part.delta)} for names, part in parts
-    ]

@@ -13,14 +13,16 @@ from typing import Any
 import pytest
 from nvflare.apis.controller_spec import Task
 from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
 
 from confide.federation.channel import Silence
 from confide.federation.flare.channel import ABSENT, ENDED, LATE, LEFT, TEXT, WORDLESS, FlareChannel, read_reply
+from confide.federation.flare.controller import ConfideController
 from confide.federation.flare.session import RunProgress
 from confide.federation.question import Question
-from confide.federation.site_state import SiteState
+from confide.federation.site_state import ProgressState, SiteState
 
 
 def result(text: object) -> Shareable:
@@ -142,3 +144,12 @@ def test_a_run_that_left_nothing_behind_names_the_sites_that_were_not_heard() ->
     assert "a: silent (it had not answered when the run was ended" in str(error)
     assert "c: failed (its engine did not let the run start: BYOC not permitted·[2J)" in str(error)
     assert "b:" not in str(error)
+
+
+def test_a_run_tells_its_progress_in_plain_texts() -> None:
+    """FLARE does not carry classes that it does not know: the session would hear nothing."""
+    controller = ConfideController("", 1.0)
+    controller._noted("a", ProgressState.ASKED)
+    told = controller._progress("progress", {}, FLContext())
+    assert [type(state) for state in told["states"].values()] == [str]
+    assert told == {"states": {"a": "asked"}, "over": False}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from confide.cli.federation_common import note_wide_folders
 from confide.federation.flare.confinement import data_folders, wide_folders
 from confide.federation.site.data import SiteConfig, SiteModel
+from confide.report.validation.site_notes import engine_cautions
 
 CONFINED = """
 import subprocess, sys, threading
@@ -78,12 +78,12 @@ def test_folders_of_data_and_models_are_found(site: Path) -> None:
 
 @pytest.mark.parametrize(("home", "wide"), [("data", True), ("data/someone", True), ("elsewhere", False)])
 def test_data_in_a_home_folder_are_warned_of(
-    site: Path, home: str, wide: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    site: Path, home: str, wide: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(site.parent / home))
     assert wide_folders(site) == ((site.parent / "data",) if wide else ())
-    note_wide_folders(site)
-    assert (f"lie directly in {site.parent / 'data'}" in capsys.readouterr().err) == wide
+    cautions = " ".join(engine_cautions(site, as_root=False, wide_folders=wide_folders(site)))
+    assert (f"lie directly in {site.parent / 'data'}" in cautions) == wide
 
 
 def test_data_in_the_root_folder_are_warned_of(site: Path) -> None:

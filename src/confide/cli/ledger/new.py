@@ -95,13 +95,10 @@ def new(
         "data_name": data_name,
         "label": label,
         "positive": positive,
-        "also_charge": also_charge or None,
+        "also_charge": also_charge,
     }
-    if not change:
-        found = open_account(account, ledger=ledger, **caps, **{**terms, "also_charge": also_charge})
-    else:
-        _refuse_terms(terms)
-        found = change_caps(account, ledger=ledger, **caps)
+    task = change_caps if change else open_account
+    found = task(account, ledger=ledger, **caps, **terms)
     print_accounts(found, as_json=as_json)
 
 
@@ -111,15 +108,6 @@ def _caps_by_name(given: Sequence[str]) -> dict[str, str]:
     for text in given:
         name, equals, cap = text.rpartition("=")
         if not equals or not name or not cap:
-            raise ParameterError(f"--analyst must look like NAME=EPSILON, for example ana=2; got {text!r}")
+            raise ParameterError(f"`analysts` must look like NAME=EPSILON, for example ana=2; got {text!r}")
         caps[name] = cap
     return caps
-
-
-def _refuse_terms(terms: dict[str, Any]) -> None:
-    """Refuse terms with --change, since only caps can be changed."""
-    named = [name.replace("_", " ") for name, value in terms.items() if value is not None and name != "also_charge"]
-    if named:
-        raise ParameterError(f"the {' and '.join(named)} of an account cannot be changed; open another account")
-    if terms["also_charge"]:
-        raise ParameterError("--also-charge is for opening an account; leave it out")

@@ -1,1 +1,1 @@
-"""The coordinator: rounds, decoding, pooled performance, validation."""
+"""Coordinator: rounds, decoding, pooled performance, validation."""

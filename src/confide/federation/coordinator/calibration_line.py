@@ -1,9 +1,8 @@
-"""The calibration line over sites: intercept and slope in log-odds, where what left the sites determines them.
+"""Calibration intercept and slope over sites, in log-odds, where the sites' answers determine them.
 
 A score of exactly 0 or 1 has infinite log-odds, so there is no line, here as in `confide evaluate`. Where sites count
-on cells, the same holds for what could be such a score: rows of the lowest cell lie anywhere from 0 up, and their
-log-odds anywhere from minus infinity up. A line that changes as these rows move towards 0 or 1 is one of the grid, not
-of the model, and is not given.
+on cells, rows of the lowest cell may have any score from 0 up, and so any log-odds from minus infinity up. A line that
+changes as these rows move towards 0 or 1 depends on the grid more than on the model, and is not given.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ MOST_CHANGE = 0.1
 """A number of the line is given if moving the rows of end cells to 0 and 1 changes it by no more than this."""
 
 NEAREST = 2.0**-53
-"""How far from 0 and 1 rows of end cells are moved: the least distance from 1 that a double can have."""
+"""Distance from 0 and 1 that rows of end cells are moved to: the least distance from 1 that a double can have."""
 
 
 class NoLine(StrEnum):
-    """Why calibration intercept or slope is not given."""
+    """Reason why calibration intercept or slope is missing."""
 
     ENDS = "scores-of-0-or-1"
     END_CELLS = "end-cells"

@@ -1,4 +1,4 @@
-"""Calibration over sites: observed shares in bins, with intervals."""
+"""Calibration over sites: observed frequency of the outcome in bins, with intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from confide.releases.curves_release import CurvesRelease
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CalibrationPoints:
-    """For each bin that holds rows: its edges, rows, mean score, positives' share and the ends of its interval.
+    """Bins that hold rows: edges, rows, mean score, observed share of positives and its interval.
 
     Rows are counted, or estimated, in numerator and denominator alike.
     """
@@ -41,7 +41,7 @@ class CalibrationPoints:
 
     @property
     def bins(self) -> ReliabilityBins:
-        """The points without their intervals."""
+        """Points without their intervals."""
         return ReliabilityBins(self.weight, self.mean_score, self.observed)
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,13 +51,13 @@ class CalibrationPoints:
 
 
 def points_of_bins(table: SiteTable, level: float) -> CalibrationPoints:
-    """Points from exact counts and sums of scores in bins of equal width, with Wilson's intervals."""
+    """Return points from exact counts and sums of scores in bins of equal width, with Wilson's intervals."""
     sums = np.array([as_float(value) for value in table.bin_sums]).reshape(2, -1)
     return _points(table.bin_rows.astype(np.float64), sums, level)
 
 
 def points_of_cells(counts: ScoreCounts, level: float, bins: int = BINS) -> CalibrationPoints:
-    """Points from rows at the middles of cells, counted or estimated, in bins of equal width on [0, 1]."""
+    """Return points from rows at the middles of cells, counted or estimated, in bins of equal width on [0, 1]."""
     member = np.clip(np.searchsorted(np.arange(bins + 1) / bins, counts.scores, side="right") - 1, 0, bins - 1)
     both = (counts.positives.astype(np.float64), counts.negatives.astype(np.float64))
     rows: FloatArray = np.stack([np.bincount(member, weights=side, minlength=bins) for side in both])
@@ -66,7 +66,7 @@ def points_of_cells(counts: ScoreCounts, level: float, bins: int = BINS) -> Cali
 
 
 def points_of_release(curves: CurvesRelease) -> CalibrationPoints:
-    """The bins of private counts, with ends for the population that hold for all bins at once."""
+    """Return the bins of private counts; their intervals are for the population and hold for all bins at once."""
     edges, (_, ends), found = curves.calibration_edges, curves.calibration_ends, curves.calibration
     return CalibrationPoints(
         lower_edge=edges[:-1],

@@ -1,4 +1,4 @@
-"""Reading what sites sent: of the size and kind that was asked for, or it is not read at all."""
+"""Reading of sites' answers: sums, and what a site sent for itself. Anything else than asked for is refused."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from confide.releases.terms import Terms
 
 
 def strategy_of(question: Question) -> Strategy:
-    """What is measured of the cells in the private mode: a choice from public facts."""
+    """Return which sums of cells are measured in the private mode; it follows from the number of cells."""
     return best_strategy(len(question.public_grid))
 
 
 def readable(question: Question, sent: object) -> bool:
-    """Whether what a site sent for itself is what was asked for."""
+    """Return whether what a site sent for itself is what was asked for."""
     if not isinstance(sent, Mapping):
         return False
     try:
@@ -39,13 +39,13 @@ def readable(question: Question, sent: object) -> bool:
 
 
 def summed_table(question: Question, total: Mapping[str, Any]) -> SiteTable:
-    """The exact sum over all sites."""
+    """Return the exact sum of all sites' tables."""
     wide = tuple(int(value) % (1 << WIDE_BITS) for value in total["wide"])
     return SiteTable.from_words(question.public_grid, question.bins, _counts(total).astype(np.uint64), wide)
 
 
 def own_release(question: Question, sent: Mapping[str, Any], level: float = 0.95) -> Release:
-    """A site's own noisy counts, as a release from which everything else follows."""
+    """Return a site's own noisy counts as a release, from which curves and numbers follow."""
     integers = sent["noisy_integers"]
     if not isinstance(integers, Sequence) or not all(isinstance(n, int) and abs(n) < 2**62 for n in integers):
         raise FederationError("noisy counts must be whole numbers")
@@ -53,7 +53,7 @@ def own_release(question: Question, sent: Mapping[str, Any], level: float = 0.95
 
 
 def summed_release(question: Question, total: Mapping[str, Any], level: float = 0.95) -> Release:
-    """The noisy sum over all sites, as a release from which everything else follows."""
+    """Return the noisy sum over all sites as a release, from which curves and numbers follow."""
     sites = len(question.sites)
     return _release(
         question,
@@ -68,7 +68,7 @@ def summed_release(question: Question, total: Mapping[str, Any], level: float = 
 def pooled_counts(
     question: Question, total: Mapping[str, Any], sites: Mapping[str, Mapping[str, Any]], level: float = 0.95
 ) -> Release:
-    """The noisy sum over all sites, put together with the sites' own noisy counts where every site released them."""
+    """Return the noisy sum, averaged with the sites' own noisy counts where every site released them."""
     summed = summed_release(question, total, level)
     if not question.own_epsilon or set(sites) != set(question.sites):
         return summed
@@ -77,7 +77,7 @@ def pooled_counts(
 
 
 def noise_parts(question: Question) -> tuple[tuple[NoisePart, ...], tuple[NoisePart, ...]]:
-    """The noise that the pooled counts will have, and that of each site's own; the last is empty where there are none.
+    """Return the noise of the pooled counts and of a site's own counts; the latter is empty if there are none.
 
     Both follow from the question alone.
     """
@@ -95,7 +95,7 @@ def noise_parts(question: Question) -> tuple[tuple[NoisePart, ...], tuple[NoiseP
 
 
 def guarantee_of(question: Question, epsilon: Fraction) -> Guarantee:
-    """What a part of the budget promises."""
+    """Return the guarantee of a part of the budget."""
     return Terms.checked(epsilon=epsilon, **question.terms()).guarantee(public=("grid of scores",))
 
 

@@ -1,7 +1,8 @@
-"""How accurate a private question's answer will be: from the question and a stated number of rows, before anybody pays.
+"""Expected accuracy of the answer to a private question, simulated before anybody pays.
 
-A stand-in for the rows of all sites, calibrated scores with a usual AUC and prevalence, is counted on the question's
-grid, and noise of the law that the answer will have is added many times. No site is asked.
+The simulation uses the question and a stated number of rows. Rows with calibrated scores, a usual AUC and a usual
+prevalence stand in for those of the sites. They are counted on the question's grid, and noise with the distribution
+that the answer will have is added many times. No site is asked.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from confide.releases.stand_in import USUAL_AUC
 
 REPETITIONS = 20
 MOST_ROWS = 500_000
-"""A stand-in has no more rows; with more, noise matters less still."""
+"""Most rows of a stand-in; with more rows, noise matters even less."""
 
 _SEED = 0  # the same question must give the same numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """Means over simulated answers to a question about so many rows.
+    """Mean accuracy over simulated answers to a question about `rows` rows.
 
     `roc_area_error` is the area between the exact ROC curve of all rows and the private one, `auc_error` the absolute
     error of the AUC, and the widths those of its intervals: for these rows, and for the population.
@@ -57,7 +58,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Accuracy of the pooled answer and, where sites' own results are asked for, of one of sites of equal size."""
+    """Accuracy of the pooled answer and, if sites' own results are asked for, of one site of average size."""
 
     pooled: Accuracy
     site: Accuracy | None
@@ -75,7 +76,7 @@ class Expected:
 def expected_accuracy(
     question: Question, *, rows: int | None = None, level: float = 0.95, repetitions: int = REPETITIONS
 ) -> Expected:
-    """Simulate answers to a private question; without `rows` every site is supposed to have 1,000."""
+    """Simulate answers to a private question; without `rows`, each site is assumed to have 1,000."""
     sites = len(question.sites)
     stated = SUPPOSED_ROWS * sites if rows is None else rows
     pooled, own = noise_parts(question)
@@ -88,7 +89,7 @@ def expected_accuracy(
 
 
 def stand_in(rows: int, prevalence: float = USUAL_PREVALENCE, auc: float = USUAL_AUC) -> ScoreCounts:
-    """Rows with normal scores in both classes, shown as calibrated probabilities; at least one row of each class."""
+    """Return rows with normal scores in both classes, as calibrated probabilities; at least one row of each class."""
     from scipy.special import expit, ndtri
 
     size = min(max(rows, 2), MOST_ROWS)
@@ -104,7 +105,7 @@ def stand_in(rows: int, prevalence: float = USUAL_PREVALENCE, auc: float = USUAL
 def simulated(
     question: Question, counts: ScoreCounts, parts: tuple[NoisePart, ...], *, level: float, repetitions: int
 ) -> Accuracy:
-    """Release the counts so often under noise from a seed, and measure how far each answer is off."""
+    """Release the counts `repetitions` times with noise from a fixed seed, and average the errors."""
     generator = np.random.default_rng(_SEED)
     exact, truth = _points(roc_curve(counts)), auc_score(counts)
     grid, strategy = question.public_grid, strategy_of(question)
@@ -134,7 +135,7 @@ def simulated(
 
 
 def noisy_table(question: Question, integers: FloatArray, parts: tuple[NoisePart, ...]) -> NoisyCells:
-    """Noisy counts as the coordinator rebuilds them from the integers of both classes."""
+    """Return noisy counts as the coordinator rebuilds them from the integers of both classes."""
     return rebuilt_cells(
         integers.ravel(),
         cells=len(question.public_grid),

@@ -1,6 +1,7 @@
-"""What a coordinator derives over all sites: curves, numbers with intervals, and how well risks are calibrated.
+"""Performance of a model over sites: curves, numbers with intervals, and calibration.
 
-The same result whatever left the sites: exact sums, groups of cells, or private counts. What a mode cannot say is None.
+One class holds the results of every mode, from exact sums, groups of cells or private counts. Values that a mode cannot
+give are None.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ _OPEN = 0.9  # where groups leave so much of [0, 1] open to the AUC, they say no
 class Performance:
     """A model's performance over the rows of all sites, or of one.
 
-    `rows` and `positives` are None where they are not known exactly. `bounds` is where the AUC of exactly these rows
-    lies whatever the groups hide; where these say nothing about it, `auc` is NaN. `no_line` says why calibration
-    intercept or slope is None. Thresholds of curves are lower edges of cells, at which the points are those of the
-    rows; private curves have points between them too, estimated from neighbouring cells.
+    `rows` and `positives` are None where they are not known exactly. `bounds` are certain
+    bounds of the AUC of exactly these rows, whatever order the groups hide; `auc` is NaN where the groups leave nearly
+    everything open. `no_line` says why calibration intercept or slope is None. Thresholds of curves are lower edges of
+    cells, at which curves are exact. Private curves also have points between them, estimated from neighbouring cells.
     """
 
     level: float
@@ -79,12 +80,12 @@ class Performance:
 
 
 def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Performance:
-    """Everything from the sum of the sites' tables.
+    """Return the performance from the sum of the sites' tables.
 
     Ranks are those of the cells, so AUC and curves are exact where classes share no cell; Brier score, observed to
     expected ratio and the calibration curve come from sums of the scores themselves. For calibration
-    intercept and slope scores stand at the middle of their cell; with scores of exactly 0 or 1, which are counted
-    apart, there is neither.
+    intercept and slope, scores lie in the middle of their cells. Neither exists if scores of exactly 0 or 1, which are
+    counted apart, occur.
     """
     check_level(level)
     counts = table.counts()
@@ -106,11 +107,11 @@ def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Performance:
 def pooled_grouped(
     tables: Mapping[str, DisclosedTable] | Sequence[DisclosedTable], *, level: float = 0.95
 ) -> Performance:
-    """Everything from the sites' groups under disclosure control.
+    """Return the performance from the sites' groups under disclosure control.
 
-    Prevalence is exact; Brier score and observed to expected ratio are but for sums that each site rounded to whole
-    numbers; AUC, curves, calibration and intervals are estimates. The interval of AUC allows for what groups hide.
-    Where that leaves nearly everything open, as a class is one group, there is no AUC (NaN) and no curve.
+    Prevalence is exact. Brier score and observed to expected ratio are exact but for the rounding of each site's sums
+    to whole numbers. AUC, curves, calibration and intervals are estimates. The interval of AUC allows for the order
+    that groups hide. If a class is one group, that leaves nearly everything open: there is no AUC (NaN) and no curve.
     """
     check_level(level)
     listed = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
@@ -137,7 +138,7 @@ def pooled_grouped(
 
 
 def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Performance:
-    """Everything from private counts; intervals are for the population and include the noise."""
+    """Return the performance from private counts; intervals are for the population and include the noise."""
     if check_level(level) != curves.level:
         curves = curves_of(curves.raw, level=level, shape=curves.shape)
     names = ("auc", "average_precision", "brier", "observed_expected", "prevalence")
@@ -185,7 +186,7 @@ def _auc(value: float, variance: float | None, n: int, m: int, level: float, nam
 
 
 def _from_counts(counts: ScoreCounts, grid: Grid, level: float) -> dict[str, Any]:
-    """What follows from rows at the middles of cells alone."""
+    """Return the numbers and curves that follow from rows at the middles of cells."""
     average = average_precision_score(counts)
     roc, pr = roc_curve(counts).simplified(), pr_curve(counts)
     found: dict[str, Any] = {
@@ -201,7 +202,7 @@ def _from_counts(counts: ScoreCounts, grid: Grid, level: float) -> dict[str, Any
 
 
 def _line(counts: ScoreCounts, grid: Grid, level: float, *, at_ends: int = 0) -> dict[str, Any]:
-    """Calibration intercept and slope, or why there is none; nothing where scores are no probabilities."""
+    """Return calibration intercept and slope, or why there is none; nothing if scores are not probabilities."""
     if not of_probabilities(grid):
         return {}
     line = calibration_line(counts, level, grid, at_ends=at_ends)
@@ -211,9 +212,9 @@ def _line(counts: ScoreCounts, grid: Grid, level: float, *, at_ends: int = 0) ->
 def _from_sums(
     counts: ScoreCounts, rows: tuple[int, int], sums: tuple[float, float] | None, level: float
 ) -> dict[str, Any]:
-    """Brier score and the ratio of observed to expected positives from the sums of scores and of squared errors.
+    """Return Brier score and ratio of observed to expected positives from sums of scores and of squared errors.
 
-    Their errors are from rows at cells' middles. None of it where scores are no probabilities.
+    Standard errors take rows to lie in the middle of their cells. Nothing is returned if scores are not probabilities.
     """
     if sums is None:
         return {}
@@ -230,7 +231,7 @@ def _from_sums(
 
 
 def _observed_expected(observed: int, rows: int, expected: float, level: float) -> Estimate:
-    """On the log scale, with the variance `1/O - 1/N` (Debray et al. 2017)."""
+    """Return the ratio with an interval on the log scale, with the variance `1/O - 1/N` (Debray et al. 2017)."""
     ratio, error = observed / expected, math.sqrt(1.0 / observed - 1.0 / rows)
     reach = math.exp(normal_quantile(level) * error)
     interval = Interval(lower=ratio / reach, upper=ratio * reach, level=level, method="log")
@@ -238,7 +239,7 @@ def _observed_expected(observed: int, rows: int, expected: float, level: float) 
 
 
 def _roc_glm(counts: ScoreCounts, *, stepwise: bool) -> RocGlm | None:
-    """The fitted curve; None where the classes are so far apart that there is none."""
+    """Return the fitted curve; None if the classes are too far apart to fit one."""
     try:
         return roc_glm(counts) if stepwise else roc_glm_of_cells(counts.positives, counts.negatives)
     except DataError:
@@ -258,7 +259,7 @@ def _lower_edges(grid: Grid, thresholds: FloatArray) -> FloatArray:
 
 
 def _decision_thresholds(grid: Grid) -> FloatArray:
-    """The inner edges nearest to 0.01, 0.02, ... 0.99: there the curve is that of the rows."""
+    """Return the inner edges nearest to 0.01, 0.02, ... 0.99, at which the curve is exact."""
     inner = grid.edges[(grid.edges > 0.0) & (grid.edges < 1.0)]
     if not inner.size:
         return inner
@@ -272,7 +273,7 @@ def _decision_thresholds(grid: Grid) -> FloatArray:
 
 
 def _plain(value: Any) -> Any:
-    """Plain data of a result: estimates, curves and numbers."""
+    """Return estimates, curves and numbers as plain data."""
     if hasattr(value, "to_dict"):
         return _plain(value.to_dict())
     if isinstance(value, Mapping):

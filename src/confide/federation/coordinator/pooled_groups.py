@@ -1,4 +1,4 @@
-"""Pooling what sites sent under disclosure control: each group's rows spread over its cells as the sums say.
+"""Pooling of groups of cells: each group's rows are spread over its cells so that they have the sums that sites sent.
 
 With u a score's place on the grid from 0 to 1, rows within a group are taken to be as frequent as u (1 - u), but for
 the least change (in relative entropy) by which scores and squared errors have the sums that the site sent. The
@@ -6,11 +6,11 @@ AUC is then off by 0.003 (root mean square) over simulated studies of three to f
 spread; for one site by 0.024 with 50 rows, 0.005 with 200 and 0.0007 with 1,000, where DeLong's standard error is
 0.080, 0.037 and 0.016. The calibration slope is off by about 0.5 standard errors, mostly too low.
 
-How far the AUC may be off is told by the pairs whose order groups leave open. At single sites of 20 to 1,000 rows, with
+The pairs whose order groups leave open bound the error of the AUC. At single sites of 20 to 1,000 rows, with
 scores of six kinds (smooth, of low risks, of two decimals or of tenths, worthless, nearly perfect), it was off by 0.02
 to 0.10 of the bounds' width (root mean square), but for 0.13 with ten low risks of each class. One tenth of that width
-is taken for a standard error. Errors of different sites' positives are taken to be independent. The intervals of AUC
-have this error in them; others leave it out.
+is used as a standard error. Errors of different sites' positives are assumed to be independent. The intervals of AUC
+include this error; others do not.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from confide.intervals.delong import delong_variance
 
 _CELLS = 1_000  # cells are divided until there are about so many
 ERROR_SHARE = 0.1
-"""The standard error that groups add to the AUC, as a share of the bounds' width."""
+"""Standard error that groups add to the AUC, as a share of the bounds' width."""
 
-_RIDGE = 1e-3  # by so much sums that no rows have, as rounding may give, are missed rather than followed to infinity
+_RIDGE = 1e-3  # keeps the tilt finite where, after rounding, no rows have the sums that were sent
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PooledGroups:
-    """Estimated counts on a finer grid, and what is known.
+    """Estimated counts on a finer grid, with exact totals.
 
-    `cells` has positives first; its totals are exact. `auc_bounds` is what the AUC could be at most and at least
-    whatever the rows within groups are, and `auc_group_error` the standard error of the estimate of these rows' AUC, to
-    be added to that of sampling. `expected` is the sum of scores and `squared_error` that of squared errors,
+    `cells` has positives first; its totals are exact. `auc_bounds` are the least and the largest AUC that the groups
+    allow, and `auc_group_error` is the standard error of the estimate of these rows' AUC, to be added to that of
+    sampling. `expected` is the sum of scores and `squared_error` that of squared errors,
     None where scores are no probabilities; they are off by at most one half for each site.
     """
 
@@ -59,7 +59,7 @@ class PooledGroups:
         object.__setattr__(self, "cells", read_only(self.cells))
 
     def counts(self) -> ScoreCounts:
-        """The estimated rows at the middle of their cells."""
+        """Return the estimated rows at the middles of their cells."""
         return _counts(self.grid, self.cells)
 
 
@@ -93,7 +93,7 @@ def pooled_from_groups(tables: Sequence[DisclosedTable]) -> PooledGroups:
 
 
 def _finer(grid: Grid) -> Grid:
-    """The grid with each cell divided into equal parts, where there are few."""
+    """Return the grid with each cell divided into equal parts, so that there are about 1,000."""
     parts = max(_CELLS // len(grid), 1)
     inner = grid.edges[:-1, None] + np.diff(grid.edges)[:, None] * (np.arange(parts) / parts)
     return Grid(np.append(inner.ravel(), grid.edges[-1]))
@@ -101,7 +101,7 @@ def _finer(grid: Grid) -> Grid:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """What the sums are when rows are spread in proportion to `prior * exp(tilt . features)` within each group.
+    """Sums of scores for rows spread in proportion to `prior * exp(tilt . features)` within each group.
 
     Positives come first in all columns; `groups` are the first finer cells of groups, `counts` their rows.
     """
@@ -113,7 +113,7 @@ class _Sums:
     sent: FloatArray
 
     def cells(self, tilt: FloatArray) -> FloatArray:
-        """The rows in each finer cell."""
+        """Return the rows in each finer cell."""
         power = tilt @ self.features
         lengths = np.diff(self.groups, append=power.size)
         weight = self.prior * np.exp(power - np.repeat(np.maximum.reduceat(power, self.groups), lengths))
@@ -121,7 +121,7 @@ class _Sums:
         return found
 
     def loss(self, tilt: FloatArray) -> float:
-        """Convex, and least where the sums are those that were sent."""
+        """Return a convex function whose minimum is where the sums are those that were sent."""
         power = tilt @ self.features
         top = np.maximum.reduceat(power, self.groups)
         weight = self.prior * np.exp(power - np.repeat(top, np.diff(self.groups, append=power.size)))
@@ -140,7 +140,7 @@ class _Sums:
 
 
 def _spread(table: DisclosedTable, finer: Grid) -> FloatArray:
-    """The rows of each group over the finer cells of its range, by class."""
+    """Return the rows of each group spread over the finer cells of its range, by class."""
     from scipy.optimize import minimize
 
     parts, size, middle = len(finer) // len(table.grid), len(finer), finer.representatives
@@ -164,13 +164,13 @@ def _spread(table: DisclosedTable, finer: Grid) -> FloatArray:
 
 
 def _wins(cells: FloatArray) -> float:
-    """Pairs in which the positive is above, ties within a cell counting half."""
+    """Return the number of pairs in which the positive scores higher; ties within a cell count half."""
     ours, theirs = cells
     return float(np.dot(ours, np.cumsum(theirs) - theirs / 2.0))
 
 
 def _pairs(tables: Sequence[DisclosedTable]) -> tuple[FloatArray, FloatArray]:
-    """Pairs that are won for sure, and pairs that are open, by the site of the positive and that of the negative."""
+    """Return numbers of pairs won for sure, and of open pairs, by the sites of the positive and the negative."""
     cells = len(tables[0].grid)
     found = [[pair_bounds(ours.positives, theirs.negatives, cells) for theirs in tables] for ours in tables]
     sure, open_pairs = np.moveaxis(np.array(found), -1, 0)

@@ -1,10 +1,10 @@
-"""The coordinator: two rounds over a channel, and nothing released unless all that is needed came.
+"""Two rounds of a validation, run by the coordinator over a channel. Nothing is released unless enough sites answer.
 
-Round 1 asks every site whether it takes part; nothing is charged. Round 2 sends the sites that do each other's signed
-keys and collects answers. A site that fails, refuses, is silent or sends nonsense ends the run with a message that
-says which one and what to do, or, where the signed question says that fewer sites are enough, is left out: before
-round 2 in every mode, after it only where sites answer for themselves. Sums over masked answers cannot do without one
-of them.
+Round 1 asks every site whether it takes part; nothing is charged. Round 2 sends the signed keys of all sites to each
+site that takes part, and collects answers. A site that fails, refuses, is silent or sends an unreadable reply ends the
+run, with a message that names the site and the next step. If the signed question allows fewer sites, such a site is
+left out instead: before round 2 in every mode, after it only where sites send results of their own. A sum of masked
+answers needs all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LONGEST_MESSAGE = 600
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """One validation under way."""
+    """State of one validation while it runs."""
 
     question: Question
     channel: Channel
@@ -48,7 +48,7 @@ class Run:
     rounds: int = 0
 
     def ask(self, topic: str, requests: Mapping[str, Message], state: ProgressState) -> dict[str, Message]:
-        """Begin a round: ask sites, return the replies that say yes, and note why others do not."""
+        """Begin a round: ask sites, return the replies of those that answer, and record why others do not."""
         self.rounds += 1
         for site in requests:
             self.progress(site, state)
@@ -65,31 +65,30 @@ class Run:
         return good
 
     def note(self, report: SiteReport) -> None:
-        """Remember how a site takes part."""
+        """Record how a site takes part."""
         self.reports[report.name] = report
         self.progress(report.name, ProgressState.of(report.state))
 
     def fail(self, site: str, message: str) -> None:
-        """Remember that a site sent something that cannot be used."""
+        """Record that a site sent something that cannot be used."""
         self.note(SiteReport(name=site, state=SiteState.FAILED, message=message))
 
     @property
     def all_reports(self) -> tuple[SiteReport, ...]:
-        """Every site that was asked."""
+        """Reports of all sites that were asked."""
         return tuple(self.reports[site] for site in self.question.sites)
 
     def missing(self) -> list[SiteReport]:
-        """The sites that do not take part."""
+        """Return the reports of sites that do not take part."""
         return [report for report in self.all_reports if report.state is not SiteState.ANSWERED]
 
     def missing_of(self, sites: tuple[str, ...]) -> list[SiteReport]:
-        """Those of some sites that do not take part."""
+        """Return the reports of those of some sites that do not take part."""
         return [report for report in self.missing() if report.name in sites]
 
     def stop(self, what: str, then: str) -> RunError:
-        """The error that ends the run."""
-        out = "; ".join(report.in_words() for report in self.missing())
-        return RunError(f"{what} {out}. {then}", self.all_reports, rounds=self.rounds)
+        """Return the error that ends the run."""
+        return RunError.naming(what, self.missing(), then, self.all_reports, rounds=self.rounds)
 
 
 def validate(
@@ -100,16 +99,16 @@ def validate(
     timeout: float = 60.0,
     progress: Progress = lambda site, state: None,
 ) -> Outcome:
-    """Ask all sites and add up what they send.
+    """Ask all sites and add up their answers.
 
     Parameters
     ----------
     root
-        The federation's root certificate (PEM), by which sites are told from others.
+        Root certificate of the federation, in PEM. Sites have certificates that it issued.
     timeout
-        Seconds that each round may take; a site that is silent for longer is left out or ends the run.
+        Seconds that each round may take. A site that is silent for longer is left out, or ends the run.
 
-    Raises RunError, with how each site took part, where no result came of it.
+    Raises RunError, with a report of each site, if there is no result.
     """
     run = Run(
         question=question,
@@ -132,14 +131,14 @@ def validate(
 
 
 def checked_timeout(timeout: float) -> float:
-    """Refuse a time that is no positive number of seconds."""
+    """Return a timeout; refuse one that is not a positive number of seconds."""
     if not (isinstance(timeout, int | float) and 0.0 < timeout <= LONGEST_TIMEOUT):
         raise ParameterError(f"timeout must be a number of seconds up to {LONGEST_TIMEOUT:g}; got {timeout!r}")
     return float(timeout)
 
 
 def _reported(site: str, reply: Message | Silence) -> SiteReport:
-    """What a reply says of a site, whatever it is made of."""
+    """Return the report of a site from its reply, which may be anything."""
     if isinstance(reply, Silence):
         return SiteReport(name=site, state=SiteState.SILENT, message=reply.reason)
     if not isinstance(reply, Mapping) or reply.get("site") != site:
@@ -168,13 +167,13 @@ def _reported(site: str, reply: Message | Silence) -> SiteReport:
 
 
 def _plain(message: object) -> str:
-    """What a site says for people, on one line and not too long."""
+    """Return a site's message on one line, shortened, without control characters."""
     text = " ".join(message.split()) if isinstance(message, str) else "it gave no reason"
     return "".join(letter if letter.isprintable() else "·" for letter in text[:_LONGEST_MESSAGE])
 
 
 def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
-    """The signed keys of the sites that take part, each under its own name and for this run."""
+    """Return the offers of the sites that take part, each verified to be that site's and for this run."""
     offers: dict[str, Offer] = {}
     for site, reply in accepted.items():
         try:
@@ -207,12 +206,12 @@ def _require_enough(run: Run, consequence: str) -> None:
         return
     raise run.stop(
         f"{len(run.missing())} of {len(run.question.sites)} sites did not take part, and {needed} are needed:",
-        f"{consequence} Mend what they say, leave them out, or allow fewer sites (--fewest)",
+        f"{consequence} Mend what they say, leave them out, or allow fewer sites (`fewest`)",
     )
 
 
 def _require_same_sites(run: Run, offers: Mapping[str, Offer], accepted: Mapping[str, Message]) -> None:
-    """Stop before round 2 if a site answered this question with other sites: it would refuse, and others would pay."""
+    """Stop before round 2 if a site answered this question with other sites: it would refuse after others had paid."""
     taking_part, question = tuple(sorted(offers)), run.question
     for site in taking_part:
         listed = accepted[site].get("answered_with")
@@ -240,7 +239,7 @@ def _second_requests(
 
 
 def _summed(run: Run, final: Question, answers: Mapping[str, Message], agreement: Agreement) -> dict[str, Any]:
-    """The sum over all sites' masked answers, all of which are needed."""
+    """Return the sum of the masked answers, all of which are needed."""
     vectors: list[MaskedVector] = []
     own: dict[str, Mapping[str, Any]] = {}
     for site, reply in answers.items():
@@ -283,7 +282,7 @@ def _own(final: Question, site: str, reply: Message) -> Mapping[str, Any]:
 
 
 def _gathered(run: Run, final: Question, answers: Mapping[str, Message]) -> dict[str, Any]:
-    """What sites answered for themselves; as many as are enough."""
+    """Return the answers of sites that send results of their own, if there are enough."""
     sent: dict[str, Mapping[str, Any]] = {}
     for site, reply in answers.items():
         if readable(final, reply.get("table")):

@@ -1,6 +1,6 @@
-"""What follows from an outcome: pooled results, each site's own, how much sites differ, and what was promised.
+"""Results of a validation: performance over all sites and at each site, differences between sites, and promises.
 
-All of it is a pure function of what left the sites; the same outcome always gives the same results.
+All of it is a pure function of the outcome: the same outcome always gives the same results.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 SCHEMA = "confide.validation/1"
 
-_SAYS_NOTHING = 0.9
+_OPEN_WIDTH = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteResult:
-    """How a site took part and, where it may be seen, the model's performance there."""
+    """Report of a site and, if it may be seen, the model's performance there."""
 
     report: SiteReport
     result: Performance | None = None
 
     @property
     def name(self) -> str:
-        """The site's name."""
+        """Name of the site."""
         return self.report.name
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,11 +47,11 @@ class SiteResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Validation:
-    """A model's performance over all sites; everything in it was made from what the sites let go.
+    """Performance of a model over all sites, made only from what left the sites.
 
     `heterogeneity` has random-effects summaries over sites of "auc" and "observed_expected" where at least two sites'
-    own results are seen and say something; `summarised` names these sites, in the order of the weights. `test` is
-    that of `AUC <= null_auc`, where one was asked for. `guarantee` is the private mode's, about every row of every
+    own results may be seen and are informative; `summarised` names these sites, in the order of the weights. `test` is
+    the test of `AUC <= null_auc`, if one was asked for. `guarantee` is that of a private mode, for every row of every
     site.
     """
 
@@ -66,11 +66,11 @@ class Validation:
 
     @property
     def question(self) -> Question:
-        """What was asked, of the sites that took part."""
+        """Question as the sites that took part answered it."""
         return self.outcome.question
 
     def promise(self) -> tuple[str, ...]:
-        """What the mode promises, and what it does not, a sentence each."""
+        """Return what the mode promises and what it does not, a sentence each."""
         return promise_of(self.question)
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,9 +117,9 @@ class Validation:
 
 
 def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = None) -> Validation:
-    """Work out everything that follows from an outcome.
+    """Derive all results from an outcome.
 
-    Raises DataError where nothing can be judged, for example where all sites together have one class only.
+    Raises DataError if performance is undefined, for example if all rows belong to one class.
     """
     check_level(level)
     mode = mode_of(outcome.question)
@@ -140,7 +140,7 @@ def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = No
 def _summaries(
     own: Mapping[str, Performance], level: float
 ) -> tuple[dict[str, RandomEffects], dict[str, tuple[str, ...]]]:
-    """Random-effects summaries over the sites whose own results say something, and which sites these are."""
+    """Return random-effects summaries over the sites with informative results, and the names of these sites."""
     aucs = _judged({name: site.auc for name, site in own.items()}, _logit_error)
     ratios = _judged({name: site.observed_expected for name, site in own.items()}, _log_error)
     found: dict[str, RandomEffects] = {}
@@ -159,7 +159,7 @@ def _summaries(
 def _judged(
     estimates: Mapping[str, Estimate | None], error_of: Callable[[Estimate], float | None]
 ) -> dict[str, tuple[float, float]]:
-    """Sites' values with their standard error on the scale of the summary, where both exist."""
+    """Return sites' values with their standard errors on the scale of the summary, where both exist."""
     found = {}
     for name, estimate in estimates.items():
         error = None if estimate is None else error_of(estimate)
@@ -169,12 +169,12 @@ def _judged(
 
 
 def _logit_error(estimate: Estimate) -> float | None:
-    """The standard error of the log-odds: from the interval, which holds noise as well as sampling.
+    """Return the standard error of the log-odds from the interval, which allows for noise and sampling.
 
-    None where the interval leaves almost everything open: such a site says nothing, and would only be averaged in.
+    Return None if the interval leaves almost everything open: such a site is not informative.
     """
     interval = estimate.interval
-    if interval is None or not 0.0 < estimate.value < 1.0 or interval.width > _SAYS_NOTHING:
+    if interval is None or not 0.0 < estimate.value < 1.0 or interval.width > _OPEN_WIDTH:
         return None
     lower, upper = max(interval.lower, 1e-6), min(interval.upper, 1.0 - 1e-6)
     return (_logit(upper) - _logit(lower)) / (2.0 * normal_quantile(interval.level))
@@ -192,7 +192,7 @@ def _logit(value: float) -> float:
 
 
 def _test(pooled: Performance, null_auc: float, level: float) -> AucTest | None:
-    """Of the AUC with its own standard error or, under noise, with that of the interval, which has noise in it."""
+    """Test the AUC with its own standard error or, under noise, with that of its interval, which includes the noise."""
     value, error = pooled.auc.value, pooled.auc.standard_error
     if error is None:
         on_log_odds = _logit_error(pooled.auc)

@@ -1,13 +1,13 @@
-"""Who takes part in a secure sum, and with which keys: signed offers, and the list of them that all must share.
+"""Agreement of sites on a secure sum: signed offers of keys, and the list of offers that all sites must share.
 
 A site offers a fresh X25519 public key for one session and one question, signed twice: with its certificate's key
 and with the key that it made for itself (`site_key`). The coordinator hands all offers to every site. A site goes
 on only if every offer is signed by a site of this federation for the same session and question, and its own is among
 them as it made it.
 
-So whoever carries offers can put no key into a site's place. Whoever made the certificates can, who may have minted
-others or kept copies of the kits, unless sites pinned the fingerprints of each other's own keys: then nobody can.
-Without pins, the root's holder and whoever had the kits are trusted.
+So a server that carries offers cannot replace a site's key. The maker of the certificates can, by minting others or
+keeping copies of the kits, unless sites pin the fingerprints of each other's own keys: then nobody can. Without pins,
+the holder of the root's key and everybody who had the kits are trusted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TEXTS = ("site", "session", "question", "public_key", "own_key", "certificate",
 
 
 def written(purpose: bytes, *parts: bytes) -> bytes:
-    """Join parts so that no two lists of them are written alike, each with its length before it."""
+    """Join parts, each with its length before it, so that different lists give different bytes."""
     return b"".join(len(part).to_bytes(8, "little") + part for part in (LABEL, purpose, *parts))
 
 
@@ -58,7 +58,7 @@ class KeyPair:
         return cls(X25519PrivateKey.generate())
 
     def spend(self) -> X25519PrivateKey:
-        """Take the private key; a second time there is none, since masks used twice cancel out."""
+        """Return the private key, once: masks that are used twice cancel out."""
         try:
             return self._private.pop()
         except IndexError:
@@ -67,7 +67,7 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A site's signed word that this public key is its own in this session, for this question.
+    """A site's signed statement that this public key is its own in this session, for this question.
 
     `session` is what the coordinator drew for this run, `question` the question's digest, both in hex; `certificate`
     is PEM; `own_key` is the public half of the key that the site made for itself. `signature` is by the certificate's
@@ -182,7 +182,7 @@ class Agreement:
         at: datetime,
         pinned: Mapping[str, str] | None = None,
     ) -> Agreement:
-        """Check that these offers can make a sum; sites and the coordinator check alike.
+        """Check that these offers can make a sum; sites and the coordinator make the same check.
 
         There must be three or more, of distinct sites that were asked, with distinct keys, all for the session
         and question given, each by a site of the root's (and, if given, of the fingerprint pinned for it).
@@ -210,11 +210,11 @@ class Agreement:
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """The names of all who take part."""
+        """Names of all sites that take part."""
         return tuple(offer.site for offer in self.offers)
 
     def digest(self) -> str:
-        """A hash of the session, the question, and everybody's name and key: the same at all sites, or no sum."""
+        """Return a hash of session, question, names and keys; there is a sum only if all sites have the same."""
         listed = (part for offer in self.offers for part in (offer.site.encode(), offer.public_key))
         return sha256(written(b"agreement", self.session.encode(), self.question.encode(), *listed)).hexdigest()
 
@@ -225,21 +225,21 @@ def _statement(session: str, question: str, site: str, public_key: bytes, own_ke
 
 
 def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Return a message's texts, if it holds just those that it should."""
+    """Return the texts of a message; refuse one that holds other keys."""
     if not isinstance(plain, Mapping) or set(plain) != set(names) or not all(isinstance(plain[n], str) for n in names):
         raise FederationError(f"an {what} is malformed; install the same version of confide everywhere")
     return {name: plain[name] for name in names}
 
 
 def checked_site(name: str) -> str:
-    """Return a site's name if it could be one, before it is shown to anybody."""
+    """Return a site's name; refuse a text that cannot be one, before it is shown to anybody."""
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
         raise FederationError("a site sent something that is no name; install the same version of confide everywhere")
     return name
 
 
 def decoded(text: str, most: int, what: str) -> bytes:
-    """Read base64 of at most so many bytes."""
+    """Decode base64 of at most `most` bytes."""
     try:
         if len(text) <= 4 * (most // 3 + 1):
             return base64.b64decode(text, validate=True)

@@ -1,4 +1,4 @@
-"""Who a site is: its certificate, what it signs, and how another site's certificate is checked.
+"""Identity of a site: its certificate, its signatures, and how the certificate of another site is verified.
 
 NVIDIA FLARE provisions each site with `client.crt`, `client.key` and `rootCA.pem`: the root issues every
 certificate directly, and a site's name is the common name in its own. Its certificates carry no basic
@@ -32,7 +32,7 @@ PrivateKey: TypeAlias = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519
 PublicKey: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
 
 MOST_PEM = 20_000
-"""Characters of a certificate that came from elsewhere; FLARE's have 1,200."""
+"""Most characters of a certificate that came from elsewhere; FLARE's have 1,200."""
 
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
 
@@ -64,7 +64,7 @@ class Peer:
         return cls(name=name, key=_verified_key(name, leaf, root, at, _check_site))
 
     def check(self, signature: bytes, message: bytes, what: str) -> None:
-        """Refuse a message not signed with this certificate's key; `what` says in the error what it is."""
+        """Refuse a message that was not signed with this certificate's key; `what` names the message in the error."""
         try:
             if isinstance(self.key, rsa.RSAPublicKey):
                 self.key.verify(signature, message, _pss(), hashes.SHA256())
@@ -78,7 +78,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A site's name, its certificate and that one's private key, the federation's root, and the site's own key.
+    """A site's name, its certificate with the private key to it, the federation's root, and the site's own key.
 
     Both certificates are PEM.
     """
@@ -110,14 +110,14 @@ class Identity:
         return sign_with(self.key, message)
 
     def fingerprint(self) -> str:
-        """SHA-256 of the own public key, in hex: what other sites pin."""
+        """Return the SHA-256 of the own public key in hex, which other sites pin."""
         return fingerprint(self.own.public)
 
 
 def verified_user(certificate: str, root: str, *, role: str, at: datetime) -> Peer:
     """Check that the root's holder gave the owner of this certificate a role, and return who it is.
 
-    The certificate is held to everything that a site's is, but that it is a user's.
+    The rules are those for a site's certificate, except that this one is a user's.
     """
     leaf = _certificate(certificate, "of a user")
     name = _common_name(leaf)
@@ -178,7 +178,7 @@ def _check_root(root: x509.Certificate, at: datetime) -> None:
 
 
 def _issued(leaf: x509.Certificate, root: x509.Certificate) -> bool:
-    """Whether the root signed it, with a hash that still holds."""
+    """Return whether the root signed a certificate, with a hash that is still secure."""
     hashed = leaf.signature_hash_algorithm
     if hashed is not None and not isinstance(hashed, _HASHES):
         return False

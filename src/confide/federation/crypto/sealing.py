@@ -1,9 +1,9 @@
-"""Stored shares that nobody reads in the ledger: encrypted with a secret of the site's.
+"""Encryption of shares that are stored in the ledger, with a secret of the site's.
 
 A site keeps its share of a private sum, its counts with only a share of the noise, so that the same question can
-be answered again at no further cost. Alone, such a share is less private than what was released, so it lies in
-the ledger under ChaCha20-Poly1305. Whoever reads the ledger without the secret learns its length only, and
-can neither change it nor put it in another answer's place: the context is authenticated with it.
+be answered again at no further cost. Alone, such a share is less private than what was released, so the
+ledger stores it encrypted with ChaCha20-Poly1305. A reader of the ledger without the secret learns only its length, and
+can neither change it nor swap it for another answer: the context is authenticated with it.
 
 Nonces are drawn at random; up to 2^32 texts may be sealed under one secret.
 """
@@ -51,7 +51,7 @@ class Seal:
 
     @classmethod
     def kept(cls, path: Path) -> Seal:
-        """Take the secret from a file of its owner's, making the file with a fresh one if there is none.
+        """Read the secret from a file that only its owner may read; make the file with a fresh secret if there is none.
 
         The file appears whole or not at all, and the first of several processes wins.
         """

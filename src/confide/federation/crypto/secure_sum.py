@@ -1,4 +1,4 @@
-"""Sums over sites of which nobody sees the parts (Bonawitz et al. 2017, without recovery from dropouts).
+"""Secure sums over sites: nobody sees the parts (Bonawitz et al. 2017, without recovery from dropouts).
 
 Every two sites derive a secret stream that only they know (X25519, HKDF-SHA256, ChaCha20). The one whose name is
 smaller adds it to its numbers and the other subtracts it, modulo 2^64 for counts and 2^128 for wide values. In
@@ -19,11 +19,11 @@ What is not promised.
   never fewer than three, and sites that fear more colluders must ask for more.
 - Two sums over different lists differ by some sites' numbers. A site must not answer the same question for
   another list (see `register`); the masks do not know what was asked before.
-- A dishonest site can spoil the sum, by adding what it likes. Nobody can tell.
-- Who is a site is said by the holder of the root certificate's private key, who could mint three sites; and
-  whoever kept copies of the kits can sign as the sites. Either could be all of a site's peers. Sites close both by
+- A dishonest site can spoil the sum by adding any numbers. Nobody can detect it.
+- The holder of the root certificate's private key decides who is a site, and could mint three of them. Somebody who
+  kept copies of the kits can sign as the sites. Either could pose as all of a site's peers. Sites prevent both by
   pinning the fingerprints of each other's own keys, which no kit holds (`Agreement.verified`). A site that pinned
-  nothing trusts the root's holder and whoever had the kits.
+  nothing trusts the holder of the root's key and everybody who had the kits.
 - When a site does not answer, there is no sum: run again with fresh keys. A key masks one answer, ever.
 
 Reference: Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", CCS.
@@ -54,7 +54,7 @@ WIDE_LIMIT = 2**126
 """Sums stay below these in size, so that their signs survive the modulus."""
 
 MOST_BYTES = 2**28
-"""Of an answer that came from elsewhere: 33 million counts."""
+"""Most bytes of an answer that came from elsewhere: 33 million counts."""
 
 _WORD, _WIDE = 8, 16
 _MODULUS = 2**128
@@ -79,11 +79,11 @@ class MaskedVector:
     signature: bytes
 
     def words(self) -> tuple[UInt64Array, list[int]]:
-        """The numbers, masked."""
+        """Return the masked numbers."""
         return _words(self.payload, self.cells, self.wide)
 
     def statement(self) -> bytes:
-        """What the site signs."""
+        """Return the bytes that the site signs."""
         return _statement(self.site, self.agreement, self.cells, self.wide, self.payload)
 
     def to_dict(self) -> dict[str, str]:
@@ -142,9 +142,9 @@ class Masks:
         self._identity = identity
 
     def mask(self, counts: NDArray[np.integer], wide: Sequence[int] = ()) -> MaskedVector:
-        """Mask whole numbers of either sign, once; what comes out cannot be told from random.
+        """Mask whole numbers of either sign, once; the result cannot be told from random numbers.
 
-        All sites must give as many of each, and none so large that the sum over all could pass the limits.
+        All sites must give equally many numbers, none so large that the sum over all could pass the limits.
         """
         sites = len(self._agreement.sites)
         given, values = _checked_counts(counts, sites), [*_checked_wide(wide, sites), 0]
@@ -170,7 +170,7 @@ class Masks:
 def pair_masks(
     secret: bytes, agreement: Agreement, one: str, other: str, cells: int, wide: int
 ) -> tuple[UInt64Array, list[int]]:
-    """The numbers that two sites share, from their X25519 secret and everything that was agreed.
+    """Return the numbers that two sites share, from their X25519 secret and everything that was agreed.
 
     The key is used for this one stream, so the nonce and the counter begin at zero.
     """
@@ -187,9 +187,9 @@ def pair_masks(
 
 
 def unmasked_sum(vectors: Iterable[MaskedVector], agreement: Agreement) -> tuple[Int64Array, tuple[int, ...]]:
-    """The sum of all sites' counts and wide values, if just the sites on the list answered, once each.
+    """Return the sum of all sites' counts and wide values, if each site on the list answered once and no other did.
 
-    Refuses answers under another list, of another shape or not signed with the own key of the site's offer, and sums
+    Refuse answers under another list, of another shape or not signed with the own key of the site's offer, and sums
     in which the masks did not cancel; that such a sum goes unnoticed by chance has probability 2^-128.
     """
     answers = tuple(sorted(vectors, key=lambda vector: vector.site))

@@ -1,11 +1,11 @@
-"""A site's own key: the site makes it and keeps it, signs with it, and is known to other sites by its fingerprint.
+"""Key that a site makes for itself and signs with; other sites know it by its fingerprint.
 
 The private key of a site's certificate comes in the kit, so whoever made the kits may have a copy and can sign in the
-site's name. This key nobody else has had. It is Ed25519 (RFC 8032), and its fingerprint, which sites tell each other by
-telephone or on paper and pin, is the SHA-256 of the 32 bytes of its public half, in hex.
+site's name. Nobody else has ever had this key. It is Ed25519 (RFC 8032). Its fingerprint, which sites tell each other
+by telephone or on paper and pin, is the SHA-256 of the 32 bytes of its public half, in hex.
 
-Alone, an own key says nothing about whose it is: without a pinned fingerprint, whoever can sign with a site's
-certificate can bring a key of his own.
+A key alone does not prove whose it is: without a pinned fingerprint, anybody who can sign with a site's certificate can
+present another key.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SiteKey:
 
     @classmethod
     def kept(cls, path: Path) -> SiteKey:
-        """Take the key from a file of its owner's, making the file with a fresh one if there is none.
+        """Read the key from a file that only its owner may read; make the file with a fresh key if there is none.
 
         The file appears whole or not at all, and the first of several processes wins.
         """
@@ -71,7 +71,7 @@ class SiteKey:
 
     @property
     def public(self) -> bytes:
-        """The 32 bytes of the public half."""
+        """Public half, 32 bytes."""
         return self._private.public_key().public_bytes_raw()
 
     def sign(self, message: bytes) -> bytes:
@@ -83,7 +83,7 @@ class SiteKey:
 
 
 def fingerprint(public: bytes) -> str:
-    """What other sites pin.
+    """Return the fingerprint of a public key, which other sites pin.
 
     >>> fingerprint(bytes(32))[:16]
     '66687aadf862bd77'
@@ -92,12 +92,12 @@ def fingerprint(public: bytes) -> str:
 
 
 def has_fingerprint(public: bytes, pinned: str) -> bool:
-    """Compare as people write them: in capitals or not, with colons or without."""
+    """Compare a fingerprint as people write it: in capitals or not, with colons or without."""
     return bytes_eq(fingerprint(public).encode(), pinned.replace(":", "").strip().lower().encode())
 
 
 def check_signed(public: bytes, signature: bytes, message: bytes, *, site: str, what: str) -> None:
-    """Refuse a message that was not signed with this own key of a site's; `what` says in the error what it is."""
+    """Refuse a message that was not signed with a site's own key; `what` names the message in the error."""
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
     except (ValueError, InvalidSignature):
@@ -105,7 +105,7 @@ def check_signed(public: bytes, signature: bytes, message: bytes, *, site: str, 
 
 
 def not_signed(site: str, what: str, by: str) -> FederationError:
-    """The error for a message that is not what a site signed."""
+    """Return the error for a message whose signature is not the site's."""
     return FederationError(
         f"{what} of site {site!r} is not signed by {by}: it was altered on its way, or sent by another. "
         "Run again; if it happens again, find out who answers in its name"

@@ -1,4 +1,4 @@
-"""The coordinator's login at the server: a fixed table of commands, and one transfer of files, the upload of a job.
+"""Coordinator's login at the server: a fixed table of commands, and one transfer of files, the upload of a job.
 
 FLARE's client asks the server for its commands. The server's list says which of them the client carries out with its
 own files, and the server's replies say under which names files are written. So a server could read, sign and overwrite
@@ -23,7 +23,7 @@ from confide.errors import FederationError
 from confide.federation.flare.flows import is_run
 
 COMMANDS = ("check_status", "get_job_meta", "app_command", "abort_job")
-"""The commands that are sent to the server as they are, beside the submission of a job."""
+"""Commands that are sent to the server unchanged, beside the submission of a job."""
 
 _SUBMIT = "submit_job"
 _SCOPE = "job_mgmt"
@@ -46,7 +46,7 @@ class JobUpload(FileTransferModule):  # type: ignore[misc]
         """Make no command of what a server announces."""
 
     def push_folder(self, args: Sequence[str], ctx: Any) -> Any:
-        """Send the job, if it is the one."""
+        """Send the job; refuse any other folder."""
         if self.job is None or list(args[1:]) != [str(self.job)]:
             return {ProtoKey.STATUS: APIStatus.ERROR_RUNTIME, ProtoKey.DETAILS: _FOREIGN}
         return super().push_folder(args, ctx)

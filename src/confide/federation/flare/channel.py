@@ -1,4 +1,4 @@
-"""The coordinator's channel to its sites: requests as FLARE tasks, one JSON text each way."""
+"""Channel from the coordinator to its sites: requests are FLARE tasks, one JSON text each way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nvflare.apis.signal import Signal
 from confide.federation.channel import Message, Silence
 
 TEXT = "confide"
-"""The key under which a task and its result carry their JSON text."""
+"""Key under which a task and its result carry their JSON text."""
 
 ABSENT = "it is not connected, or did not let the run start; see that it runs with `confide site status` there"
 LEFT = "it left in the middle of the run"
@@ -33,7 +33,7 @@ _PAUSE_SECONDS = 0.1
 
 @dataclass(slots=True)
 class Round:
-    """Replies as they come in; FLARE calls from threads of its own."""
+    """Replies of one round as they arrive; FLARE calls from threads of its own."""
 
     pending: set[str]
     heard: Callable[[str], None]
@@ -41,7 +41,7 @@ class Round:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def received(self, client_task: ClientTask, fl_ctx: FLContext) -> None:
-        """Take a site's reply in, once."""
+        """Record the first reply of a site."""
         site = client_task.client.name
         reply = read_reply(client_task.result)
         client_task.result = None
@@ -55,7 +55,7 @@ class Round:
             self.heard(site)
 
     def give_up(self, sites: set[str], reason: str) -> None:
-        """Wait no longer for some sites."""
+        """Stop waiting for some sites."""
         with self.changed:
             for site in sites & self.pending:
                 self.replies[site] = Silence(reason)
@@ -99,7 +99,7 @@ class FlareChannel:
         return task
 
     def _wait(self, around: Round, deadline: float) -> None:
-        """Return when all have replied, or nothing more is to be waited for."""
+        """Wait until all sites have replied, left or run out of time."""
         while True:
             with around.changed:
                 if not around.pending:
@@ -114,7 +114,7 @@ class FlareChannel:
 
 
 def read_reply(result: Any) -> Message | Silence:
-    """The plain data in a result, or nothing that anybody could take for a reply."""
+    """Return the plain data in a result; an empty dictionary, which is no valid reply, if it cannot be read."""
     if not isinstance(result, Shareable) or result.get_return_code(ReturnCode.OK) != ReturnCode.OK:
         return Silence(WORDLESS)
     try:

@@ -1,4 +1,4 @@
-"""Let a process read and write certain folders alone, whoever runs it: Linux's Landlock.
+"""Confinement of a process to certain folders with Linux's Landlock, also if root runs it.
 
 A site's engine has no use for files beyond Python's own, the site's folder and the folders of its data. Landlock holds
 a process, its threads and the processes that it starts to a list of folders, root included, and cannot be undone.
@@ -24,7 +24,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1, 1 << 1, 1 << 2, 1 <
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}
-"""What each version of Landlock can deny."""
+"""Rights that each version of Landlock can deny."""
 
 _SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/sbin", "/sys", "/usr")
 _NAMES = ("/run/systemd/resolve", "/run/resolvconf", "/run/nscd")
@@ -41,7 +41,7 @@ class _Rule(ctypes.Structure):
 
 
 def confine_site(folder: Path) -> bool:
-    """Hold this process to a site's folder and the folders of its data; tell whether the kernel does so."""
+    """Confine this process to a site's folder and the folders of its data; return whether the kernel can."""
     return confine(readable=[*python_folders(), *data_folders(folder)], writable=[folder, *compiled_folders()])
 
 

@@ -1,4 +1,4 @@
-"""The server's side of a run: the only class that the server's engine may start."""
+"""Server's side of a run: the only class that the server's engine may start."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from confide.federation.question import Question
 from confide.federation.site_state import ProgressState
 
 PROGRESS, RESULT, DONE = "progress", "result", "done"
-"""The commands that a coordinator's session sends to a run: how far it is, what came of it, and that this arrived."""
+"""Commands of a coordinator's session to a run: report progress, hand over the result, end after the result arrived."""
 
 HAND_OVER_SECONDS = 60.0
-"""How long a run waits at its end until a session has its result."""
+"""Seconds that a finished run waits until a session has fetched its result."""
 
 _PAUSE_SECONDS = 0.1
 _UNEXPECTED = "something unexpected went wrong at the server; the engine's log there says more. Nothing is released."
 
 
 class ConfideController(Controller):  # type: ignore[misc]
-    """Runs both rounds over a FLARE job and hands what came of them to the coordinator's session.
+    """Runs both rounds over a FLARE job and hands the outcome to the coordinator's session.
 
     The result travels as the reply to a command: a session fetches no files from a server.
 
     Parameters
     ----------
     question
-        What is asked, as `confide.federation.flare.signed_question` writes it.
+        Question, as `confide.federation.flare.signed_question` writes it.
     timeout
         See `confide.federation.coordinator.rounds.validate`.
     """
@@ -54,12 +54,12 @@ class ConfideController(Controller):  # type: ignore[misc]
         self._done = threading.Event()
 
     def start_controller(self, fl_ctx: FLContext) -> None:
-        """Let a session ask how far the run is, and for its result."""
+        """Register the commands with which a session asks for progress and for the result."""
         for topic, reply in ((PROGRESS, self._progress), (RESULT, self._handed_over), (DONE, self._ended)):
             fl_ctx.get_engine().register_app_command(topic, reply)
 
     def stop_controller(self, fl_ctx: FLContext) -> None:
-        """Nothing is held open."""
+        """Do nothing: a run holds nothing open."""
 
     def process_result_of_unknown_task(
         self, client: Client, task_name: str, client_task_id: str, result: Shareable, fl_ctx: FLContext
@@ -67,7 +67,7 @@ class ConfideController(Controller):  # type: ignore[misc]
         """Drop a reply that comes when nobody waits for it any more."""
 
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
-        """Ask, and wait until a session has the outcome, or why there is none."""
+        """Run both rounds, and wait until a session has fetched the outcome or the failure."""
         try:
             result = write_outcome(self._validated(abort_signal, fl_ctx))
         except ConfideError as error:
@@ -95,7 +95,7 @@ class ConfideController(Controller):  # type: ignore[misc]
 
     def _noted(self, site: str, state: ProgressState) -> None:
         with self._lock:
-            self._states[site] = state.value  # FLARE sends no types that it does not know
+            self._states[site] = state.value  # FLARE sends plain text, and refuses enums
 
     def _progress(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
         with self._lock:

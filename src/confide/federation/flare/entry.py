@@ -42,7 +42,21 @@ def _member(party: Party, site: str, run: str) -> Member:
     return Member(party, site=site, run=run)
 
 
-def serve(main: Callable[[Any], Any], arguments: Any, gate: Callable[[], Gate], folder: Path) -> NoReturn:
+def serve_engine(engine: Any, gate: Callable[[Path], Gate]) -> NoReturn:
+    """Run one of FLARE's engines behind a gate; `engine` is its module."""
+    arguments = engine.parse_arguments()
+    kit = Path(arguments.workspace)
+    _serve(engine.main, arguments, lambda: gate(kit), kit)
+
+
+def serve_run(engine: Any, gate: Callable[[Path, str], Gate]) -> NoReturn:
+    """Run one of FLARE's processes of a run behind a gate; `engine` is its module."""
+    arguments = engine.parse_arguments()
+    kit, run = Path(arguments.workspace), arguments.job_id
+    _serve(engine.main, arguments, lambda: gate(kit, run), kit / run)
+
+
+def _serve(main: Callable[[Any], Any], arguments: Any, gate: Callable[[], Gate], folder: Path) -> NoReturn:
     """Install a gate, run a process of FLARE's to its end, and leave at once; without a gate nothing runs."""
     from nvflare.fuel.f3.mpm import MainProcessMonitor
     from nvflare.private.fed.app.utils import version_check

@@ -1,4 +1,4 @@
-"""A site's side of a run: the only class that a site's engine may start.
+"""Site's side of a run: the only class that a site's engine may start.
 
 Each run has a process of its own at the site, and one `Site` in it. The coordinator signed the run's question; what the
 server then asks must be that question, so that nobody asks in another's name.
@@ -43,12 +43,12 @@ _NOT_OPEN = "this site's settings cannot be read; its administrator finds the re
 
 
 class ConfideExecutor(Executor):  # type: ignore[misc]
-    """Hands requests to a site and its replies back; never fails without a reply, and ends when the run is aborted.
+    """Passes requests to a site and its replies back. It always replies, and ends when the run is aborted.
 
     Parameters
     ----------
     question, signature, certificate
-        What the coordinator signed, the signature and the coordinator's certificate, as in `SignedQuestion`.
+        Signed question, signature and the coordinator's certificate, as in `SignedQuestion`.
     """
 
     def __init__(self, question: str, signature: str, certificate: str) -> None:
@@ -59,7 +59,7 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         self._replies: dict[tuple[str, str], str] = {}
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        """Keep what is spilled to disk while rows are read in one place, and delete it: FLARE ends processes hard."""
+        """Keep temporary files of reading rows in one folder and delete it at the end: FLARE kills processes."""
         if event_type == EventType.START_RUN:
             self._scratch = tempfile.tempdir = tempfile.mkdtemp()
         elif event_type == EventType.END_RUN and self._scratch is not None:
@@ -77,7 +77,7 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         return reply
 
     def _worked(self, asked: tuple[str, str], workspace: Workspace, job: str, abort_signal: Signal) -> bool:
-        """Work in a thread, so that a run can be aborted; whether a reply came of it."""
+        """Make the reply in a thread, so that a run can be aborted; return whether there is a reply."""
 
         def work() -> None:
             try:

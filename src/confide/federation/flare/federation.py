@@ -1,4 +1,4 @@
-"""A coordinator's folder: who belongs to the federation, and where the kits and keys lie."""
+"""Federation as its coordinator stores it: members, kits and keys in one folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LOOPBACK = "localhost"
 """A server of this name listens on the loopback interface alone."""
 
 SCHEME = "http"
-"""How sites reach the server: by a web socket inside TLS, which FLARE makes of this word where it has certificates. Its
-scheme of plain sockets inside TLS is not for servers that others can reach: one caller who says nothing blocks all."""
+"""FLARE's scheme of connections. With certificates it means a web socket inside TLS. FLARE's scheme of plain sockets
+inside TLS is not used: one silent caller would block all others."""
 
 FILE = "federation.toml"
 
 ANEW = "make the federation anew with `confide federation init --server HOST --port N`, and hand out the new kits"
-"""What is left to do where the server moves."""
+"""Next step for a coordinator whose server moves."""
 
 _SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _HOST = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
@@ -69,27 +69,27 @@ class Federation:
 
     @property
     def settings(self) -> Path:
-        """What this object is read from."""
+        """File that this object is read from."""
         return self.folder / FILE
 
     @property
     def server_kit(self) -> Path:
-        """The server's workspace."""
+        """Workspace of the server."""
         return self.folder / "server"
 
     @property
     def coordinator_kit(self) -> Path:
-        """The certificate and settings with which questions are asked."""
+        """Certificate and settings with which the coordinator asks questions."""
         return self.folder / "coordinator"
 
     @property
     def authority(self) -> Path:
-        """The root's private key: whoever has it can mint a certificate in any site's name."""
+        """Folder of the root's private key: its holder can mint a certificate in any site's name."""
         return self.folder / "authority"
 
     @property
     def root(self) -> str:
-        """The root certificate, in PEM."""
+        """Root certificate, in PEM."""
         path = self.server_kit / "startup" / "rootCA.pem"
         try:
             return path.read_text(encoding="ascii")
@@ -97,18 +97,18 @@ class Federation:
             raise FederationError(f"there is no root certificate at {path}; make the federation again") from None
 
     def site_kit(self, name: str) -> Path:
-        """The file that is handed to a site."""
+        """Return the file that is handed to a site."""
         if name not in self.sites:
             raise ParameterError(f"no site {name!r} in this federation; its sites are {', '.join(self.sites)}")
         return self.folder / "kits" / f"{name}.zip"
 
     @property
     def address(self) -> str:
-        """Where the server is reached."""
+        """Address at which sites reach the server."""
         return f"{self.server}:{self.port}"
 
     def check_kit(self, settings: Path) -> None:
-        """Refuse to go on where a kit was made for another server or port: so were those that sites have."""
+        """Refuse a kit that was made for another server or port: the sites' kits were, too."""
         try:
             plain = json.loads(settings.read_text(encoding="utf-8"))
             admin = plain.get("admin")
@@ -122,13 +122,13 @@ class Federation:
             )
 
     def to_toml(self) -> str:
-        """What `load` reads."""
+        """Return the text that `load` reads."""
         kept = ("name", "server", "port", "sites", "coordinator")
         return "".join(f"{key} = {toml_value(getattr(self, key))}\n" for key in kept)
 
 
 def checked_name(name: object) -> str:
-    """Refuse a federation's name that could not stand in certificates."""
+    """Return the name of a federation; refuse one that certificates cannot hold."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError(
             f"a federation's name is 1 to 60 letters, digits, spaces or any of . _ -, a letter or digit at both ends; "
@@ -138,7 +138,7 @@ def checked_name(name: object) -> str:
 
 
 def checked_server(server: object) -> str:
-    """Refuse what is no host's name."""
+    """Return the name of a host; refuse anything else."""
     if not isinstance(server, str) or len(server) > _LONGEST_HOST or not _HOST.fullmatch(server):
         raise ParameterError(
             f"server must be the name or address by which sites reach this machine, for example {LOOPBACK} or "
@@ -148,14 +148,14 @@ def checked_server(server: object) -> str:
 
 
 def checked_port(port: object) -> int:
-    """Refuse what is no port for ordinary users."""
+    """Return a port; refuse one that ordinary users cannot have."""
     if isinstance(port, bool) or not isinstance(port, int) or not 1024 <= port <= 65535:
         raise ParameterError(f"port must be a whole number from 1024 to 65535; got {port!r}")
     return port
 
 
 def checked_sites(sites: Sequence[Any]) -> tuple[str, ...]:
-    """Refuse sites whose names FLARE or a file system could mix up."""
+    """Return names of sites; refuse names that FLARE or a file system could mix up."""
     for site in sites:
         if not isinstance(site, str) or not _SITE.fullmatch(site) or site.lower() in _TAKEN:
             raise ParameterError(
@@ -163,12 +163,12 @@ def checked_sites(sites: Sequence[Any]) -> tuple[str, ...]:
                 f"{', '.join(_TAKEN)}; got {site!r}"
             )
     if not sites:
-        raise ParameterError("a federation has at least one site; name it (--site)")
+        raise ParameterError("a federation has at least one site; name it in `sites`")
     if len({site.lower() for site in sites}) < len(sites):
         raise ParameterError("every site must be named once, whether in capitals or not")
     return tuple(sites)
 
 
 def organisation(site: str) -> str:
-    """The organisation that FLARE wants beside each name."""
+    """Return the organisation that FLARE requires beside each name."""
     return re.sub("[^A-Za-z0-9_]", "_", site)

@@ -18,14 +18,14 @@ def write_json(path: Path, plain: Any) -> None:
 
 
 def make_owned(folder: Path) -> Path:
-    """Make a folder for the owner alone, or make an existing one so."""
+    """Make a folder that only its owner may enter; restrict an existing one."""
     folder.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
     folder.chmod(OWNER_FOLDER)
     return folder
 
 
 def own_tree(folder: Path) -> None:
-    """Take a folder and everything in it away from everybody but its owner."""
+    """Restrict a folder and everything in it to its owner."""
     for parent, _, names in os.walk(folder):
         Path(parent).chmod(OWNER_FOLDER)
         for name in names:

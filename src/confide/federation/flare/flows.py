@@ -1,4 +1,4 @@
-"""The messages that a run needs, by who sends them to whom; every other message is refused.
+"""Messages that a run needs, by sender and receiver; every other message is refused.
 
 Five parties take part in a run: the server, the process that it starts for a run, a site, the process that a site
 starts for a run, and the coordinator's session. FLARE names each by a path (`server`, `server.RUN`, `north`,
@@ -33,7 +33,7 @@ class Party(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A process by its path: which party it is, of which site, in which run."""
+    """A process: its party, its site and its run, read from FLARE's path."""
 
     party: Party
     site: str = ""
@@ -66,7 +66,7 @@ def is_run(name: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The connection that delivered a message: its other end, that end's certificate, and who opened it."""
+    """Connection that delivered a message: its other end, that end's certificate, and who opened it."""
 
     endpoint: str
     common_name: str | None
@@ -75,7 +75,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """The headers of a message that decide whether it is read; all of them are claims of its sender."""
+    """Headers of a message that decide whether it is read; all of them are claims of its sender."""
 
     kind: str
     origin: str
@@ -120,7 +120,7 @@ SITE_TOPICS: Mapping[Party, frozenset[str]] = {
     ),
     Party.SITE_RUN: frozenset({"train.notify_job_status"}),
 }
-"""The topics on the channel `ADMIN` that a site answers, by who may send them."""
+"""Topics on the channel `ADMIN` that a site answers, by sender."""
 
 _Pairs = Mapping[tuple[Party, Party], frozenset[tuple[str, str]]]
 
@@ -172,7 +172,7 @@ _NEIGHBOURS: Mapping[Party, frozenset[tuple[Party, bool]]] = {
     Party.SERVER_RUN: frozenset({(Party.SERVER, False)}),
     Party.COORDINATOR: frozenset({(Party.SERVER, False)}),
 }
-"""Who is at the other end of a connection, and whether it was accepted (or opened by this process)."""
+"""Parties at the other end of a connection, and whether this process accepted the connection (or opened it)."""
 
 _RELAYED = {(Party.SITE_RUN, Party.SERVER_RUN), (Party.SERVER_RUN, Party.SITE_RUN)}
 """Senders and receivers between whom the server passes messages on, within one run."""
@@ -187,9 +187,9 @@ class Gate:
     me
         This process.
     server
-        The name in the server's certificate.
+        Name in the server's certificate.
     coordinator
-        The name in the coordinator's certificate; only the server needs it.
+        Name in the coordinator's certificate; only the server needs it.
     """
 
     me: Member

@@ -1,4 +1,4 @@
-"""Installs a gate in FLARE, below everything that reads messages, and refuses to start where FLARE is not as expected.
+"""Guard that installs a gate in FLARE, below everything that reads messages, and starts only with the expected FLARE.
 
 FLARE gives every message that arrives in a process to a receiver, which it registers once. The guard wraps each
 receiver as it is registered: a message that the gate refuses is dropped before its payload is decoded, and gets no
@@ -25,7 +25,7 @@ from confide.federation.flare.job import FILES, FOLDER
 from confide.federation.flare.known_flare import require_known
 
 _MOST_BYTES = 1_000_000
-"""How large a job may be, and the headers of a message: a question has about 100,000 characters at most."""
+"""Most bytes of a job, and of the headers of a message; a question has at most about 100,000 characters."""
 
 _DEPLOY = "train.deploy"
 _MOST_LOGGED = 1000

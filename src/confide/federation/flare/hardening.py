@@ -1,10 +1,10 @@
-"""What an engine may run and do at a site and at the server, in FLARE's own settings; written anew at every start.
+"""Settings of FLARE that limit what an engine may run and do; they are written anew at every start.
 
-At a site: one class, ours, which is installed there; no code that comes with a job; no shell commands, logs or files to
-be read from outside; nothing but jobs signed by a user of the federation. FLARE checks no classes in jobs that may
-bring code of their own, so that right is given to nobody, neither at a site nor at the server. A site's job process and
-its parent talk over the loopback interface with certificates, too. FLARE checks rights only where a sender asks it to:
-what an engine answers at all is decided by `confide.federation.flare.guard`.
+A site runs one class, ours, which is installed there. It runs no code that comes with a job, lets nobody read logs or
+files or run shell commands, and accepts only jobs signed by a user of the federation. FLARE does not check the classes
+of jobs that may bring their own code, so nobody has that right, neither at a site nor at the server. A site's job
+process and its parent also use certificates over the loopback interface. FLARE checks rights only if a sender asks it
+to: `confide.federation.flare.guard` decides which messages an engine answers at all.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ EXECUTOR = "confide.federation.flare.executor.ConfideExecutor"
 CONTROLLER = "confide.federation.flare.controller.ConfideController"
 
 HEARTBEAT_SECONDS = 2.0
-"""How often a site shows the server that it is there."""
+"""Seconds between the heartbeats of a site."""
 
 SILENT_SECONDS = 10
-"""After so many seconds without a sign the server takes a site for gone."""
+"""Seconds without a heartbeat after which the server takes a site for gone."""
 
 RIGHTS = (
     "submit_job",

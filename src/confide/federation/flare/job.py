@@ -1,4 +1,4 @@
-"""A run as FLARE takes it: a folder that names our two classes and carries the question; no code goes with it."""
+"""FLARE job of a run: a folder that names our two classes and carries the question, without code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = frozenset(
     {f"{folder}{name}" for folder in ("", FOLDER) for name in (".__nvfl_sig.json", ".__nvfl_submitter.crt")}
     | {f"{FOLDER}config_fed_client.json", f"{FOLDER}config_fed_server.json"}
 )
-"""The files of a run that come to a site, two of ours among those in which FLARE keeps signatures; there are no others.
+"""Files of a run that reach a site: two of ours, and those in which FLARE keeps signatures.
 
 FLARE reads files by other names too, and signs contents only: so a site refuses a run with any other file.
 """

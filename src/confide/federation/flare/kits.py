@@ -1,8 +1,8 @@
-"""The kit that a coordinator hands to a site, and how the site takes it in.
+"""Kit that a coordinator hands to a site, and how the site unpacks it.
 
 A kit is a ZIP of four files: the site's certificate and private key, the root's certificate, and where the server is.
 The site trusts nothing else from it: the settings of its engine are written anew from the few values that were checked.
-Since the coordinator made that private key, the site makes another for itself when it takes a kit in (`site_key`).
+Since the coordinator made that private key, the site makes another for itself when it unpacks a kit (`site_key`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_KIT = "is no kit of a site; ask the coordinator for the ZIP that `confide fe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """The federation that a site belongs to, by its kit, and where its server is."""
+    """Federation that a site belongs to, and the address of its server, as the site's kit has them."""
 
     federation: str
     server: str
@@ -41,7 +41,7 @@ class Home:
 
 
 def pack_site_kit(startup: Path, target: Path, federation: str) -> None:
-    """Put what a site needs into one file, for its owner's eyes alone."""
+    """Write a site's kit to one file that only its owner may read."""
     target.touch(mode=OWNER_FILE)
     settings = json.loads((startup / SETTINGS).read_text(encoding="utf-8")) | {"federation": federation}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as kit:
@@ -51,11 +51,11 @@ def pack_site_kit(startup: Path, target: Path, federation: str) -> None:
 
 
 def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
-    """Take a kit into a site's folder and return the site's name.
+    """Unpack a kit into a site's folder and return the site's name.
 
-    Refused are files that are no kit or hold anything else besides, certificates that do not belong together or are not
-    valid now, servers without mutual TLS, and folders that have a kit already. The site's own key is made here, unless
-    the folder has one.
+    Refuse a file that is not a kit or holds anything else, certificates that do not belong together or are not valid
+    now, a server without mutual TLS, and a folder that has a kit already. The site's own key is made here, unless the
+    folder has one.
     """
     if folder.kit.exists():
         raise ParameterError(
@@ -87,12 +87,12 @@ def kit_federation(zip_path: str | Path) -> str:
 
 
 def site_identity(folder: SiteFolder) -> Identity:
-    """A site's name, its certificate with the key to it, and its own key."""
+    """Return a site's name, its certificate with the key to it, and its own key."""
     return _identity(folder.kit / "startup", folder.key)
 
 
 def site_home(folder: SiteFolder) -> Home:
-    """Where a site connects to."""
+    """Return the federation and the server that a site connects to."""
     path = folder.kit / "startup" / SETTINGS
     try:
         found = _server(path.read_bytes())
@@ -106,7 +106,7 @@ def _identity(startup: Path, own: Path) -> Identity:
 
 
 def _read(path: Path) -> dict[str, bytes]:
-    """The four files of a kit, and a refusal if there is anything else in it."""
+    """Return the four files of a kit; refuse one that holds anything else."""
     try:
         with zipfile.ZipFile(path) as kit:
             listed = [member for member in kit.infolist() if not member.is_dir()]
@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, bytes]:
 
 
 def _server(settings: bytes) -> dict[str, Any]:
-    """Where the server is and what it is called, if it asks for certificates."""
+    """Return the server's address and names; refuse a server that does not ask for certificates."""
     try:
         plain = json.loads(settings)
         server = plain["servers"][0]
@@ -147,7 +147,7 @@ def _server(settings: bytes) -> dict[str, Any]:
 
 
 def _owner(identity: Identity) -> str:
-    """The name in a kit's certificate, if it is of this root's and valid now."""
+    """Return the name in a kit's certificate; refuse one that its root did not issue, or that is not valid now."""
     Peer.verified(identity.name, identity.certificate, identity.root, at=datetime.now(UTC))
     try:
         return checked_sites([identity.name])[0]
@@ -158,7 +158,7 @@ def _owner(identity: Identity) -> str:
 
 
 def _settings(name: str, server: Mapping[str, Any]) -> dict[str, Any]:
-    """What FLARE reads to start a site: mutual TLS, and no jobs but signed ones."""
+    """Return the settings with which FLARE starts a site: mutual TLS, and signed jobs only."""
     return {
         "format_version": 2,
         "federation": server["federation"],

@@ -1,4 +1,4 @@
-"""The version of FLARE that the guard was written for, and a check that the installed one is the same where it matters.
+"""Check that the installed FLARE is the version that the guard was written for, in every function it relies on.
 
 The guard relies on FLARE's internals: where messages arrive, where topics are looked up, how a run is deployed, what a
 session does with replies. `HOOKS` lists these functions with a hash of their source. An engine does not start where one

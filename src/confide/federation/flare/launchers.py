@@ -22,7 +22,7 @@ SITE_RUN = "confide.federation.flare.site_run"
 SERVER_RUN = "confide.federation.flare.server_run"
 
 MOST_RUNS = 4
-"""How many runs an engine has under way at once. A server does one at a time, and those that end take some seconds."""
+"""Most runs that an engine has at once. A server runs one at a time, and runs take some seconds to end."""
 
 
 class _RunLauncher(ProcessJobLauncher):  # type: ignore[misc]

@@ -1,6 +1,6 @@
-"""What earlier runs left in an engine's workspace: logs, and the question as it was asked.
+"""Deletion of what earlier runs left in an engine's workspace: logs, and the question.
 
-FLARE keeps them for good. They are deleted whenever the engine is started, when no run is under way.
+FLARE never deletes them. `confide` does at each start of the engine, when no run is under way.
 """
 
 from __future__ import annotations

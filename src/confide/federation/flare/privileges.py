@@ -26,7 +26,7 @@ class Owner:
 
     @property
     def name(self) -> str:
-        """The user's name, or its number where it has none."""
+        """Name of the user, or its number if it has none."""
         try:
             return pwd.getpwuid(self.uid).pw_name
         except KeyError:

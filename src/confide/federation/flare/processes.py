@@ -1,4 +1,4 @@
-"""Starting and stopping engines: a site's, and the server's.
+"""Start and stop of engines: a site's, and the server's.
 
 An engine starts a process of its own for every run, in a session of its own. So whoever stops an engine looks for all
 processes that work in its folder; none is left behind, whether its parent still lives or was killed.
@@ -35,7 +35,7 @@ from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_a
 from confide.federation.site.site_folder import SiteFolder
 
 START_SECONDS = 60.0
-"""How long a server may take until it can be reached."""
+"""Seconds that a server may take to start."""
 
 _STOP_SECONDS = 8.0
 _SITE, _SERVER = "confide.federation.flare.site_engine", "confide.federation.flare.server_engine"
@@ -49,7 +49,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """An engine under way: its process, told from a later one of the same number by when it began, and its folders."""
+    """A running engine: its process, with the time it began, as numbers of processes are reused, and its folders."""
 
     pid: int
     began: float
@@ -57,11 +57,11 @@ class Running:
     log: Path
 
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Return whether the engine still runs."""
         return self._process() is not None
 
     def connected(self, port: int) -> bool:
-        """Whether it has a connection to the server's port open now."""
+        """Return whether the engine has an open connection to the server's port."""
         process = self._process()
         try:
             found = [] if process is None else _connections(process)
@@ -70,7 +70,7 @@ class Running:
         return any(one.status == psutil.CONN_ESTABLISHED and one.raddr and one.raddr.port == port for one in found)
 
     def stop(self) -> None:
-        """End it and every run that it has under way, and see that they are gone."""
+        """End the engine and all its runs, and wait until they are gone."""
         parent = self._process()
         others = [process for process in _working_in(self.kit) if parent is None or process.pid != parent.pid]
         if parent is not None:
@@ -128,7 +128,7 @@ def start_site(folder: SiteFolder) -> Running:
 
 
 def find_running(folder: Path | SiteFolder | Federation) -> Running | None:
-    """The engine of a federation's or a site's folder, if one is running."""
+    """Return the engine that is running in a folder; None if there is none."""
     place = folder if isinstance(folder, Path) else _place(folder)
     try:
         plain = json.loads(_note(place / "run").read_text(encoding="utf-8"))
@@ -219,7 +219,7 @@ def _environment(run: Path, scratch: Path, owner: Owner | None) -> dict[str, str
 
 
 def _connections(process: psutil.Process) -> Sequence[Any]:
-    """Its TCP connections, by the name that this version of psutil has for them."""
+    """Return the TCP connections of a process; the method's name depends on the version of psutil."""
     listed = getattr(process, "net_connections", None) or process.connections
     return list(listed(kind="tcp"))
 

@@ -1,4 +1,4 @@
-"""Making a federation: certificates for the server, the coordinator and every site, and a kit to hand to each site.
+"""Creation of a federation: certificates for the server, the coordinator and every site, and a kit for each site.
 
 Everything is made in a folder that only its owner can enter. Of the private keys, the coordinator keeps the root's, the
 server's and its own, and the sites' inside their kits until these are handed over and deleted. The keys by which sites
@@ -37,7 +37,7 @@ from confide.federation.site_files import write_whole
 __all__ = ["DEFAULT_PORT", "Federation", "add_site", "provision", "unpack_site_kit"]
 
 DEFAULT_PORT = 8002
-"""FLARE's own; on the loopback interface a free one is taken instead, so that several federations fit a machine."""
+"""FLARE's default port. On the loopback interface a free port is used, so that one machine can have several servers."""
 
 _PROJECT = "confide"
 _STATE = "cert.json"
@@ -51,11 +51,11 @@ def provision(
     Parameters
     ----------
     name
-        What people call it; it becomes part of the coordinator's name.
+        Name of the federation; it becomes part of the coordinator's name.
     sites
-        The sites' names, as they will stand in their certificates.
+        Names of the sites, as in their certificates.
     server, port
-        Where sites reach the server. A server named localhost can be reached from this machine alone.
+        Address at which sites reach the server. Only this machine can reach a server named localhost.
     """
     place = Path(folder).absolute()
     chosen = None if port is None else checked_port(port)
@@ -163,7 +163,7 @@ def _require_new(place: Path) -> None:
 
 
 def _temporary(beside: Path) -> Path:
-    """A new folder next to another, on the same disk."""
+    """Return a new folder next to another, on the same disk."""
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(dir=beside.parent, prefix=f".{beside.name}-"))

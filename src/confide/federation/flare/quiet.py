@@ -1,4 +1,4 @@
-"""Keeping FLARE's own words off the terminal."""
+"""Suppression of FLARE's output on the terminal."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 
 class NoLogger:
-    """A logger to be handed to FLARE's provisioner: it prints where it has none."""
+    """Silent logger for FLARE's provisioner, which prints if it has none."""
 
     def debug(self, message: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     info = warning = error = debug
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Let nothing that is printed or warned of inside reach the caller; for short calls, in one thread."""
+    """Suppress all output and warnings inside the block; for short calls, in one thread."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -28,7 +28,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def no_engine_log() -> Iterator[None]:
-    """Keep what FLARE's threads log in this process from the handlers of whoever called."""
+    """Keep the log messages of FLARE's threads from the caller's handlers."""
     logger = logging.getLogger("nvflare")
     silent, passed_on = logging.NullHandler(), logger.propagate
     logger.addHandler(silent)

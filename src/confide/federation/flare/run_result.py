@@ -1,7 +1,7 @@
-"""The result of a run as one text, which the server hands to the coordinator's session; read as from a stranger.
+"""Result of a run as one text, which the server hands to the coordinator's session. The session does not trust it.
 
-A session believes nothing in it that it can check: the outcome must be for the question that was asked, and of its
-sizes, and words must be printable. It cannot check the numbers: a dishonest server can invent them.
+A session checks what it can: the outcome must be for the question that was asked, with its sizes, and texts must be
+printable. It cannot check the numbers: a dishonest server can invent them.
 """
 
 from __future__ import annotations
@@ -41,13 +41,18 @@ def write_outcome(outcome: Outcome) -> str:
 
 def write_failure(error: ConfideError) -> str:
     """Write why a run has no outcome."""
-    reports, rounds = (error.reports, error.rounds) if isinstance(error, RunError) else ((), MOST_ROUNDS)
-    plain = {"message": str(error), "reports": [report.to_dict() for report in reports], "rounds": rounds}
+    run = error if isinstance(error, RunError) else RunError(str(error), (), rounds=MOST_ROUNDS)
+    plain = {
+        "message": str(run),
+        "summary": run.summary,
+        "reports": [report.to_dict() for report in run.reports],
+        "rounds": run.rounds,
+    }
     return json.dumps({"failure": plain})
 
 
 def read_result(text: object, asked: Question, reports: tuple[SiteReport, ...] = ()) -> Outcome:
-    """Read the outcome of a question that was asked; `reports` stand in where a failure has none.
+    """Read the outcome of a question that was asked; `reports` are used where a failure has none.
 
     Raises RunError where the run has no outcome, and FederationError where the text is no result of this question.
     """
@@ -76,7 +81,9 @@ def printable(text: object, longest: int = _LONGEST_MESSAGE) -> str:
 def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteReport, ...]) -> RunError:
     reports = tuple(_report(SiteReport.from_dict(report), asked) for report in plain["reports"])
     rounds = _whole(plain["rounds"])
-    return RunError(printable(plain["message"], _LONGEST), reports or otherwise, rounds=rounds)
+    message = printable(plain["message"], _LONGEST)
+    summary = printable(plain.get("summary", message), _LONGEST)
+    return RunError(message, reports or otherwise, rounds=rounds, summary=summary)
 
 
 def _checked(outcome: Outcome, asked: Question) -> Outcome:
@@ -116,7 +123,7 @@ def _report(report: SiteReport, asked: Question) -> SiteReport:
 
 
 def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:
-    """Keep what a site says that it was charged, where it is in numbers."""
+    """Return what a site reports that it was charged; None if that is not in numbers."""
     if not mode_of(asked).private or not isinstance(receipt, Mapping):
         return None
     numbers = {name: receipt.get(name) for name in ("charged", "remaining")}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from confide.federation.flare.entry import serve, server_gate
+from confide.federation.flare.entry import serve_engine, server_gate
 
 
 def main() -> None:
     """Run until the engine ends."""
     from nvflare.private.fed.app.server import server_train as engine
 
-    arguments = engine.parse_arguments()
-    serve(engine.main, arguments, lambda: server_gate(Path(arguments.workspace)), Path(arguments.workspace))
+    serve_engine(engine, server_gate)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A coordinator's session with its server: who is connected, and runs of questions from submission to outcome."""
+"""Session of a coordinator with its server: connected sites, and runs of questions from submission to outcome."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 
 BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
-"""What a run may take beside its two rounds: until it begins, and until its outcome is here."""
+"""Seconds that a run may take before and after its two rounds."""
 
 _UNDER_WAY = ("SUBMITTED", "APPROVED", "DISPATCHED", "RUNNING")
 _PAUSE_SECONDS = 0.25
 _TRY_SECONDS = 5.0
 _MISSED = 7
-"""A run that does not reply is asked ever more seldom, as each request fills the server's log; up to so many pauses."""
+"""Most pauses between two requests to a run that does not reply; each request fills the server's log."""
 
 _RESULT_SECONDS = 60.0
 _STOPPED = "it is not connected; start it with `confide site start`"
@@ -58,13 +58,13 @@ def open_session(federation: Federation, timeout: float = 30.0) -> Iterator[Fede
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FederationSession:
-    """A session as `open_session` makes it."""
+    """Open session; made by `open_session`."""
 
     federation: Federation
     _engine: Any = field(repr=False)
 
     def connected_sites(self) -> tuple[str, ...]:
-        """The sites that the server hears from, in the federation's order; a site that died stays for some seconds."""
+        """Return the sites that are connected, in the federation's order; a site that died stays for some seconds."""
         there = [client.name for client in self._do(self._engine.get_connected_client_list)]
         return tuple(site for site in self.federation.sites if site in there)
 
@@ -84,13 +84,13 @@ class FederationSession:
         timeout: float = 60.0,
         progress: Progress = lambda site, state: None,
     ) -> Outcome:
-        """Ask a question of its sites and return what came of it.
+        """Ask a question of its sites and return the outcome.
 
         Each of the two rounds takes at most `timeout` seconds (the first with the time that sites need to begin); the
         whole no more than 2 * timeout + BEGIN_SECONDS + END_SECONDS. `progress` is as in
         `confide.federation.coordinator.rounds.validate`. Whatever ends the call, the run at the sites is ended, too.
 
-        Raises RunError, with how each site took part, where no result came of it.
+        Raises RunError, with a report of each site, if there is no result.
         """
         timeout = checked_timeout(timeout)
         there = tuple(site for site in question.sites if site in self.connected_sites())
@@ -110,7 +110,7 @@ class FederationSession:
         return _read(result, watch, meta)
 
     def _require(self, question: Question, there: tuple[str, ...]) -> None:
-        """See that enough sites are connected before anybody is asked."""
+        """Refuse a run with too few connected sites before any site is asked."""
         if len(there) >= question.fewest:
             return
         reports = tuple(
@@ -119,11 +119,11 @@ class FederationSession:
             else SiteReport(name=site, state=SiteState.SILENT, message=_STOPPED)
             for site in question.sites
         )
-        missing = "; ".join(report.in_words() for report in reports if report.state == SiteState.SILENT)
-        raise RunError(
+        raise RunError.naming(
             f"{len(question.sites) - len(there)} of {len(question.sites)} sites are not connected, and "
-            f"{question.fewest} are needed: {missing}. Nobody was asked. Start them, leave them out, or allow "
-            "fewer sites (--fewest)",
+            f"{question.fewest} are needed:",
+            [report for report in reports if report.state is SiteState.SILENT],
+            "Nobody was asked. Start them, leave them out, or allow fewer sites (`fewest`)",
             reports,
             rounds=0,
         )
@@ -132,7 +132,7 @@ class FederationSession:
         return str(self._do(lambda: self._engine.submit(job)))
 
     def _finished(self, run: str, watch: RunProgress, timeout: float) -> tuple[Mapping[str, Any], str | None]:
-        """Wait for a run's end, telling how it goes; return what the engine says of it, and its result."""
+        """Wait for a run's end and report its progress; return the engine's record of the run, and its result."""
         begin_by = time.monotonic() + BEGIN_SECONDS
         end_by = begin_by + 2 * timeout + END_SECONDS
         result: str | None = None
@@ -158,7 +158,7 @@ class FederationSession:
         return meta if isinstance(meta, Mapping) else {}
 
     def _told(self, run: str, what: str) -> Mapping[str, Any]:
-        """Return what a run's process replies to a command; nothing while the run begins or ends."""
+        """Return the reply of a run's process to a command; an empty one while the run begins or ends."""
         try:
             with quiet():
                 told = self._engine.do_app_command(run, what, {})
@@ -167,7 +167,7 @@ class FederationSession:
         return told if isinstance(told, Mapping) else {}
 
     def _fetched(self, run: str) -> str | None:
-        """Fetch the result of a run and let it end; None where it did not arrive, so that it is asked for again."""
+        """Fetch the result of a run and let it end; return None if it did not arrive, so that it is fetched again."""
         self._engine.set_timeout(_RESULT_SECONDS)
         try:
             result = self._told(run, "result").get("result")
@@ -183,7 +183,7 @@ class FederationSession:
             self._engine.abort_job(run)
 
     def _do(self, action: Callable[[], _T]) -> _T:
-        """Call the engine, and say in our words what went wrong."""
+        """Call the engine; turn its errors into a FederationError with the next step."""
         try:
             with quiet():
                 return action()
@@ -196,7 +196,7 @@ class FederationSession:
 
 @dataclass(slots=True, kw_only=True)
 class RunProgress:
-    """How a run goes at each site, as far as it was heard here."""
+    """State of each site in a run, as far as the session knows it."""
 
     question: Question
     progress: Progress
@@ -205,7 +205,7 @@ class RunProgress:
     missed: int = 0
 
     def heard(self, told: Mapping[str, Any]) -> bool:
-        """Take in what a run says of itself, and pass on what is new; return whether it has a result."""
+        """Record the states that a run reports, pass on new ones, and return whether the run has a result."""
         self.missed = 0 if told else self.missed + 1
         states = told.get("states")
         for site, state in states.items() if isinstance(states, Mapping) else ():
@@ -216,14 +216,14 @@ class RunProgress:
         return told.get("over") is True
 
     def refused(self, detail: object) -> None:
-        """Note at which sites the engine did not let a run start, and why."""
+        """Record the sites at which the engine did not let a run start, and why."""
         for line in detail if isinstance(detail, list) else []:
             site, _, said = str(line).partition(": ")
             if site in self.question.sites and said != "OK":
                 self.words[site] = f"its engine did not let the run start: {printable(said)}"
 
     def reports(self) -> tuple[SiteReport, ...]:
-        """How each site took part, so far as is known."""
+        """Return the report of each site, as far as its state is known."""
         return tuple(self._report(site) for site in self.question.sites)
 
     def _report(self, site: str) -> SiteReport:
@@ -237,15 +237,15 @@ class RunProgress:
         return SiteReport(name=site, state=SiteState.SILENT, message=_UNHEARD)
 
     def ended(self, what: str) -> RunError:
-        """The error of a run that left nothing behind."""
+        """Return the error of a run that ended without a result."""
         reports = self.reports()
-        missing = "; ".join(report.in_words() for report in reports if report.state != SiteState.ANSWERED)
+        missing = [report for report in reports if report.state is not SiteState.ANSWERED]
         then = "Nothing is released. Ask the same sites again: what was charged once is not charged twice."
-        return RunError(f"{what} {missing + '. ' if missing else ''}{then}", reports, rounds=2)
+        return RunError.naming(what, missing, then, reports, rounds=2)
 
 
 def _logged_in(federation: Federation, timeout: float) -> Any:
-    """Try to log in until it works or the time is over; a server that has just begun may miss the first knock."""
+    """Log in, trying again until the time is over: a server that has just started may miss the first attempt."""
     guard_sessions()
     from confide.federation.flare.admin import log_in
 
@@ -266,7 +266,7 @@ def _logged_in(federation: Federation, timeout: float) -> Any:
 
 
 def _require_known(federation: Federation) -> None:
-    """See that the kit is for this server, and that the server's name means something here."""
+    """Refuse a kit for another server, and a server whose name cannot be resolved here."""
     federation.check_kit(federation.coordinator_kit / "startup" / "fed_admin.json")
     try:
         socket.getaddrinfo(federation.server, federation.port)
@@ -278,7 +278,7 @@ def _require_known(federation: Federation) -> None:
 
 
 def _shut_out(federation: Federation, error: str) -> FederationError:
-    """Why there is no session: a server that is not there, or one that does not take us."""
+    """Return why the login failed: the server does not answer, or it does not accept us."""
     try:
         with socket.create_connection((federation.server, federation.port), timeout=_TRY_SECONDS):
             pass

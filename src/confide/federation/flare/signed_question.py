@@ -1,4 +1,4 @@
-"""A question with the coordinator's own signature of it, which says what was signed.
+"""Question with the coordinator's own signature.
 
 FLARE signs the contents of a job's files and the names of its folders, not which file a content belongs to: whoever
 carries jobs can rename signed files, or mix those of several jobs. So the coordinator signs the question itself, with a
@@ -20,14 +20,14 @@ from confide.federation.crypto.identity import read_private_key, sign_with, veri
 from confide.federation.question import Question
 
 COORDINATOR_ROLE = "project_admin"
-"""The role in a coordinator's certificate, as FLARE provisions it."""
+"""Role in a coordinator's certificate, as FLARE provisions it."""
 
 _PURPOSE = b"question of a coordinator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedQuestion:
-    """A question as one word, its signature in base64, and the signer's certificate in PEM; all as they travel."""
+    """Question as one word, its signature in base64, and the signer's certificate in PEM, as they are sent."""
 
     question: str
     signature: str

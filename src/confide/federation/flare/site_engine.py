@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from confide.federation.flare.confinement import confine_site
-from confide.federation.flare.entry import serve, site_gate
+from confide.federation.flare.entry import serve_engine, site_gate
 
 
 def main() -> None:
@@ -16,8 +16,7 @@ def main() -> None:
         sys.stderr.write("this kernel has no Landlock: the engine is not held to the site's folder and data\n")
     from nvflare.private.fed.app.client import client_train as engine
 
-    arguments = engine.parse_arguments()
-    serve(engine.main, arguments, lambda: site_gate(Path(arguments.workspace)), Path(arguments.workspace))
+    serve_engine(engine, site_gate)
 
 
 def _folder() -> Path:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from confide.federation.flare.entry import serve, site_gate
+from confide.federation.flare.entry import serve_run, site_gate
 
 
 def main() -> None:
     """Run until the engine ends."""
     from nvflare.private.fed.app.client import worker_process as engine
 
-    arguments = engine.parse_arguments()
-    serve(
-        engine.main,
-        arguments,
-        lambda: site_gate(Path(arguments.workspace), arguments.job_id),
-        Path(arguments.workspace) / arguments.job_id,
-    )
+    serve_run(engine, site_gate)
 
 
 if __name__ == "__main__":

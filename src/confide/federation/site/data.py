@@ -1,10 +1,10 @@
-"""What a site validates models with: `site.toml` in its folder names the data, and how each row is scored.
+"""Configuration of a site, `site.toml`: for each model the data, and how each row is scored.
 
 Rows are counted as they are read, and only counts are kept. A score column is counted where the file is read; a
 model that the site runs itself scores each distinct row by itself.
 
-A model has one entry, whatever it is called: two entries for the same file and scores are refused, since exact answers
-about them could be subtracted from each other. Another name for a model refers to its entry (`same_as`).
+A model has one entry. Two entries for the same file and scores are refused, since exact answers about them could be
+subtracted from each other. Another name for a model refers to its entry (`same_as`).
 """
 
 from __future__ import annotations
@@ -18,26 +18,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from confide.counts import ScoreCounts
 from confide.errors import NoRowsError, ParameterError, RefusedError
 from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
-from confide.federation.site.feature_frames import feature_frames
-from confide.federation.site.local_models import open_model
-from confide.federation.site.row_scores import DistinctRows
+from confide.federation.site.scored_rows import ScoredRows, score_rows, within
 from confide.federation.site_files import check_keys, parsed, read_text, table_text, toml_value, write_whole
 from confide.federation.term_checks import checked_names
-from confide.sources.private_labels import PrivateLabels
-from confide.sources.tables import discreet
 
 FILE = "site.toml"
 
 _HEAD = """\
 # This site's name, and for each model that is validated here:
 #   data      a file of rows (CSV, Parquet or JSON lines), relative to this folder
-#   label     the column with what came true, and `positive`, its value for those who had it (not needed for 0 and 1)
+#   label     the column with the outcome, and `positive`, its value for those who had it (not needed for 0 and 1)
 #   score     the column with the model's scores; or, for a model that is run here,
 #   features  the columns that the model takes, of which `text` lists those to be read as text even where they look
 #             like numbers, and
@@ -51,7 +45,7 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteModel:
-    """Where a model's rows are and how they are scored: by a column, or by a model's file from its features."""
+    """Location of a model's rows, and how they are scored: by a column, or by a model file from features."""
 
     data: str
     label: str
@@ -81,29 +75,6 @@ class SiteModel:
                 "give either score, the column with the model's scores, or both features and model_file, so that the "
                 "site scores the rows itself"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredRows:
-    """Counts of a model's rows, and for how many of them the model gave no score, by the reason.
-
-    Both are private. Nothing that leaves the site may depend on `unscored`.
-    """
-
-    counts: ScoreCounts = field(repr=False)
-    unscored: Mapping[str, int] = field(default_factory=dict, repr=False)
-
-    @property
-    def note(self) -> str:
-        """A sentence for the administrator about rows without a score; empty if there are none."""
-        if not self.unscored:
-            return ""
-        rows = int(self.counts.total_positives + self.counts.total_negatives)
-        without, reasons = sum(self.unscored.values()), ", ".join(self.unscored)
-        return (
-            f"the model gave no score for {without} of {rows} rows ({reasons}); these rows count as the lower end of "
-            "the range"
-        )
 
 
 class TwoEntriesError(ParameterError):
@@ -167,7 +138,7 @@ class SiteConfig:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names under which models can be asked for."""
+        """Names under which models can be asked for."""
         return (*self.models, *self.aliases)
 
     def with_model(self, name: str, model: SiteModel) -> SiteConfig:
@@ -193,7 +164,7 @@ class SiteConfig:
         return json.dumps(self._source(self.model(name)), ensure_ascii=False)
 
     def to_toml(self) -> str:
-        """The configuration as text."""
+        """Return the configuration as TOML."""
         tables = [table_text("site", {"name": self.name})]
         for name, model in self.models.items():
             values = {key: getattr(model, key) for key in _MODEL_KEYS}
@@ -222,7 +193,7 @@ class SiteConfig:
         data = self.data_path(chosen)
         try:
             if chosen.score is None:
-                return _score_rows(data, self.model_path(chosen), chosen)
+                return score_rows(data, self.model_path(chosen), chosen)
             counts = ScoreCounts.from_table(
                 data, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
             )
@@ -239,7 +210,7 @@ class SiteConfig:
         if not (edges[0] <= low and high <= edges[-1]):
             raise RefusedError(
                 f"scores of model {question.model!r} lie between {low:g} and {high:g} at this site, and the grid does "
-                "not hold all of that; ask with a grid that does (--grid)"
+                "not hold all of that; ask with a `grid` that does"
             )
 
     def data_path(self, model: SiteModel) -> Path:
@@ -247,7 +218,7 @@ class SiteConfig:
         return self.folder / model.data
 
     def same_scores(self, one: SiteModel, other: SiteModel) -> bool:
-        """Whether two models of the same rows are scored alike: by one column, or by one file from the same features.
+        """Return whether two models of the same rows have the same scores: by one column, or one file and features.
 
         Labels and ranges make no difference: two tables of the same scores can be subtracted whatever they count.
         """
@@ -277,7 +248,7 @@ class SiteConfig:
                 raise TwoEntriesError(first, second)
 
     def model_path(self, model: SiteModel) -> Path:
-        """A model's file: inside the site's folder, unless an absolute path says otherwise."""
+        """Return a model's file: inside the site's folder, unless an absolute path says otherwise."""
         given = Path(str(model.model_file))
         if given.is_absolute():
             return given
@@ -293,33 +264,11 @@ _MODEL_KEYS = tuple(SiteModel.__dataclass_fields__)
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, through links of either kind."""
+    """Return whether two paths lead to one file, through links of either kind."""
     try:
         return one.resolve() == other.resolve() or one.samefile(other)
     except OSError:
         return False
-
-
-def _score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoredRows:
-    """Score rows one by one, and count them.
-
-    A row without a finite score counts as an end of the range: a model that fails for one person alone would otherwise
-    tell whether that person is there.
-    """
-    scorer = open_model(model_path, model.features, model.positive)
-    labels = PrivateLabels(model.label, model.positive)
-    rows = DistinctRows()
-    with discreet(data, private=True):
-        for label, frame in feature_frames(data, model.label, scorer.columns, model.text):
-            labels.add(label)
-            rows.add(frame)
-    if not len(rows):
-        raise NoRowsError("the table has no rows; check the file")
-    low, high = model.range
-    found = rows.scores(scorer)
-    finite = np.nan_to_num(found.scores, nan=low, posinf=high, neginf=low)
-    counts = ScoreCounts.from_arrays(labels.decided(), finite, one_class=True)
-    return ScoredRows(within(counts, low, high), found.unscored)
 
 
 def _table(plain: object, source: str) -> Mapping[str, Any]:
@@ -350,14 +299,6 @@ def _checked_range(ends: object) -> tuple[float, float]:
         if math.isfinite(high - low) and low < high:
             return low, high
     raise ParameterError("range must be two numbers, the lower first, between which scores lie: [0.0, 1.0]")
-
-
-def within(counts: ScoreCounts, low: float, high: float) -> ScoreCounts:
-    """Count scores beyond an end at that end: whether there are such is nobody else's business."""
-    scores, starts = np.unique(np.clip(counts.scores, low, high), return_index=True)
-    if not scores.size:
-        return counts
-    return ScoreCounts(scores, np.add.reduceat(counts.positives, starts), np.add.reduceat(counts.negatives, starts))
 
 
 def _checked_features(features: object, key: str) -> tuple[str, ...]:

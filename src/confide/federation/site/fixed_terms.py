@@ -1,4 +1,4 @@
-"""What of a question a site fixes when it answers it, and how it refuses a question that does not fit.
+"""Terms of a question that a site fixes when it answers, and refusals of questions that do not fit them.
 
 Terms are public: they follow from the question alone.
 """
@@ -36,8 +36,8 @@ _NOT_IN_SUM = ("study", "mode", "fewest", "bins", "unit", "site_share", "protoco
 def pooled_terms(question: Question) -> dict[str, Any]:
     """Return everything in a private question that the sum over the sites depends on.
 
-    The study is not among it: the same question in another study is the same, at no further cost. A row is the one
-    row of a person, so the unit makes no difference either; nor does it how few sites would have been enough.
+    The study is not included: the same question in another study costs nothing more. Neither is the unit, as a row is
+    the one row of a person, nor the number of sites that would have been enough.
     """
     terms = {name: value for name, value in question.to_dict().items() if name not in _NOT_IN_SUM}
     return {**terms, "epsilon": str(question.pooled_epsilon)}

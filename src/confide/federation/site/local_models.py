@@ -68,7 +68,7 @@ def _unpickled(path: Path) -> Any:
 
 
 def _sklearn_scorer(model: Any, features: tuple[str, ...], positive: object) -> Scorer:
-    """Probabilities of the positive class, or the decision function where there are none."""
+    """Return a scorer by the probabilities of the positive class, or by the decision function if there are none."""
     columns = _trained_order(model, features)
     classes = [_native(value) for value in getattr(model, "classes_", (0, 1))]
     if len(classes) != 2:
@@ -87,7 +87,7 @@ def _sklearn_scorer(model: Any, features: tuple[str, ...], positive: object) -> 
 
 
 def _trained_order(model: Any, features: tuple[str, ...]) -> tuple[str, ...]:
-    """The features in the order that the model was trained with, where it knows their names."""
+    """Return the features in the order that the model was trained with, if it knows their names."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         if getattr(model, "n_features_in_", len(features)) != len(features):
@@ -107,7 +107,7 @@ def _given(model: Any, frame: Any) -> Any:
 
 
 def _onnx_scorer(path: Path, features: tuple[str, ...], positive: object) -> Scorer:
-    """The probability output of an ONNX model: a map for each row, or a tensor of one column or two."""
+    """Return a scorer by the probability output of an ONNX model: a map for each row, or one or two columns."""
     with _discreet("the model file cannot be opened", "check that it is complete ONNX, with its weights inside"):
         session = open_session(path)
     inputs, output = session.get_inputs(), _probabilities_of(session.get_outputs())
@@ -151,7 +151,7 @@ def _try_out(score: Callable[[Any], FloatArray], made_up: Mapping[str, object]) 
 
 
 def _probabilities_of(outputs: Sequence[Any]) -> str:
-    """The output that holds probabilities: the one that is called so, else the last that holds numbers or maps."""
+    """Return the output that holds probabilities: by its name, else the last that holds numbers or maps."""
     fitting = [one.name for one in outputs if one.type in ("tensor(float)", "tensor(double)") or "map" in one.type]
     named = [name for name in fitting if "prob" in name.lower()]
     if not fitting:
@@ -168,7 +168,7 @@ def _from_maps(rows: list[Any], positive: object) -> FloatArray:
 
 
 def _column(found: object, place: int) -> FloatArray:
-    """The scores of the positive class in one column or two."""
+    """Return the scores of the positive class from one column or two."""
     scores: NDArray[np.float64] = np.asarray(found, dtype=np.float64)
     if scores.ndim == 2 and scores.shape[1] == 2:
         return scores[:, place]
@@ -178,7 +178,7 @@ def _column(found: object, place: int) -> FloatArray:
 
 
 def _place(classes: Sequence[object], positive: object) -> int:
-    """Which of two classes the label that is called positive stands for; the second, if neither is called so."""
+    """Return the place of the positive class: the one with that label, else the second."""
     return 0 if positive is not None and _alike(classes[0], positive) and not _alike(classes[1], positive) else 1
 
 
@@ -195,7 +195,7 @@ def _native(value: Any) -> object:
 
 @contextmanager
 def _discreet(what: str, then: str) -> Iterator[None]:
-    """Hide what an error says."""
+    """Replace the message of an error, which may hold values of rows."""
     try:
         yield
     except (ConfideError, MemoryError):

@@ -1,7 +1,7 @@
-"""ONNX files that are data alone: everything that a score depends on is the file and one row.
+"""Checks of ONNX files: a score may depend on the file and one row, and on nothing else.
 
 An ONNX file can do more than hold weights. It can name other files to read weights from, call operators that a library
-brings, loop as often as a row says, and draw random numbers, of which later rows then get others. So a file is parsed
+brings, loop as often as a row says, and draw random numbers, so that scores depend on earlier rows. So a file is parsed
 and checked before it is run:
 
 - All weights are in the file.
@@ -66,13 +66,13 @@ _SHAPED: dict[str, tuple[int, ...]] = {
     "Unsqueeze": (1,),
     **{f"Reduce{name}": (1,) for name in _REDUCTIONS},
 }
-"""The places of inputs that decide the shape of an operator's result, how many steps it takes, or on which axis."""
+"""Places of inputs that decide the shape of an operator's result, how many steps it takes, or on which axis."""
 
 _OPERATORS: dict[str, frozenset[str]] = {
     **dict.fromkeys(_STANDARD, frozenset((*_PLAIN.split(), *_SHAPED))),
     _LEARNING: frozenset(_LEARNT.split()),
 }
-"""The operators that a model may have, by their domain."""
+"""Operators that a model may have, by domain."""
 
 _NOT_OF_VALUES = ("Shape", "Size")
 """Operators whose results depend on the shape of their input alone."""
@@ -159,7 +159,7 @@ def _check_operators(model: Any) -> None:
 
 
 def _by_positive(division: Any, graph: Any) -> bool:
-    """Whether a division is by positive weights, which no row changes."""
+    """Return whether a division is by positive weights, which no row changes."""
     from onnx import numpy_helper
 
     weights = [tensor for tensor in graph.initializer if tensor.name == division.input[1]]
@@ -196,5 +196,5 @@ def _refused(node: Any, why: str) -> ParameterError:
     name = node.op_type if node.domain in _STANDARD else f"{node.domain}.{node.op_type}"
     return ParameterError(
         f"the ONNX model's operator {name} {why}: one person's row could show in the time that the model takes, or in "
-        "other rows' scores. Export the model without it, or score the rows beforehand and name the column (--score)"
+        "other rows' scores. Export the model without it, or score the rows beforehand and name the column (`score`)"
     )

@@ -1,12 +1,12 @@
-"""The private mode at a site: its share of a sum, and its own noisy counts, charged together before noise is drawn.
+"""Answers of a site in the private mode: a share of a sum, and noisy counts of its own, charged before noise is drawn.
 
-Two answers are paid for in one transaction: the site's counts with a *share* of the noise, which nobody may see but
+Two answers are paid for in one transaction: the site's counts with a *share* of the noise, which may be seen only
 inside a sum, and an ordinary release of noisy counts for the site's own curves. Both are stored, so that the same
-question costs nothing more; the share lies in the ledger encrypted, since alone it promises less than was paid.
+question costs nothing more. The share is stored encrypted: alone it promises less than was paid for.
 
-The ledger has one account for all that the site's data are asked. It counts by persons: where the policy says that
-nobody has more than one row, a guarantee for a row is one for a person. A study is the account's analyst, so that a
-study's epsilon is capped. Both caps are the policy's, and follow it when the administrator changes them.
+The ledger has one account for all questions about the site's data. Its unit is the person: if the policy says that
+nobody has more than one row, a guarantee for a row is one for a person. A study is an analyst of the account, so that
+each study's epsilon is capped. Both caps are those of the policy, also after the administrator changes it.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ if TYPE_CHECKING:
 SCHEMA = "confide.share/1"
 
 ACCOUNT = "validation"
-"""The one account of a site's ledger: whatever is asked, it is about the same people."""
+"""Name of the one account of a site's ledger: all questions are about the same people."""
 
 UNIT = "person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A site's counts with its share of the noise, encrypted: it may be stored, and seen inside a sum alone.
+    """A site's counts with its share of the noise, encrypted for storage; it may be seen only inside a sum.
 
-    `keys` tells the own keys of the sites with which it was first sent: see `check_same_sites`.
+    `keys` is a digest of the own keys of the sites with which it was first sent: see `check_same_sites`.
     """
 
     guarantee: Guarantee
@@ -82,7 +82,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paid:
-    """What a site sends after it paid: integers for the sum, its own release as plain data, and what it cost."""
+    """Paid answer of a site: integers for the sum, its own release as plain data, and the receipt."""
 
     integers: NDArray[np.int64] = field(repr=False)
     own: dict[str, Any] | None
@@ -92,10 +92,10 @@ class Paid:
 def prepare_share(
     counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE, *, keys: str = ""
 ) -> Prepared[Share]:
-    """Check a question for a site's part of the sum and say its price; every refusal comes before the charge.
+    """Prepare a site's part of the sum with its price; every refusal comes before the charge.
 
-    Two requests are the same if all that the sum depends on is: the model, the sites, how many of them may
-    collude, the grid, epsilon, and the data. The study is not among it.
+    Requests are the same if everything that the sum depends on is the same: the model, the sites, the number of
+    colluders, the grid, epsilon, and the data. The study makes no difference.
     """
     _require_private(question)
     checked_counts(counts)
@@ -120,14 +120,14 @@ def prepare_share(
 
 
 def opened_share(share: Share, question: Question, seal: Seal) -> NDArray[np.int64]:
-    """The integers of a share: first of the positives, then of the negatives."""
+    """Return the integers of a share: first of the positives, then of the negatives."""
     return np.frombuffer(seal.open(share.sealed, _context(question)), dtype="<i8").astype(np.int64)
 
 
 def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_NOISE) -> PreparedRelease | None:
-    """Check a question for a site's own noisy counts and say their price; None where only the sum is asked for.
+    """Prepare a site's own noisy counts with their price; None if only the sum is asked for.
 
-    What comes of it is the raw release "counts", from which `curves_of` gives everything else.
+    The release is the raw one, "counts", from which `curves_of` derives everything else.
     """
     _require_private(question)
     if not question.own_epsilon:
@@ -152,7 +152,7 @@ def open_site_account(
     epsilon_per_study: Fraction | int | str,
     rows_per_person: int = 1,
 ) -> Account:
-    """Open the account of a site's data: what may be spent in all and by each study, on persons with so many rows."""
+    """Open the account of a site's data, with caps in all and for each study."""
     return ledger.open_account(
         account,
         epsilon=epsilon,
@@ -164,7 +164,7 @@ def open_site_account(
 
 
 def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) -> Account:
-    """The site's account with the caps that the policy has now; it is opened if it is not there."""
+    """Return the site's account with the caps of the policy; open it if there is none."""
     found = _found(ledger, account)
     if found is None:
         try:
@@ -194,7 +194,7 @@ def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) ->
 
 
 def quote(ledger: Ledger, account: str, question: Question, rows: SiteRows, seal: Seal) -> Quote:
-    """What a question would cost now; refuses one that the account cannot pay. Nothing is charged."""
+    """Return the price of a question; refuse one that the account cannot pay. Nothing is charged."""
     about = _public_question(ledger, question, rows)
     prepared = _prepared(rows.counts, question, seal)
     asked = ledger.quote(prepared, account=account, analyst=question.study, question=about)
@@ -213,7 +213,7 @@ def charge(
     *,
     keys: str = "",
 ) -> Paid:
-    """Charge a question to its study, both answers or none, then draw or look up what is sent."""
+    """Charge a question to its study, for both answers or none, then draw the answers or read the stored ones."""
     prepared = _prepared(rows.counts, question, seal, noise, keys=keys)
     try:
         about = _public_question(ledger, question, rows)
@@ -234,17 +234,18 @@ def charge(
 
 
 def check_payable(folder: SiteFolder, question: Question, rows: SiteRows) -> None:
-    """See that a site could answer a private question and pay for it; nothing is charged."""
+    """Refuse a private question that the site could not answer or pay for; nothing is charged."""
     with Ledger(folder.ledger) as ledger:
         account_by_policy(ledger, Policy.load(folder.policy))
         _check_stored(folder, ledger, question, rows, _seal(folder))
 
 
 def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, keys: str = "") -> Paid:
-    """Answer a private question: charge it, remember it, and return what is sent.
+    """Answer a private question: charge it, enter it in the register, and return what is sent.
 
-    What the register remembers was stored before: if the ledger then has no answer, it is not the ledger that was
-    charged, and drawing anew while other sites send what they stored would leave the site's rows to its own shares.
+    A question in the register was answered and stored before. If the ledger has no answer to it, it is not the ledger
+    that was charged: drawing new noise while other sites send stored shares would protect the site's rows by its own
+    shares alone.
     """
     seal = _seal(folder)
     with Ledger(folder.ledger) as ledger:
@@ -256,11 +257,11 @@ def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, ke
 
 
 def check_same_sites(share: Share, keys: str) -> None:
-    """Refuse to send a stored share to sites of which one was set up anew, and so has lost its own."""
+    """Refuse to send a stored share if another site was set up anew, and so has lost its own share."""
     if share.keys != keys:
         raise RefusedError(
             "a site was set up anew since this question was answered, and would draw its noise anew while others send "
-            "what they stored, which protects less than was paid for; ask it as a new edition (--edition)"
+            "what they stored, which protects less than was paid for; ask it as a new edition (`edition`)"
         )
 
 
@@ -277,12 +278,12 @@ def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, rows: 
     if register.holds(question) and not _share_is_stored(ledger, question, rows, seal):
         raise RefusedError(
             "this site has answered this question, but its ledger no longer has the answer: restore the ledger from a "
-            "backup, or ask the question as a new edition (--edition)"
+            "backup, or ask the question as a new edition (`edition`)"
         )
 
 
 def _share_is_stored(ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> bool:
-    """Whether the ledger has the site's share of this sum; its own counts may be asked for with another epsilon."""
+    """Return whether the ledger has the site's share of this sum, whatever epsilon its own counts had."""
     share = prepare_share(rows.counts, question, seal)
     about = _public_question(ledger, question, rows)
     return ledger.quote(share, account=ACCOUNT, analyst=question.study, question=about).answered
@@ -296,7 +297,7 @@ def _prepared(
 
 
 def _public_question(ledger: Ledger, question: Question, rows: SiteRows) -> PublicQuestion:
-    """Describe a question to the ledger: the site's files as they lie there, and the model's name."""
+    """Return a question's public identity for the ledger: the site's files as they are stored, and the model's name."""
     return PublicQuestion(data=ledger.identify([rows.identity]), details={"model": question.model})
 
 
@@ -307,7 +308,7 @@ def _terms(epsilon: Fraction, question: Question) -> Terms:
 
 
 def _context(question: Question) -> bytes:
-    """What a sealed share belongs to."""
+    """Return the context that a sealed share is bound to."""
     return canonical_json(pooled_terms(question), "question").encode()
 
 

@@ -1,48 +1,42 @@
-"""What a site has answered, so that no two of its answers can be subtracted from each other.
+"""Register of the questions that a site has answered, so that no two answers can be subtracted from each other.
 
 **Without noise** a site answers one question about a model. Sums over two different lists of sites differ by some
 sites' counts; tables on two grids, or with two sizes of groups, differ by counts of small cells; tables of data before
 and after a change differ by those who came or went. So the first question that is answered fixes the mode, the grid,
 the bins, the size of groups, the data and, where only sums are seen, the sites. The same question may be asked again.
-A model is known by its name and by its *source*, the file and the column of scores that the site's settings name: under
-another name the same source has the same entry. Nothing that was read from the data is compared over models.
-Exact answers about several models of the same rows can be subtracted as well: two sums over different sites give the
-rows of each class at a site away and, where the models differ for few rows only, these rows. To set up a model at a
-site is to let it be asked about.
+A model is identified by its name and by its *source*, the file and the column of scores in the site's settings: the
+same source under another name has the same entry. Nothing that was read from the data is compared between models.
+Exact answers about several models of the same rows can be subtracted, too: two sums over different sites reveal the
+number of rows of each class at a site and, where the models differ for few rows only, these rows. An administrator who
+sets up a model accepts that.
 
-**In private mode** a site answers one question with one draw of its share of the noise, whatever happens to its data.
-The sum is protected by everybody's shares. If a site whose data changed drew another one while the others' stored
-shares were used again, the difference of the two sums would be its counts with no noise but its own. So it refuses; a
-question that differs in anything that the sum depends on is answered by all sites with fresh shares, and paid for.
+**In private mode** a site draws its share of the noise once for each question, even if its data change. The shares of
+all sites protect the sum. If a site drew a new share after its data changed, while the others sent stored shares, the
+difference of the two sums would be its counts with its own noise alone. So the site refuses. If anything differs that
+the sum depends on, all sites draw fresh shares and pay for them.
 
-**Whose sum it is.** Where sites answer with sums, a signed question may allow that fewer of its sites take part. Which
-of them do is the server's choice, once: a site remembers, before it pays or sends anything, with which sites it answers
-the question, and never answers it with others.
+**Lists of sites.** Where only sums are seen, a signed question may allow fewer of its sites to take part. The server
+chooses them once: before a site pays or sends anything, the register stores with which sites it answers the question.
+It never answers the question with others.
 
-Data are known again by a keyed hash of their files as they lie there, never by what was counted in them: a refusal that
-depended on counts would tell of single rows. Without the key, which is in a file of its owner's beside the register,
-nobody can try guesses against the hash. The register is one SQLite file; what is fixed is on the disk before anything
-is sent, and of two processes that fix different questions at once one wins.
+Data are identified by a keyed hash of their files as they are stored, never by counts: a refusal that depended on
+counts would tell of single rows. Without the key, which lies beside the register in a file that only its owner may
+read, nobody can test guesses against the hash. The register is one SQLite file. Entries are on the disk before anything
+is sent; of two processes that enter different questions at once, one wins.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import sqlite3
-import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from confide.counts import ScoreCounts
-from confide.errors import FederationError
 from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
 from confide.federation.site.fixed_terms import (
@@ -53,27 +47,9 @@ from confide.federation.site.fixed_terms import (
     kind_of,
     other_sites,
 )
+from confide.federation.site.register_store import RegisterStore, used
 from confide.federation.site.rows import SiteRows
-from confide.files import create_file
 from confide.ledger.seals import same_seal, seal
-
-FILE, KEY_FILE = "register.db", "register.key"
-
-_LOCK_SECONDS = 30
-_KEY_BYTES = 32
-_TABLES = (
-    """
-CREATE TABLE fixed (
-    kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, model TEXT NOT NULL, terms TEXT NOT NULL,
-    data TEXT NOT NULL, counts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (kind, name, source)
-)
-""",
-    """
-CREATE TABLE listed (
-    question TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, model TEXT NOT NULL, sites TEXT NOT NULL, at TEXT NOT NULL
-)
-""",
-)
 
 _FORGET = (
     "DELETE FROM fixed WHERE kind = 'exact' AND model = ?",
@@ -83,7 +59,7 @@ _FORGET = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
-    """A question that was answered: for which model, what of it is fixed, and since when."""
+    """Entry of the register: the model of an answered question, the fixed terms, and the time."""
 
     model: str
     private: bool
@@ -92,42 +68,41 @@ class Fixed:
 
 
 class Register:
-    """The register in a site's folder; it is made when something is first fixed."""
+    """Register in a site's folder; it is created with its first entry."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.path = Path(folder) / FILE
-        self.key_path = Path(folder) / KEY_FILE
+        self.store = RegisterStore(Path(folder))
 
     def check(self, question: Question, rows: SiteRows, *, source: str = "") -> None:
-        """Refuse a question that must not be answered after what was; nothing is written.
+        """Refuse a question that must not be answered after earlier ones; nothing is written.
 
         `source` says from which file and column the model's scores come (`SiteConfig.source`).
         """
-        if self._exists():
-            with self._transaction(writing=False) as connection:
-                if _used(connection):
-                    _check(connection, question, _sealed(_read_key(self.key_path), rows), source)
+        if self.store.exists():
+            with self.store.transaction(writing=False) as connection:
+                if used(connection):
+                    _check(connection, question, _sealed(self.store.read_key(), rows), source)
 
     def holds(self, question: Question) -> bool:
-        """Whether this very question was answered."""
-        if not self._exists():
+        """Return whether exactly this question was answered."""
+        if not self.store.exists():
             return False
         kind, name, terms = entry(question)
-        with self._transaction(writing=False) as connection:
+        with self.store.transaction(writing=False) as connection:
             found = connection.execute(
                 "SELECT 1 FROM fixed WHERE kind = ? AND name = ? AND terms = ?", (kind, name, terms)
             )
             return found.fetchone() is not None
 
     def fix(self, question: Question, rows: SiteRows, *, source: str = "", first: bool = False) -> None:
-        """Refuse, or remember, a question that is about to be answered; it is on the disk when this returns.
+        """Refuse a question or enter it, before it is answered; the entry is on the disk when this returns.
 
-        With `first`, a question that was answered before is refused, too.
+        With `first`, refuse also a question that was answered before.
         """
-        if not self._exists():
-            self._create()
-        with self._transaction(writing=True) as connection:
-            key = self._key(connection)
+        if not self.store.exists():
+            self.store.create()
+        with self.store.transaction(writing=True) as connection:
+            key = self.store.key(connection)
             data = _sealed(key, rows)
             _check(connection, question, data, source)
             kind, name, terms = entry(question)
@@ -143,14 +118,14 @@ class Register:
             )
 
     def list_sites(self, signed: Question, sites: tuple[str, ...]) -> None:
-        """Refuse to answer a signed question with other sites than before, or remember these.
+        """Refuse to answer a signed question with other sites than before, or enter these.
 
-        It is on the disk when this returns; of two lists at once one is remembered, and the other refused.
+        The entry is on the disk when this returns. Of two lists at once, one is entered and the other refused.
         """
-        if not self._exists():
-            self._create()
-        with self._transaction(writing=True) as connection:
-            self._key(connection)
+        if not self.store.exists():
+            self.store.create()
+        with self.store.transaction(writing=True) as connection:
+            self.store.key(connection)
             before = _listed(connection, signed)
             if before is not None and before != tuple(sorted(sites)):
                 raise other_sites(signed, before)
@@ -161,41 +136,41 @@ class Register:
 
     def listed(self, signed: Question) -> tuple[str, ...] | None:
         """Return the sites with which a signed question was answered, or None if it was not."""
-        if not self._exists():
+        if not self.store.exists():
             return None
-        with self._transaction(writing=False) as connection:
+        with self.store.transaction(writing=False) as connection:
             return _listed(connection, signed)
 
     def answered_exactly(self, model: str, *, source: str = "") -> bool:
-        """Whether a question without noise was answered about a model, or about its source under another name."""
-        if not self._exists():
+        """Return whether a question without noise was answered about a model, or its source under another name."""
+        if not self.store.exists():
             return False
-        with self._transaction(writing=False) as connection:
+        with self.store.transaction(writing=False) as connection:
             return bool(_exact_names(connection, model, source))
 
     def names_of(self, counts: ScoreCounts) -> tuple[str, ...]:
-        """Return the models under whose names these very counts were asked about without noise.
+        """Return the models under whose names exactly these counts were asked about without noise.
 
         For the site's administrator, at set-up: a reply to a coordinator must not depend on it.
         """
-        if not self._exists():
+        if not self.store.exists():
             return ()
-        with self._transaction(writing=False) as connection:
-            if not _used(connection):
+        with self.store.transaction(writing=False) as connection:
+            if not used(connection):
                 return ()
-            data = _digest(_read_key(self.key_path), counts)
+            data = _digest(self.store.read_key(), counts)
             rows = connection.execute("SELECT DISTINCT model, counts FROM fixed WHERE kind = 'exact'").fetchall()
         return tuple(sorted({model for model, fixed in rows if same_seal(fixed, data)}))
 
     def forget(self, model: str, *, source: str = "") -> bool:
-        """Let a model be asked about without noise anew, under all names of its source; whether anything was fixed.
+        """Delete a model's exact entries, under all names of its source; return whether there were any.
 
         For the site's administrator, who knows that the earlier answers and the new ones together give nothing away,
         or never reached anybody. Private answers are not forgotten: ask a new edition of the question instead.
         """
-        if not self._exists():
+        if not self.store.exists():
             return False
-        with self._transaction(writing=True) as connection:
+        with self.store.transaction(writing=True) as connection:
             forgotten = 0
             for name in {model, *_exact_names(connection, model, source)}:
                 for delete in _FORGET:
@@ -203,10 +178,10 @@ class Register:
             return forgotten > 0
 
     def fixed(self) -> tuple[Fixed, ...]:
-        """Everything that is fixed, the oldest first."""
-        if not self._exists():
+        """Return all entries, the oldest first."""
+        if not self.store.exists():
             return ()
-        with self._transaction(writing=False) as connection:
+        with self.store.transaction(writing=False) as connection:
             rows = connection.execute(
                 "SELECT model, kind, terms, min(at) FROM fixed GROUP BY kind, name ORDER BY min(at), model"
             ).fetchall()
@@ -214,82 +189,6 @@ class Register:
             Fixed(model=model, private=kind == EntryKind.PRIVATE, terms=json.loads(terms), at=at)
             for model, kind, terms, at in rows
         )
-
-    def _exists(self) -> bool:
-        """Whether there is a register; a key without one is refused, as what was answered would be forgotten."""
-        if self.path.exists():
-            return True
-        if self.key_path.exists():
-            raise FederationError(
-                f"the register {self.path} is not there, but its key is. Put it back from a backup; if this site has "
-                f"answered nothing yet, remove '{self.key_path}'"
-            )
-        return False
-
-    def _create(self) -> None:
-        """Make the register first and its key when it is used: a register with entries is never without its key."""
-        try:
-            create_file(self.path, self._build)
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise FederationError(
-                f"the register {self.path} cannot be made ({error.strerror}); make the site's folder writable"
-            ) from None
-
-    def _build(self, unfinished: Path) -> None:
-        connection = _connected(unfinished)
-        try:
-            for table in _TABLES:
-                connection.execute(table)
-        finally:
-            connection.close()
-
-    def _key(self, connection: sqlite3.Connection) -> bytes:
-        """The key; a fresh one for a register without entries that has none yet."""
-        if not self.key_path.exists() and not _used(connection):
-            try:
-                create_file(
-                    self.key_path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY_BYTES) + "\n")
-                )
-            except FileExistsError:
-                pass
-            except OSError as error:
-                raise FederationError(
-                    f"the register's key {self.key_path} cannot be made ({error.strerror}); make its folder writable"
-                ) from None
-        return _read_key(self.key_path)
-
-    @contextmanager
-    def _transaction(self, *, writing: bool) -> Iterator[sqlite3.Connection]:
-        """All of a block is stored, or nothing; while one writes nobody else does."""
-        try:
-            connection = _connected(self.path)
-            try:
-                connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                connection.close()  # rolls back what was not committed
-        except sqlite3.Error as error:
-            raise FederationError(
-                f"the register {self.path} cannot be used ({error.sqlite_errorname}); check that it is whole, "
-                "writable and not held by another program for long. Nothing is answered"
-            ) from None
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    # `mode=rw`, for SQLite would otherwise make a new, empty file where a register was.
-    connection = sqlite3.connect(
-        f"file:{quote(str(path))}?mode=rw", uri=True, timeout=_LOCK_SECONDS, isolation_level=None
-    )
-    connection.execute("PRAGMA synchronous=EXTRA")  # as FULL, and the journal's removal is on the disk too
-    return connection
-
-
-def _used(connection: sqlite3.Connection) -> bool:
-    found = connection.execute("SELECT 1 FROM fixed UNION ALL SELECT 1 FROM listed LIMIT 1")
-    return found.fetchone() is not None
 
 
 def _check(connection: sqlite3.Connection, question: Question, data: str, source: str) -> None:
@@ -340,23 +239,3 @@ def _digest(key: bytes, counts: ScoreCounts) -> str:
         plain.update(f"{kind}{array.size}:".encode())
         plain.update((array + 0).astype(f"<{kind}8").tobytes())  # adding nothing makes minus zero zero
     return seal(key, "counts", plain.digest())
-
-
-def _read_key(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            text = file.read(1_000).decode("ascii", "replace").strip()
-    except OSError as error:
-        raise FederationError(
-            f"the register's key {path} cannot be read ({error.strerror}); put it back from a backup"
-        ) from None
-    if mode & 0o077:
-        raise FederationError(f"others may read the register's key; take that away first: chmod 600 '{path}'")
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) < _KEY_BYTES:
-        raise FederationError(f"the register's key {path} must hold {2 * _KEY_BYTES} hexadecimal digits; put it back")
-    return key

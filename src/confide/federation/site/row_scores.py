@@ -69,7 +69,7 @@ class DistinctRows:
 
 @dataclass(frozen=True, slots=True)
 class ModelScores:
-    """The scores of rows, NaN where the model gave none; and how many rows have none, by the reason.
+    """Scores of rows, NaN where the model gave none, and the numbers of rows without a score by reason.
 
     Reasons are names of exceptions, `NaN`, and `shape` where the model gave another number of scores than one. They
     are private, and for the administrator of the site.

@@ -1,8 +1,9 @@
-"""Finding the same rows under two names by what the files hold, for a site's administrator.
+"""Search for the same rows under two names by the content of files, for a site's administrator.
 
-Settings tell when two models name one file (`SiteConfig`). A copy of the file, or of its column of scores, shows only
-in the content. It is compared where an administrator sets a model up or starts the site, and told on that terminal.
-Replies to a coordinator never depend on it: whether two models score all rows alike would tell of single rows.
+`SiteConfig` sees when two models name one file. A copy of the file, or of its column of scores, shows only in the
+content. The content is compared when an administrator sets a model up or starts the site; the result is shown on that
+terminal. Replies to a coordinator never depend on it: whether two models score all rows alike would tell of single
+rows.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ConfideError, ParameterError
-from confide.federation.site.data import SiteConfig, SiteModel, TwoEntriesError, same_file, within
+from confide.federation.site.data import SiteConfig, SiteModel, TwoEntriesError, same_file
 from confide.federation.site.register import Register
+from confide.federation.site.scored_rows import within
 
 ANYWHERE = (-1e300, 1e300)
 """A range that every finite score of a model lies in."""
@@ -65,7 +67,7 @@ def require_new_rows(config: SiteConfig, name: str, model: SiteModel, counts: Sc
 
 
 def same_content(one: Path, other: Path) -> bool:
-    """Whether two files hold the same bytes; files that cannot be read are taken for different."""
+    """Return whether two files hold the same bytes; unreadable files count as different."""
     try:
         return one.stat().st_size == other.stat().st_size and _digest(one) == _digest(other)
     except OSError:
@@ -78,7 +80,7 @@ def _digest(path: Path) -> bytes:
 
 
 def _scored_alike(config: SiteConfig, one: SiteModel, other: SiteModel) -> bool:
-    """Whether two models have the same column of scores, or copies of one model file and the same features."""
+    """Return whether two models have the same column of scores, or copies of one model file and the same features."""
     if config.same_scores(one, other):
         return True
     copies = one.model_file is not None and other.model_file is not None
@@ -102,7 +104,7 @@ def _counted(config: SiteConfig, model: SiteModel) -> ScoreCounts | None:
 
 
 def _alike(one: ScoreCounts | None, other: ScoreCounts) -> bool:
-    """Whether as many rows have each score, of whichever class."""
+    """Return whether the same number of rows, of either class, has each score."""
     return (
         one is not None
         and np.array_equal(one.scores, other.scores)

@@ -1,10 +1,10 @@
-"""A site: what it does with the two requests that reach it. It never fails without a reply, and logs every request.
+"""Site: replies to the two requests of a run. It replies to every request, and logs it.
 
-Everything that could go wrong is looked at in round 1, before any site is charged: policy, data, register, ledger. What
-was counted is kept in memory until round 2 of the same session, once.
+Round 1 checks everything that could go wrong, before any site is charged: policy, data, register, ledger. The counted
+rows stay in memory until round 2 of the same session, once.
 
-The coordinator signed which sites are asked and how few of them may take part. Of what the server lists in round 2 the
-site believes nothing else, and it answers a signed question with one list of sites, ever.
+The coordinator signed which sites are asked and how few of them may take part. The site trusts nothing else in the
+server's list of round 2, and it answers a signed question with one list of sites, ever.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _UNEXPECTED = "something unexpected went wrong at the site; its administrator fi
 
 
 class _UnreadableError(FederationError):
-    """The site's data cannot be read; why is for its administrator."""
+    """Unreadable data of the site; `reason` is for its administrator."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(_UNREADABLE)
@@ -55,7 +55,7 @@ class _UnreadableError(FederationError):
 
 @dataclass(slots=True, kw_only=True)
 class Pending:
-    """What a site keeps between the rounds of a session."""
+    """State that a site keeps between the rounds of a session."""
 
     question: Question
     data: SiteData = field(repr=False)
@@ -65,7 +65,7 @@ class Pending:
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """A site with its folder, policy and identity; `coordinator` is who asks, as the engine knows it."""
+    """A site with its folder, policy and identity; `coordinator` is the name of who asks, as the engine verified it."""
 
     folder: SiteFolder
     config: SiteConfig
@@ -90,11 +90,11 @@ class Site:
 
     @property
     def name(self) -> str:
-        """The site's name, as its certificate has it."""
+        """Name of the site, as its certificate has it."""
         return self.identity.name
 
     def reply(self, topic: str, request: Message) -> dict[str, Any]:
-        """Answer a request, whatever it is."""
+        """Return the reply to a request, which may be anything."""
         handlers = {OFFER: self._offer, ANSWER: self._answer}
         try:
             if topic not in handlers or not isinstance(request, Mapping):
@@ -114,7 +114,7 @@ class Site:
             return self._no(SiteState.FAILED, _UNEXPECTED)
 
     def _offer(self, request: Message) -> dict[str, Any]:
-        """Round 1: whether the site takes part, with a fresh signed key."""
+        """Reply to round 1: refuse, or take part with a fresh signed key."""
         question, session = Question.from_dict(request.get("question", {})), _session(request)
         if self.name not in question.sites:
             raise RefusedError("this site is not among those that are asked; name it")
@@ -135,7 +135,7 @@ class Site:
         return {"offer": offer.to_dict(), **({} if earlier is None else {"answered_with": list(earlier)}), **first}
 
     def _rows(self, question: Question) -> tuple[SiteRows, str]:
-        """Count the model's rows, and say where its scores come from.
+        """Return the model's counted rows, and the source of its scores.
 
         What is wrong with them is for the site's administrator, and stays in the log.
         """
@@ -145,7 +145,7 @@ class Site:
             raise _UnreadableError(str(error)) from None
 
     def _answer(self, request: Message) -> dict[str, Any]:
-        """Round 2: charge, mask and send. The same request again, as a network may bring it, has the same reply."""
+        """Reply to round 2: charge, mask and send. The same request, delivered twice, has the same reply."""
         session, asked = _session(request), sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
         if self.answered.get(session, ("", {}))[0] == asked:
             return self.answered[session][1]
@@ -177,7 +177,7 @@ class Site:
         if len(set(listed)) < signed.fewest:
             raise RefusedError(
                 f"{len(set(listed))} sites were listed, and the coordinator signed that {signed.fewest} must take "
-                "part; ask all of them again, or sign for fewer (--fewest)"
+                "part; ask all of them again, or sign for fewer (`fewest`)"
             )
         if self.name not in listed:
             raise RefusedError("this site is not among those that take part")
@@ -200,14 +200,14 @@ class Site:
         return self._no(state, message)
 
     def _about_files(self, error: ConfideError) -> bool:
-        """Whether an error is about the site's own files, which are nobody else's business."""
+        """Return whether an error is about the site's own files, which a coordinator must not learn about."""
         return isinstance(error, LedgerError) or str(self.folder.path) in str(error)
 
     def _no(self, state: SiteState, message: str) -> dict[str, Any]:
         return {"site": self.name, "protocol": PROTOCOL, "state": state, "message": message}
 
     def _log(self, topic: str, request: Message, state: SiteState, message: str) -> None:
-        """A line for the site's administrator: who asked what, and what came of it."""
+        """Write a line for the site's administrator: the coordinator, the question, and the result."""
         known = request if isinstance(request, Mapping) else {}
         asked, before = known.get("question"), self.asked.get(str(known.get("session")))
         told = asked if isinstance(asked, Mapping) else {} if before is None else before.to_dict()
@@ -240,7 +240,7 @@ def _read_offers(request: Message) -> tuple[Offer, ...]:
 
 
 def _in_words(question: Question, receipt: Mapping[str, Any] | None) -> str:
-    """What was answered, and what it cost."""
+    """Return a line for the log: with how many sites the question was answered, and at which cost."""
     cost = (
         ""
         if receipt is None

@@ -1,4 +1,4 @@
-"""A site's folder: its configuration, policy, ledger, register and log, and where its engine keeps its own."""
+"""Folder of a site: its configuration, policy, ledger, register and log, and the workspace of its engine."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SiteFolder:
-    """Where a site keeps things; everything in it is the site's own and never leaves."""
+    """Paths in a site's folder; everything in it is the site's own and never leaves."""
 
     path: Path
 
     @property
     def config(self) -> Path:
-        """Which data each model is validated with."""
+        """Configuration: the data of each model."""
         return self.path / "site.toml"
 
     @property
     def policy(self) -> Path:
-        """What the site allows."""
+        """Policy: the questions that the site answers."""
         return self.path / "policy.toml"
 
     @property
     def ledger(self) -> Path:
-        """What was spent of the privacy budget."""
+        """Ledger of the privacy budget."""
         return self.path / "ledger.db"
 
     @property
     def secret(self) -> Path:
-        """The secret with which stored answers are sealed."""
+        """Secret with which stored answers are encrypted."""
         return self.path / "site.secret"
 
     @property
     def key(self) -> Path:
-        """The site's own signing key, made here: unlike those in the kit, nobody else has had it."""
+        """Signing key that the site made for itself: unlike those in the kit, nobody else has had it."""
         return self.path / "site.key"
 
     @property
     def log(self) -> Path:
-        """Every request, and what came of it."""
+        """Log of all requests and their results."""
         return self.path / "requests.jsonl"
 
     @property
     def kit(self) -> Path:
-        """The engine's workspace: certificates and settings that the coordinator provisioned."""
+        """Workspace of the engine: certificates and settings that the coordinator provisioned."""
         return self.path / "kit"

@@ -7,7 +7,7 @@ How: the weights are enclosed in balls, and the digits of a uniform number U are
 digits known so far put `U * (sum of all weights)` in an interval; if all of it lies within one class, that is the
 answer, whatever the digits not yet drawn will be; else more are drawn and the balls become narrower. Classes so
 dear that all of them together weigh less than the last digit known stay out of the sum, in whose ball their
-weight is included, until more digits are asked for.
+weight is included, until more digits are needed.
 
 Some in turn: each is chosen among those left. The weights are put between whole numbers once for many turns; a class
 is chosen by the larger of these, and what they are too large by is made up for by a coin that is hardly ever needed.
@@ -78,10 +78,10 @@ def exponential_choice(
     if prices.size == 0:
         raise ParameterError("costs must not be empty: there is nothing to choose from")
     sizes = _sizes(multiplicities, prices.size)
-    found, members = np.unique(prices, return_inverse=True)
-    totals = np.zeros(found.size, dtype=np.int64)
+    result, members = np.unique(prices, return_inverse=True)
+    totals = np.zeros(result.size, dtype=np.int64)
     np.add.at(totals, members, sizes)
-    chosen = _class(found - found[0], totals, rate, bits)
+    chosen = _class(result - result[0], totals, rate, bits)
     inside = np.flatnonzero(members == chosen)
     place = _below(int(totals[chosen]), bits)
     return int(inside[np.searchsorted(np.cumsum(sizes[inside]), place, side="right")])
@@ -98,10 +98,10 @@ def exponential_top(costs: Integers, rate: Fraction, k: int, *, bits: BitSource 
     [1, 2]
     """
     prices, rate = _checked_candidates(costs, k), _checked_rate(rate)
-    found, members = np.unique(prices, return_inverse=True)
+    result, members = np.unique(prices, return_inverse=True)
     sizes = np.bincount(members)
     grouped = np.split(np.argsort(members, kind="stable"), np.cumsum(sizes)[:-1])
-    classes = _Classes(found.tolist(), [group.tolist() for group in grouped], rate)
+    classes = _Classes(result.tolist(), [group.tolist() for group in grouped], rate)
     return [classes.take(bits) for _ in range(k)]
 
 

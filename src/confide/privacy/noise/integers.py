@@ -41,7 +41,7 @@ _FEATURES = threading.Lock()
 def discrete_laplace(values: Sequence[int], scale: Fraction) -> list[int]:
     """Add to each value an integer k drawn with probability proportional to `exp(-|k| / scale)`.
 
-    OpenDP takes the scale as a float. It is rounded up, so that noise is never less than asked for.
+    OpenDP takes the scale as a float. It is rounded up, so that noise is never less than requested.
 
     >>> from fractions import Fraction
     >>> len(discrete_laplace([100, 200, 300], Fraction(2)))
@@ -58,7 +58,7 @@ def discrete_laplace(values: Sequence[int], scale: Fraction) -> list[int]:
 def discrete_gaussian(values: Sequence[int], scale: Fraction) -> list[int]:
     """Add to each value an integer k drawn with probability proportional to `exp(-k^2 / (2 scale^2))`.
 
-    OpenDP takes the scale as a float. It is rounded up, so that noise is never less than asked for.
+    OpenDP takes the scale as a float. It is rounded up, so that noise is never less than requested.
     """
     integers, rounded = checked_values(values), float_at_least(checked_scale(scale))
 

@@ -2,7 +2,7 @@
 
 A noise scale such as `exp(-beta (q - 1))` is irrational, and a float near it is another scale with
 another guarantee. An `ExactReal` is the number itself: an interval around it ("ball", FLINT's
-`arb`) as narrow as anybody asks for. Ball arithmetic rounds outward, so that every statement made
+`arb`) that can be made arbitrarily narrow. Ball arithmetic rounds outward, so that every statement made
 from a ball's ends is a proof.
 """
 

@@ -76,13 +76,13 @@ def _nearest(
     length = -reduce(arb.__mul__, (uniform.ball() for uniform in lengths)).log()
     normals = _normals(pairs)[: len(offsets)]
     factor = length * step / sum((normal * normal for normal in normals), arb(0)).sqrt()
-    found = []
+    result = []
     for offset, normal in zip(offsets, normals, strict=True):
         whole = (factor * normal + offset).floor().unique_fmpz()
         if whole is None:
             return None
-        found.append(int(whole))
-    return found
+        result.append(int(whole))
+    return result
 
 
 def _normals(pairs: Sequence[Pair]) -> list[arb]:

@@ -263,7 +263,7 @@ class TestStored:
             "from confide.federation.site import private_answer as module\n"
             "from confide.federation.site.site_folder import SiteFolder\n"
             "from pathlib import Path\n"
-            "from tests.federation.test_ledger_answers import ROWS, ask\n"
+            "from tests.federation.test_private_answer import ROWS, ask\n"
             "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
             "module.charge.__defaults__ = (Noise(laplace_share=die),)\n"
             "module.charged_answer(SiteFolder(Path(sys.argv[1])), ask(), ROWS)\n"

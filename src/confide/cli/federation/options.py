@@ -1,0 +1,82 @@
+"""Options of `confide federation`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+FEWEST_DEMO_SITES, MOST_DEMO_SITES = 3, 5
+
+FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The federation's folder.")]
+NewFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder; it holds keys, so keep it safe.")]
+NameOption = Annotated[str, typer.Option(metavar="NAME", help="The federation's name.")]
+SitesOption = Annotated[list[str], typer.Option("--site", "-s", metavar="SITE", help="A site's name; repeat for each.")]
+ServerOption = Annotated[
+    str,
+    typer.Option(metavar="HOST", help="The name by which sites reach the server; localhost is for one machine alone."),
+]
+PortOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=65535, help="The server's port. [default: 8002; a free one on localhost]"),
+]
+BackgroundOption = Annotated[
+    bool, typer.Option("--background", help="Return at once; stop it with `confide federation stop`.")
+]
+
+DemoFolder = Annotated[
+    Path | None, typer.Argument(metavar="[DIR]", help="A new folder for everything. [default: a temporary one]")
+]
+DemoSites = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=FEWEST_DEMO_SITES, max=MOST_DEMO_SITES, help="Number of hospitals. [default: 5]"),
+]
+DemoModes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mode",
+        "-m",
+        metavar="MODE",
+        help="disclosure-control, secure-sum, private; repeatable. [default: all, one after another]",
+    ),
+]
+DemoEpsilon = Annotated[
+    str | None,
+    typer.Option("--epsilon", "-e", metavar="E", help="Mode private: the epsilon that each site charges. [default: 1]"),
+]
+DemoShare = Annotated[
+    str | None,
+    typer.Option(
+        metavar="F",
+        help="Mode private: the share of epsilon for each site's own results. [default: 1/2; 0 for the 500 patients, "
+        "too few at a site to be seen through noise]",
+    ),
+]
+DemoData = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Rows of your own. [default: 500 patients after a heart attack]")
+]
+DemoLabel = Annotated[
+    str | None,
+    typer.Option("--label", "-l", metavar="COL", help="With --data: column of labels, which has two values."),
+]
+DemoScore = Annotated[str | None, typer.Option("--score", "-s", metavar="COL", help="With --data: column of scores.")]
+DemoPositive = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="With --data: the label of positive rows, unless labels are 0/1."),
+]
+DemoModelFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Instead of --score: a model that each site runs.")
+]
+DemoFeatures = Annotated[
+    str | None, typer.Option(metavar="A,B,...", help="With --model-file: the columns that it takes.")
+]
+DemoSiteColumn = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="With --data: column that names each row's site. [default: rows in turn]"),
+]
+DemoTimeout = Annotated[float, typer.Option(metavar="SECONDS", help="The most that each round may take.")]
+DemoReport = Annotated[
+    Path | None,
+    typer.Option(metavar="OUT.html", help="With one --mode: the file of its report. [default: in the folder]"),
+]

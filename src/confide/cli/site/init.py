@@ -1,0 +1,87 @@
+"""`confide site init`."""
+
+from __future__ import annotations
+
+from confide.cli import output
+from confide.cli.federation_common import JsonOption, print_next, print_notes, split_names
+from confide.cli.site.options import (
+    BudgetOption,
+    DataOption,
+    FeaturesOption,
+    KitArgument,
+    LabelOption,
+    ModelFileOption,
+    ModelOption,
+    NewFolderArgument,
+    PositiveOption,
+    RangeOption,
+    ScoreOption,
+    StudiesOption,
+    StudyBudgetOption,
+    parse_range,
+)
+
+
+def init(
+    kit: KitArgument,
+    folder: NewFolderArgument,
+    model_name: ModelOption,
+    data: DataOption,
+    label: LabelOption,
+    positive: PositiveOption = None,
+    score: ScoreOption = None,
+    model_file: ModelFileOption = None,
+    features: FeaturesOption = None,
+    score_range: RangeOption = None,
+    studies: StudiesOption = None,
+    epsilon_in_all: BudgetOption = None,
+    epsilon_per_study: StudyBudgetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set up a site from the kit that the coordinator made for it.
+
+    Reads the data once to check that they can be counted, before anything is written; nothing of them is printed,
+    copied or sent. The folder gets site.toml (data and models), policy.toml (what you allow: read it), a ledger of the
+    privacy budget, and site.key, a key that is made here and never leaves: its fingerprint identifies this site.
+
+    Examples:
+
+        confide site init north.zip site --model-name stroke-risk --data rows.parquet --label died --score risk
+
+        confide site init north.zip site -n stroke-risk -d rows.csv -l died -s risk --study stroke-2026 --study audit
+
+        confide site init north.zip site -n stroke-risk -d rows.csv -l died --model-file m.onnx --features age,sex,nihss
+    """
+    from confide.report.validation.site_notes import data_notes
+    from confide.report.validation.site_text import print_new_site
+    from confide.tasks.site import init_site
+    from confide.tasks.site_status import site_status
+
+    with output.busy("reading the data once, to check that they can be counted"):
+        new = init_site(
+            kit,
+            folder,
+            model_name=model_name,
+            data=data,
+            label=label,
+            positive=positive,
+            score=score,
+            model_file=model_file,
+            features=split_names(features),
+            score_range=parse_range(score_range),
+            studies=studies or (),
+            epsilon_in_all=epsilon_in_all,
+            epsilon_per_study=epsilon_per_study,
+        )
+    print_notes(data_notes(new.check))
+    status = site_status(new.folder.path, requests=0)
+    if as_json:
+        output.print_json(status.to_dict())
+    else:
+        print_new_site(status, output.console())
+    policy = (str(new.folder.policy),)
+    print_next(
+        ("Read what this site allows, and change it if need be:", policy),
+        ("Connect to the federation, now and after each restart of this machine:", (f"confide site start {folder}",)),
+        ("Compare fingerprints with the other sites by telephone, and list all of them at [peers] in:", policy),
+    )

@@ -1,0 +1,116 @@
+"""Options of `confide site`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.errors import UsageError
+
+_DATA = typer.Option(
+    "--data", "-d", metavar="FILE", help="The rows: CSV, TSV, JSON lines or Parquet. The file stays where it is."
+)
+_LABEL = typer.Option(
+    "--label", "-l", metavar="COL", help="Column of labels. It has two values, such as 0 and 1; see --positive."
+)
+
+FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The site's folder.")]
+KitArgument = Annotated[Path, typer.Argument(metavar="KIT.zip", help="The kit that the coordinator made for you.")]
+NewFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for this site; it holds keys.")]
+ModelOption = Annotated[
+    str, typer.Option("--model-name", "-n", metavar="NAME", help="The model's name, as the coordinator asks for it.")
+]
+DataOption = Annotated[Path, _DATA]
+LabelOption = Annotated[str, _LABEL]
+OptionalDataOption = Annotated[Path | None, _DATA]
+OptionalLabelOption = Annotated[str | None, _LABEL]
+PositiveOption = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="The label of positive rows. Needed unless labels are 0/1, -1/1 or false/true."),
+]
+ScoreOption = Annotated[
+    str | None,
+    typer.Option("--score", "-s", metavar="COL", help="Column of the model's scores, probabilities if possible."),
+]
+ModelFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Instead of --score: the model, run here on --features. scikit-learn (.joblib, .pkl: runs as a program, "
+        "so take it only from people you trust) or ONNX (.onnx, with its weights inside).",
+    ),
+]
+FeaturesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="With --model-file: the columns that the model takes, matched by name if the model knows names, else in "
+        "this order.",
+    ),
+]
+RangeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--range",
+        metavar="LOW,HIGH",
+        help="Range of the model's scores, the same at every site. A score beyond an end counts as that end. "
+        "[default: 0,1]",
+    ),
+]
+SameAsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Make NAME another name for this model, which the site has; give no data then. An answer without noise "
+        "under one name counts for both.",
+    ),
+]
+ReplaceOption = Annotated[bool, typer.Option("--replace", help="Replace a model of that name.")]
+StudiesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--study",
+        metavar="NAME",
+        help="A study that this site takes part in, as the coordinator names it; repeatable. Others are refused. "
+        "[default: one with the federation's name]",
+    ),
+]
+MoreStudiesOption = Annotated[
+    list[str] | None,
+    typer.Option("--study", metavar="NAME", help="Another study that this site takes part in; repeatable."),
+]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="E",
+        help="Mode private: this site's privacy budget, the most epsilon that all studies together may spend. "
+        "[default: 3]",
+    ),
+]
+StudyBudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon-per-study",
+        metavar="E",
+        help="Mode private: the most epsilon that one study may spend, out of the budget. [default: 1]",
+    ),
+]
+BackgroundOption = Annotated[
+    bool, typer.Option("--background", help="Return at once; stop it with `confide site stop`.")
+]
+RequestsOption = Annotated[int, typer.Option(metavar="N", min=0, help="Show the last N requests.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="I have read what this may disclose.")]
+
+
+def parse_range(text: str | None) -> tuple[float, float] | None:
+    """Read a range of scores, two numbers with a comma."""
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--range must be two numbers with a comma, such as -4,4; got {text!r}") from None
+    return low, high

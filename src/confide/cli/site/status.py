@@ -1,0 +1,29 @@
+"""`confide site status`."""
+
+from __future__ import annotations
+
+from confide.cli import output
+from confide.cli.federation_common import JsonOption, print_next
+from confide.cli.site.options import FolderArgument, RequestsOption
+
+
+def status(folder: FolderArgument, requests: RequestsOption = 5, as_json: JsonOption = False) -> None:
+    """Show the site: federation and connection, fingerprint, models, what it allows, its budget and the last requests.
+
+    Other sites can pin the fingerprint, which is that of the site's own key: tell it to them by telephone or on paper.
+
+    Examples:
+
+        confide site status site
+
+        confide site status site --requests 20 --json
+    """
+    from confide.report.validation.site_text import print_site
+    from confide.tasks.site_status import site_status
+
+    found = site_status(folder, requests=requests)
+    if as_json:
+        output.print_json(found.to_dict())
+        return
+    print_site(found, output.console())
+    print_next(("Change what it allows in:", (str(folder / "policy.toml"),)))

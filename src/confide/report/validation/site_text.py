@@ -1,0 +1,101 @@
+"""A site's status on its administrator's terminal: fingerprint, models, policy, budget and the last requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from confide.federation.site_state import SiteState
+from confide.report.validation.word_table import print_words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from confide.federation.site.budget import SiteBudget
+    from confide.federation.site.data import SiteModel
+    from confide.tasks.site_status import SiteStatus
+
+_RULES: Mapping[str, str] = {
+    "modes": "allowed modes",
+    "minimum_cell": "disclosure-control: least people in a group",
+    "secure_sum_minimum_cell": "secure-sum: least people in a group",
+    "smallest_class": "without noise: least rows of each class",
+    "most_cells": "without noise: most cells of scores",
+    "epsilon_per_study": "private: most epsilon of a study",
+    "epsilon_in_all": "private: most epsilon in all",
+    "least_colluders": "private: least colluders to withstand",
+    "fewest_sites": "sums: fewest sites",
+    "rows_per_person": "most rows of a person",
+    "studies": "studies",
+    "coordinators": "coordinators",
+    "peers": "sums: sites with pinned keys",
+}
+
+
+def print_new_site(status: SiteStatus, console: Console) -> None:
+    """Print the site's name, federation, fingerprint and models."""
+    state = f"running (process {status.pid})" if status.running else "not running"
+    lines = (
+        f"Site {status.name} in {status.folder}: {state}",
+        f"Federation {status.federation}, server {status.server}, port {status.port}: {_connection(status)}",
+        "Fingerprint of its own key (SHA-256), for other sites to pin:",
+        f"  {status.fingerprint}\n",
+    )
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    models = [
+        (name, _described(status, name, model), "yes" if name in status.answered_exactly else "no")
+        for name, model in status.models.items()
+    ]
+    print_words("Models", ("model", "rows and scores", "answered without noise"), models, console)
+
+
+def print_site(status: SiteStatus, console: Console) -> None:
+    """Print everything that is known of a site."""
+    print_new_site(status, console)
+    rules = [(_RULES.get(rule, rule), _value(rule, value)) for rule, value in status.policy.to_dict().items()]
+    print_words("Policy (policy.toml)", ("rule", "value"), rules, console)
+    if status.budget is not None:
+        print_words("Privacy budget (epsilon)", ("", "spent", "left", "limit"), _budget(status.budget), console)
+    if status.requests:
+        requests = [_request(line) for line in status.requests]
+        print_words("Last requests", ("when", "request", "result"), requests, console)
+
+
+def _connection(status: SiteStatus) -> str:
+    if status.connected:
+        return "connected"
+    return "not connected; the site keeps trying" if status.running else "not connected"
+
+
+def _described(status: SiteStatus, name: str, model: SiteModel) -> str:
+    """Return where a model's rows are, and how they are scored."""
+    if name in status.same_as:
+        return f"the same as {status.same_as[name]}"
+    scored = f"score {model.score}" if model.score is not None else f"scored by {model.model_file}"
+    positive = f" ({model.positive} is positive)" if model.positive is not None else ""
+    return f"{model.data}: label {model.label}{positive}, {scored}"
+
+
+def _value(rule: str, value: object) -> str:
+    if value is None:
+        return "none" if rule == "peers" else "any"
+    if isinstance(value, Mapping):
+        return ", ".join(value)
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value) or "none"
+    return str(value)
+
+
+def _budget(budget: SiteBudget) -> list[tuple[str, ...]]:
+    amounts = (budget.spent, budget.remaining, budget.cap)
+    lines: list[tuple[str, ...]] = [("all studies", *(f"{float(amount):g}" for amount in amounts))]
+    return lines + [(f"study {study}", f"{float(spent):g}", "", "") for study, spent in budget.studies.items()]
+
+
+def _request(line: Mapping[str, Any]) -> tuple[str, str, str]:
+    when = str(line.get("at", "")).removesuffix("+00:00").replace("T", " ")
+    terms = [str(line[key]) for key in ("study", "model", "mode") if line.get(key)]
+    who = f"{', '.join(terms) or 'an answer'} (round {line.get('round') or '?'}), by {line.get('coordinator') or '?'}"
+    state, message = str(line.get("state")), str(line.get("message"))
+    return when, who, message if state == SiteState.ANSWERED else f"{state}: {message}"

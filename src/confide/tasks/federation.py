@@ -1,0 +1,149 @@
+"""A coordinator's administration: make a federation, add sites, start and stop its server, see who is connected."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confide.errors import FederationError, UsageError
+from confide.tasks.federation_folders import open_federation, require_engine, require_new_folder
+
+if TYPE_CHECKING:
+    from confide.federation.flare.federation import Federation
+    from confide.federation.flare.processes import Running
+
+SCHEMA = "confide.federation/1"
+
+_THIS_MACHINE = ("localhost", "127.0.0.1")
+_LOGIN_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedServer:
+    """A federation's server that was started.
+
+    `as_root` is True if it has all rights of the machine, `known_host` False if no machine of its name is known here.
+    """
+
+    federation: Federation
+    running: Running
+    as_root: bool
+    known_host: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FederationStatus:
+    """A federation, whether its server runs, and the connected sites.
+
+    `connected` is None if it is not known; `problem` then says why, unless the server does not run.
+    """
+
+    federation: Federation
+    running: bool
+    connected: tuple[str, ...] | None = None
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        connected = None if self.connected is None else list(self.connected)
+        return {
+            **federation_document(self.federation),
+            "running": self.running,
+            "connected": connected,
+            "problem": self.problem,
+        }
+
+
+def init_federation(
+    folder: str | Path, *, name: str, sites: Sequence[str], server: str = "localhost", port: int | None = None
+) -> Federation:
+    """Make a federation in a new folder: certificates, and a kit for each site.
+
+    Parameters
+    ----------
+    name, sites
+        The names of the federation and of its sites.
+    server, port
+        Where sites reach the server. A server named localhost can be reached from this machine alone.
+    """
+    require_engine()
+    require_new_folder(Path(folder))
+    if len(set(sites)) < len(sites):
+        raise UsageError("a site is named twice; name each site once")
+    from confide.federation.flare.provision import provision
+
+    return provision(folder, name=name, sites=sites, server=server, port=port)
+
+
+def add_site(folder: str | Path, site: str) -> Federation:
+    """Make the certificate and the kit of one more site. The others need no new kits."""
+    federation = open_federation(folder)
+    from confide.federation.flare import provision
+
+    return provision.add_site(federation, site)
+
+
+def start_server(folder: str | Path) -> StartedServer:
+    """Start a federation's server; return when sites can reach it."""
+    federation = open_federation(folder)
+    from confide.federation.flare import processes
+    from confide.federation.flare.privileges import runs_as_root
+
+    running = processes.start_server(federation)
+    return StartedServer(
+        federation=federation,
+        running=running,
+        as_root=runs_as_root(federation.folder),
+        known_host=_is_known(federation.server, federation.port),
+    )
+
+
+def stop_server(folder: str | Path) -> bool:
+    """Stop a federation's server on this machine; return whether it was running."""
+    federation = open_federation(folder)
+    from confide.federation.flare.processes import find_running
+
+    running = find_running(federation)
+    if running is not None:
+        running.stop()
+    return running is not None
+
+
+def federation_status(folder: str | Path) -> FederationStatus:
+    """Ask a federation's server which sites are connected."""
+    federation = open_federation(folder)
+    from confide.federation.flare.processes import find_running
+    from confide.federation.flare.session import open_session
+
+    here = find_running(federation) is not None
+    if not here and federation.server in _THIS_MACHINE:
+        return FederationStatus(federation=federation, running=False)
+    try:
+        with open_session(federation, timeout=_LOGIN_SECONDS) as session:
+            connected = tuple(sorted(session.connected_sites()))
+    except FederationError as error:
+        return FederationStatus(federation=federation, running=here, problem=str(error))
+    return FederationStatus(federation=federation, running=True, connected=connected)
+
+
+def federation_document(federation: Federation) -> dict[str, Any]:
+    """Return a federation as plain data in the published schema."""
+    return {
+        "schema": SCHEMA,
+        "name": federation.name,
+        "server": federation.server,
+        "port": federation.port,
+        "coordinator": federation.coordinator,
+        "sites": [{"name": site, "kit": str(federation.site_kit(site))} for site in federation.sites],
+    }
+
+
+def _is_known(server: str, port: int) -> bool:
+    try:
+        socket.getaddrinfo(server, port)
+    except OSError:
+        return False
+    return True

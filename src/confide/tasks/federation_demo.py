@@ -1,0 +1,307 @@
+"""A whole federation on this machine: hospitals, a server, real connections, one validation in each mode.
+
+Its steps are `plan_demo`, `make_demo_federation`, `make_demo_sites`, `running_demo`, `wait_for_sites` and, for each
+mode, `ask_demo`.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
+from confide.tasks.federation import init_federation
+from confide.tasks.federation_demo_rows import MOST_SITES, DemoData, Rows, split_rows, write_rows
+from confide.tasks.federation_folders import require_engine, require_new_folder
+from confide.tasks.site import forget_model, init_site, site_model
+from confide.tasks.validate import ValidationRequest, ask_sites
+
+if TYPE_CHECKING:
+    from confide.federation.coordinator.rounds import Progress
+    from confide.federation.coordinator.validation import Validation
+    from confide.federation.flare.federation import Federation
+    from confide.federation.flare.session import FederationSession
+    from confide.federation.question import Question
+    from confide.federation.site.site_folder import SiteFolder
+
+MODES = ("disclosure-control", "secure-sum", "private")
+STUDY = "demo"
+
+_CONNECT_SECONDS = 90.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """A demonstration whose parameters were checked: its folder, each site's rows, and a question for each mode."""
+
+    folder: Path
+    data: DemoData
+    parts: Mapping[str, Rows] = field(repr=False)
+    questions: Mapping[str, Question]
+    timeout: float
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The hospitals' names."""
+        return tuple(self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoFederation:
+    """The demonstration's federation on disk: the coordinator's folder, and a folder for each site."""
+
+    demo: Demo
+    federation: Federation
+    places: tuple[SiteFolder, ...]
+
+
+def plan_demo(
+    folder: str | Path | None = None,
+    *,
+    modes: Sequence[str] | None = None,
+    sites: int | None = None,
+    epsilon: object = None,
+    site_share: object = None,
+    data: str | Path | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    positive: str | None = None,
+    model_file: str | Path | None = None,
+    features: Sequence[str] = (),
+    site_column: str | None = None,
+    timeout: float = 60.0,
+) -> Demo:
+    """Check everything and read the rows; the folder, a temporary one unless given, is all that is made.
+
+    Without `data`, the rows are the 500 patients after a heart attack that come with confide. They are too few at a
+    site to be seen through noise, so the default of `site_share` is then 0: all of epsilon goes to the sum.
+    """
+    require_engine()
+    from confide.federation.coordinator.rounds import checked_timeout
+
+    chosen = _checked_modes(modes, priced=epsilon is not None or site_share is not None)
+    source = _demo_data(data, label, score, positive, model_file, tuple(features), site_column, sites)
+    checked_timeout(timeout)
+    if folder is not None:
+        require_new_folder(Path(folder))
+    parts = split_rows(source, sites or MOST_SITES)
+    share = site_share or (None if data is not None else "0")
+    questions = {mode: _question(mode, source.model_name, tuple(parts), epsilon or "1", share) for mode in chosen}
+    return Demo(
+        folder=Path(tempfile.mkdtemp(prefix="confide-federation-") if folder is None else folder),
+        data=source,
+        parts=parts,
+        questions=questions,
+        timeout=timeout,
+    )
+
+
+def make_demo_federation(demo: Demo) -> Federation:
+    """Make the coordinator's folder, with a kit for each hospital."""
+    demo.folder.mkdir(exist_ok=True)
+    return init_federation(demo.folder / "coordinator", name="demo", sites=demo.sites)
+
+
+def make_demo_sites(demo: Demo, federation: Federation) -> DemoFederation:
+    """Set up each hospital's site with its own rows."""
+    data, limits = demo.data, _limits(demo.questions)
+    (demo.folder / "rows").mkdir(mode=0o700)
+    places = []
+    for name, rows in demo.parts.items():
+        file = demo.folder / "rows" / f"{name}.csv"
+        write_rows(file, data.columns, rows)
+        made = init_site(
+            federation.site_kit(name),
+            demo.folder / name,
+            model_name=data.model_name,
+            data=file,
+            label=data.label,
+            positive=data.positive,
+            score=data.score,
+            model_file=data.model_file,
+            features=data.features,
+            epsilon_in_all=limits["epsilon_in_all"],
+            epsilon_per_study=limits["epsilon_per_study"],
+        )
+        places.append(made.folder)
+    return DemoFederation(demo=demo, federation=federation, places=tuple(places))
+
+
+@contextmanager
+def running_demo(made: DemoFederation) -> Iterator[FederationSession]:
+    """Start the server and all sites, and stop all of them in the end."""
+    from confide.federation.flare.session import open_session
+
+    with _processes(made), open_session(made.federation, timeout=_CONNECT_SECONDS) as session:
+        yield session
+
+
+def wait_for_sites(session: FederationSession, sites: Sequence[str], *, connected: Callable[[str], None]) -> None:
+    """Wait until all sites are connected; `connected` is called with the name of each site that connects."""
+    deadline = time.monotonic() + _CONNECT_SECONDS
+    known: set[str] = set()
+    while True:
+        now = set(session.connected_sites())
+        for site in sorted(now - known):
+            connected(site)
+        known |= now
+        if now >= set(sites):
+            return
+        if time.monotonic() > deadline:
+            late = ", ".join(sorted(set(sites) - now))
+            raise FederationError(f"{late} did not connect within {_CONNECT_SECONDS:g} seconds; see the logs in run/")
+        time.sleep(0.2)
+
+
+def ask_demo(
+    session: FederationSession, made: DemoFederation, mode: str, *, progress: Progress | None = None
+) -> Validation:
+    """Validate in one of the demonstration's modes."""
+    request = ValidationRequest(
+        federation=made.federation,
+        question=made.demo.questions[mode],
+        timeout=made.demo.timeout,
+        level=0.95,
+        null_auc=None,
+        rows=None,
+    )
+    return ask_sites(session, request, progress=progress)
+
+
+def must_forget(demo: Demo, mode: str) -> bool:
+    """Whether a mode asks for a second answer without noise, which sites refuse until they forget the first."""
+    from confide.federation.modes.registry import mode_named
+
+    order = list(demo.questions)
+    exact = [one for one in order[: order.index(mode) + 1] if not mode_named(one).private]
+    return mode in exact and len(exact) > 1
+
+
+def forget_answers(made: DemoFederation) -> None:
+    """Let every site forget its answer without noise, as the demonstration administers all of them."""
+    for place in made.places:
+        forget_model(place.path, made.demo.data.model_name, yes=True)
+
+
+def performance_of_all_rows(made: DemoFederation) -> dict[str, float | None]:
+    """Return AUC and Brier score of all sites' rows together, which only the demonstration can see."""
+    from confide.counts import ScoreCounts
+    from confide.federation.site.data import SiteConfig
+    from confide.metrics.calibration import brier_score
+    from confide.metrics.ranking import auc_score
+
+    model = made.demo.data.model_name
+    counts = ScoreCounts.total([SiteConfig.load(place.path).counts(model) for place in made.places])
+    return {"auc": auc_score(counts), "brier": brier_score(counts) if counts.probabilities else None}
+
+
+def _checked_modes(modes: Sequence[str] | None, *, priced: bool) -> tuple[str, ...]:
+    from confide.federation.modes.registry import mode_named
+
+    chosen = tuple(dict.fromkeys(modes or MODES))
+    for mode in chosen:
+        if mode not in MODES:
+            raise ParameterError(f"no mode {mode!r}. {did_you_mean(mode, MODES)}The modes are {', '.join(MODES)}")
+    if priced and not any(mode_named(mode).private for mode in chosen):
+        raise UsageError("`epsilon` and `site_share` are for the mode private; leave them out, or add `modes=private`")
+    return chosen
+
+
+def _demo_data(
+    data: str | Path | None,
+    label: str | None,
+    score: str | None,
+    positive: str | None,
+    model_file: str | Path | None,
+    features: tuple[str, ...],
+    site_column: str | None,
+    sites: int | None,
+) -> DemoData:
+    """Check the description of the rows; without `data`, use the bundled example."""
+    from confide.examples import HEART_ATTACK
+
+    if data is None:
+        if any(option for option in (label, score, positive, model_file, features, site_column)):
+            raise UsageError("columns and models are for rows of your own; give `data` with them")
+        return DemoData(file=HEART_ATTACK, label="died", score="logistic", model_name="heart-attack")
+    if label is None:
+        raise UsageError("give `label`, the column of labels of your data")
+    if site_column is not None and sites is not None:
+        raise UsageError("`site_column` says how many sites there are; leave `sites` out")
+    site_model(data=data, label=label, positive=positive, score=score, model_file=model_file, features=features)
+    return DemoData(
+        file=Path(data),
+        label=label,
+        score=score,
+        positive=positive,
+        model_file=None if model_file is None else Path(model_file),
+        features=features,
+        site_column=site_column,
+    )
+
+
+def _question(mode: str, model: str, sites: tuple[str, ...], epsilon: object, site_share: object) -> Question:
+    from confide.federation.modes.registry import mode_named
+    from confide.federation.question import Question
+
+    if not mode_named(mode).private:
+        return Question.checked(study=STUDY, model=model, mode=mode, sites=sites)
+    return Question.checked(study=STUDY, model=model, mode=mode, sites=sites, epsilon=epsilon, site_share=site_share)
+
+
+def _limits(questions: Mapping[str, Question]) -> dict[str, Fraction]:
+    """Return limits on epsilon for the sites: the default ones, or more if a question costs more."""
+    from confide.federation.policy import Policy
+
+    price = max((question.exact_epsilon for question in questions.values() if question.epsilon), default=Fraction(0))
+    usual = Policy()
+    return {
+        "epsilon_in_all": max(price, usual.epsilon_in_all),
+        "epsilon_per_study": max(price, usual.epsilon_per_study),
+    }
+
+
+@contextmanager
+def _processes(made: DemoFederation) -> Iterator[None]:
+    """Start the server and all sites. Stop every one that was started, also if another could not be."""
+    from confide.federation.flare.processes import start_server, start_site
+
+    try:
+        start_server(made.federation)
+        for place in made.places:
+            start_site(place)
+        yield
+    finally:
+        with _ignoring_interrupts():
+            _stop(made)
+
+
+def _stop(made: DemoFederation) -> None:
+    from confide.federation.flare.processes import find_running
+
+    engines = [find_running(made.federation), *(find_running(place) for place in made.places)]
+    running = [engine for engine in engines if engine is not None]
+    with ThreadPoolExecutor(len(running) or 1) as pool:
+        for stopped in [pool.submit(engine.stop) for engine in running]:
+            stopped.result()
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C, so that nothing interrupts the stopping of processes."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)

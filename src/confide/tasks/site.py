@@ -1,0 +1,328 @@
+"""A site's administration: set it up, add models, start and stop it, forget an exact answer."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confide.errors import ParameterError, UsageError, did_you_mean
+from confide.tasks.federation_folders import open_site, require_engine, require_new_folder
+
+if TYPE_CHECKING:
+    from confide.federation.flare.processes import Running
+    from confide.federation.site.data import SiteConfig, SiteModel
+    from confide.federation.site.data_check import DataCheck
+    from confide.federation.site.site_folder import SiteFolder
+    from confide.federation.site.start_check import StartCheck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSite:
+    """A site that was set up, and the findings about its data, which are for its administrator alone."""
+
+    folder: SiteFolder
+    check: DataCheck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewModel:
+    """A model that was added to a site.
+
+    `check` has the findings about its data, for the administrator alone; None for another name of a known model.
+    `needs_restart` is True if the running engine may not open the folder of these data.
+    """
+
+    folder: SiteFolder
+    name: str
+    check: DataCheck | None = None
+    needs_restart: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedSite:
+    """A site whose engine was started.
+
+    `as_root` is True if the engine has all rights of the machine. `wide_folders` are folders of data that open far
+    more than the data to the engine.
+    """
+
+    folder: SiteFolder
+    check: StartCheck
+    running: Running
+    as_root: bool
+    wide_folders: tuple[Path, ...]
+
+
+def site_model(
+    *,
+    data: str | Path,
+    label: str,
+    positive: str | None = None,
+    score: str | None = None,
+    model_file: str | Path | None = None,
+    features: Sequence[str] = (),
+    score_range: tuple[float, float] | None = None,
+) -> SiteModel:
+    """Describe a model's rows and scores, with absolute paths, so that they hold wherever the site is started."""
+    require_engine()
+    from confide.federation.site.data import SiteModel
+
+    rows, model = Path(data), None if model_file is None else Path(model_file)
+    if not rows.is_file():
+        raise UsageError(f"there is no file {rows}; give the file of rows")
+    if model is not None and not model.is_file():
+        raise UsageError(f"there is no file {model}; give the model's file")
+    if score is not None and score == label:
+        raise UsageError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    if (score is None) == (model is None and not features):
+        raise UsageError("give `score`, the column of scores, or `model_file` with `features`, the columns it takes")
+    return SiteModel(
+        data=str(rows.resolve()),
+        label=label,
+        positive=positive,
+        score=score,
+        features=tuple(features),
+        model_file=None if model is None else str(model.resolve()),
+        range=(0.0, 1.0) if score_range is None else score_range,
+    )
+
+
+def init_site(
+    kit: str | Path,
+    folder: str | Path,
+    *,
+    model_name: str,
+    data: str | Path,
+    label: str,
+    positive: str | None = None,
+    score: str | None = None,
+    model_file: str | Path | None = None,
+    features: Sequence[str] = (),
+    score_range: tuple[float, float] | None = None,
+    studies: Sequence[str] = (),
+    epsilon_in_all: object = None,
+    epsilon_per_study: object = None,
+) -> NewSite:
+    """Make a site's folder from the kit that the coordinator made; a failure leaves nothing behind.
+
+    Parameters
+    ----------
+    kit, folder
+        The ZIP file, and a new or empty folder.
+    model_name
+        The first model, under the name by which the coordinator asks for it.
+    data, label, positive, score, model_file, features, score_range
+        The model's rows and scores; see `site_model`.
+    studies
+        The studies that the site takes part in. Without any, one with the federation's name.
+    epsilon_in_all, epsilon_per_study
+        Limits of the private mode: epsilon of all studies together, and of one study. None keeps the default.
+    """
+    require_engine()
+    from confide.federation.flare.kits import kit_federation
+    from confide.federation.policy import Policy
+    from confide.federation.site.data_check import check_data
+    from confide.federation.site.new_policy import new_policy
+
+    packed, place = Path(kit), Path(folder)
+    if not packed.is_file():
+        raise UsageError(f"there is no file {packed}; give the kit that the coordinator handed to you")
+    require_new_folder(place)
+    model = site_model(
+        data=data,
+        label=label,
+        positive=positive,
+        score=score,
+        model_file=model_file,
+        features=features,
+        score_range=score_range,
+    )
+    policy = new_policy(
+        tuple(studies) or (kit_federation(packed),),
+        epsilon_in_all=epsilon_in_all,
+        epsilon_per_study=epsilon_per_study,
+    )
+    check = check_data(model_name, model, Policy.from_toml(policy))
+    return NewSite(folder=_make_site(packed, place, model_name, model, policy), check=check)
+
+
+def add_model(
+    folder: str | Path,
+    model_name: str,
+    *,
+    data: str | Path | None = None,
+    label: str | None = None,
+    positive: str | None = None,
+    score: str | None = None,
+    model_file: str | Path | None = None,
+    features: Sequence[str] = (),
+    score_range: tuple[float, float] | None = None,
+    same_as: str | None = None,
+    replace: bool = False,
+    studies: Sequence[str] = (),
+) -> NewModel:
+    """Add a model to a site, or replace one; with `same_as`, add another name for a model that the site has.
+
+    The rows are read once and compared with those of the other models. Exact answers under two names could be
+    subtracted from each other, so the same rows and scores are refused under a second name. Names that share one
+    model (`same_as`) share its entry in the site's register.
+    """
+    place = open_site(folder)
+    if same_as is not None:
+        if any((data, label, positive, score, model_file, features, score_range)):
+            raise UsageError("`same_as` takes rows and scores of the model that it names; leave the other options out")
+        return _add_alias(place, model_name, same_as, replace=replace, studies=studies)
+    if data is None or label is None:
+        raise UsageError("give the file of rows and the column of labels (`data`, `label`), or `same_as=MODEL`")
+    model = site_model(
+        data=data,
+        label=label,
+        positive=positive,
+        score=score,
+        model_file=model_file,
+        features=features,
+        score_range=score_range,
+    )
+    return _add_model(place, model_name, model, replace=replace, studies=studies)
+
+
+def check_site(folder: str | Path) -> StartCheck:
+    """Check that a site can start: its files can be read, and no two of its models share rows and scores."""
+    place = open_site(folder)
+    from confide.federation.flare.kits import site_identity
+    from confide.federation.site import start_check
+
+    return start_check.check_site(place, certificate_name=site_identity(place).name)
+
+
+def start_site(folder: str | Path) -> StartedSite:
+    """Check a site and start its engine, which connects as soon as it can reach the server."""
+    check, place = check_site(folder), open_site(folder)
+    from confide.federation.flare import processes
+    from confide.federation.flare.confinement import wide_folders
+    from confide.federation.flare.privileges import runs_as_root
+
+    running = processes.start_site(place)
+    return StartedSite(
+        folder=place,
+        check=check,
+        running=running,
+        as_root=runs_as_root(place.path),
+        wide_folders=wide_folders(place.path),
+    )
+
+
+def stop_site(folder: str | Path) -> bool:
+    """Stop a site's engine; return whether one was running."""
+    place = open_site(folder)
+    from confide.federation.flare.processes import find_running
+
+    running = find_running(place)
+    if running is not None:
+        running.stop()
+    return running is not None
+
+
+def forget_model(folder: str | Path, model: str, *, yes: bool = False) -> None:
+    """Let a model be asked about without noise anew, under all names that it has.
+
+    Give `yes` only if the first answer was never seen, or the data are different altogether: two exact answers about a
+    model can be subtracted from each other, which discloses small groups.
+    """
+    place = open_site(folder)
+    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.register import Register
+
+    if not yes:
+        raise UsageError(
+            f"two exact answers about {model!r} can be subtracted from each other, which discloses small groups; if "
+            "the first was never seen, or the data are different altogether, repeat this with `yes`"
+        )
+    config = SiteConfig.load(place.path)
+    names = config.names
+    if Register(place.path).forget(model, source=config.source(model) if model in names else ""):
+        return
+    if model not in names:
+        raise UsageError(f"this site has no model {model!r}. {did_you_mean(model, names)}It has {', '.join(names)}")
+    raise UsageError(f"nobody has asked for {model!r} without noise yet; there is nothing to forget")
+
+
+def _add_model(
+    place: SiteFolder, model_name: str, model: SiteModel, *, replace: bool, studies: Sequence[str]
+) -> NewModel:
+    from confide.federation.flare.confinement import data_folders
+    from confide.federation.flare.processes import find_running
+    from confide.federation.policy import Policy
+    from confide.federation.site.data_check import check_data
+    from confide.federation.site.same_rows import require_new_rows
+
+    config = _require_free_name(place, model_name, replace=replace)
+    check = check_data(model_name, model, Policy.load(place.policy))
+    require_new_rows(config, model_name, model, check.counts)
+    before = set(data_folders(place.path))
+    _write(place, config.with_model(model_name, model), studies)
+    opened = set(data_folders(place.path)) - before - {place.path.resolve()}
+    restart = bool(opened) and find_running(place) is not None
+    return NewModel(folder=place, name=model_name, check=check, needs_restart=restart)
+
+
+def _add_alias(place: SiteFolder, model_name: str, same_as: str, *, replace: bool, studies: Sequence[str]) -> NewModel:
+    config = _require_free_name(place, model_name, replace=replace)
+    if same_as not in config.names or same_as == model_name:
+        hint = did_you_mean(same_as, config.names)
+        raise UsageError(f"this site has no other model {same_as!r}. {hint}It has {', '.join(config.names)}")
+    _write(place, config.with_alias(model_name, same_as), studies)
+    return NewModel(folder=place, name=model_name)
+
+
+def _make_site(kit: Path, folder: Path, model_name: str, model: SiteModel, policy: str) -> SiteFolder:
+    from confide.federation.flare.kits import unpack_site_kit
+    from confide.federation.policy import Policy
+    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.private_answer import account_by_policy
+    from confide.federation.site.site_folder import SiteFolder
+    from confide.federation.site_files import write_whole
+    from confide.ledger.ledger import Ledger
+
+    place, existed = SiteFolder(folder.absolute()), folder.exists()
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+        name = unpack_site_kit(kit, place)
+        SiteConfig(name=name, models={model_name: model}, folder=place.path).write(place.path)
+        write_whole(place.policy, policy)
+        with Ledger(place.ledger) as ledger:
+            account_by_policy(ledger, Policy.from_toml(policy))
+    except BaseException:
+        _remove(folder, keep=existed)
+        raise
+    return place
+
+
+def _require_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> SiteConfig:
+    from confide.federation.site.data import SiteConfig
+
+    config = SiteConfig.load(place.path)
+    if model_name in config.names and not replace:
+        raise ParameterError(f"the site has a model {model_name!r} already; give another name, or `replace`")
+    return config
+
+
+def _write(place: SiteFolder, config: SiteConfig, studies: Sequence[str]) -> None:
+    """Write the configuration, and add studies to the policy; neither if a study's name is refused."""
+    from confide.federation.policy_template import with_studies
+    from confide.federation.site_files import read_text, write_whole
+
+    if studies:
+        write_whole(place.policy, with_studies(read_text(place.policy, "policy"), studies))
+    config.write(place.path)
+
+
+def _remove(folder: Path, *, keep: bool) -> None:
+    """Remove a folder that could not be completed; keep it, empty, if it existed before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if keep:
+        folder.mkdir(exist_ok=True)

@@ -1,0 +1,275 @@
+"""Validate a model at several sites that share no rows, or plan that: its price and its expected accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confide.errors import ParameterError, UsageError, did_you_mean
+from confide.tasks.federation_folders import open_federation
+
+if TYPE_CHECKING:
+    from confide.federation.coordinator.expected_accuracy import Expected
+    from confide.federation.coordinator.rounds import Progress
+    from confide.federation.coordinator.validation import Validation
+    from confide.federation.flare.federation import Federation
+    from confide.federation.flare.session import FederationSession
+    from confide.federation.question import Question
+
+PLAN_SCHEMA = "confide.validation-plan/1"
+
+_LOGIN_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationRequest:
+    """A validation whose parameters were checked; no site was asked yet.
+
+    `rows` is the stated number of rows of all sites together, None if nobody stated it.
+    """
+
+    federation: Federation
+    question: Question
+    timeout: float
+    level: float
+    null_auc: float | None
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationPlan:
+    """A question with its promise, its price at each site and its expected accuracy. No site was asked.
+
+    `prices` has each site's epsilon, None in modes that charge no ledger. `expected` is None outside the private mode.
+    """
+
+    question: Question
+    promise: tuple[str, ...]
+    prices: Mapping[str, str | None]
+    expected: Expected | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        return {
+            "schema": PLAN_SCHEMA,
+            "question": self.question.to_dict(),
+            "promise": list(self.promise),
+            "epsilon": dict(self.prices),
+            "expected": None if self.expected is None else self.expected.to_dict(),
+        }
+
+
+def validate(
+    federation: str | Path,
+    *,
+    model_name: str,
+    mode: str,
+    study: str | None = None,
+    epsilon: object = None,
+    site_share: object = None,
+    colluders: int | None = None,
+    minimum_cell: int | None = None,
+    grid: str | None = None,
+    rows: int | None = None,
+    bins: int = 10,
+    sites: Sequence[str] | None = None,
+    fewest: int | None = None,
+    timeout: float = 60.0,
+    null_auc: float | None = None,
+    level: float = 0.95,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    edition: int | None = None,
+    delta: object = None,
+    sensitivity: object = None,
+    progress: Progress | None = None,
+) -> Validation:
+    """Validate a model at the sites of a federation, which share no rows.
+
+    Asking the same question again costs nothing more.
+
+    Parameters
+    ----------
+    federation
+        The coordinator's folder.
+    model_name, study
+        The name by which sites know the model, and the study as sites' policies name it: by default the federation's
+        name.
+    mode
+        "disclosure-control", "secure-sum", "private" or, for comparison only, "noisy-scores".
+    epsilon, site_share, colluders, edition
+        Of the private mode: the epsilon that each site charges to its ledger, the share of it for each site's own
+        results, the number of sites that may collude with the coordinator, and the edition of the question after data
+        changed.
+    minimum_cell
+        Of modes without noise: the least number of rows of a class in a cell.
+    grid, rows, bins
+        Cells of scores, the stated number of rows of all sites together (private mode: it decides the number of cells
+        if `grid` is None), and bins of the calibration curve.
+    sites, fewest
+        The sites to ask, by default all, and the least number of them that must take part.
+    timeout
+        Seconds that each of the two rounds may take.
+    null_auc, level
+        Also test whether the pooled AUC is at most `null_auc`; confidence level of intervals.
+    unit, rows_per_person
+        Of the private mode: whom it protects, a "row" or a "person" with at most so many rows.
+    delta, sensitivity
+        Of the mode noisy-scores.
+    progress
+        Called with a site's name and its state whenever the state changes.
+
+    Raises
+    ------
+    RunError
+        No result came of it; `reports` says how each site took part.
+    """
+    request = request_validation(
+        federation,
+        model_name=model_name,
+        mode=mode,
+        study=study,
+        epsilon=epsilon,
+        site_share=site_share,
+        colluders=colluders,
+        minimum_cell=minimum_cell,
+        grid=grid,
+        rows=rows,
+        bins=bins,
+        sites=sites,
+        fewest=fewest,
+        timeout=timeout,
+        null_auc=null_auc,
+        level=level,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        edition=edition,
+        delta=delta,
+        sensitivity=sensitivity,
+    )
+    return run_validation(request, progress=progress)
+
+
+def request_validation(
+    federation: str | Path,
+    *,
+    model_name: str,
+    mode: str,
+    study: str | None = None,
+    epsilon: object = None,
+    site_share: object = None,
+    colluders: int | None = None,
+    minimum_cell: int | None = None,
+    grid: str | None = None,
+    rows: int | None = None,
+    bins: int = 10,
+    sites: Sequence[str] | None = None,
+    fewest: int | None = None,
+    timeout: float = 60.0,
+    null_auc: float | None = None,
+    level: float = 0.95,
+    unit: str = "row",
+    rows_per_person: int = 1,
+    edition: int | None = None,
+    delta: object = None,
+    sensitivity: object = None,
+) -> ValidationRequest:
+    """Check the parameters of a validation, which are those of `validate`. No site is asked."""
+    network = open_federation(federation)
+    from confide.federation.coordinator.rounds import checked_timeout
+    from confide.federation.question import Question
+    from confide.intervals.interval import check_level
+
+    check_level(level)
+    _check_null_auc(null_auc)
+    checked_timeout(timeout)
+    _require_epsilon(mode, epsilon)
+    question = Question.checked(
+        study=network.name if study is None else study,
+        model=model_name,
+        mode=mode,
+        sites=_checked_sites(sites, network.sites),
+        fewest=fewest,
+        grid=grid,
+        bins=bins,
+        minimum_cell=minimum_cell,
+        epsilon=epsilon,
+        site_share=site_share,
+        colluders=colluders,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        edition=edition,
+        delta=delta,
+        sensitivity=sensitivity,
+        rows=rows,
+    )
+    return ValidationRequest(
+        federation=network, question=question, timeout=timeout, level=level, null_auc=null_auc, rows=rows
+    )
+
+
+def run_validation(request: ValidationRequest, *, progress: Progress | None = None) -> Validation:
+    """Ask the sites of a checked request, and derive the results from their answers."""
+    from confide.federation.flare.session import open_session
+
+    with open_session(request.federation, timeout=min(request.timeout, _LOGIN_SECONDS)) as session:
+        return ask_sites(session, request, progress=progress)
+
+
+def ask_sites(
+    session: FederationSession, request: ValidationRequest, *, progress: Progress | None = None
+) -> Validation:
+    """Ask the sites of a checked request over an open session, and derive the results from their answers."""
+    from confide.federation.coordinator.validation import derive
+
+    outcome = session.run(request.question, timeout=request.timeout, progress=progress or (lambda site, state: None))
+    return derive(outcome, level=request.level, null_auc=request.null_auc)
+
+
+def plan_validation(request: ValidationRequest) -> ValidationPlan:
+    """Return promise, price and expected accuracy of a checked request, from public facts alone."""
+    from confide.federation.modes.registry import mode_of
+
+    question, mode = request.question, mode_of(request.question)
+    return ValidationPlan(
+        question=question,
+        promise=mode.promise(question),
+        prices=dict.fromkeys(question.sites, mode.price(question)),
+        expected=_expected(request) if mode.private else None,
+    )
+
+
+def _expected(request: ValidationRequest) -> Expected:
+    from confide.federation.coordinator.expected_accuracy import expected_accuracy
+
+    return expected_accuracy(request.question, rows=request.rows, level=request.level)
+
+
+def _checked_sites(sites: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sites to ask, all if None; refuse one that the federation does not have."""
+    if sites is None:
+        return known
+    if not sites or isinstance(sites, str):
+        raise ParameterError("`sites` must be a list of names; give some, or leave it out")
+    for name in sites:
+        if name not in known:
+            raise ParameterError(
+                f"the federation has no site {name!r}. {did_you_mean(name, known)}Its sites are {', '.join(known)}"
+            )
+    return tuple(sites)
+
+
+def _require_epsilon(mode: str, epsilon: object) -> None:
+    from confide.federation.modes.registry import modes_that_take
+
+    if epsilon is None and mode in modes_that_take("epsilon"):
+        raise ParameterError(
+            f"mode {mode} needs `epsilon`, the price at each site, such as 1; usual choices are 0.1 to 2"
+        )
+
+
+def _check_null_auc(null_auc: float | None) -> None:
+    if null_auc is not None and not 0.0 < null_auc < 1.0:
+        raise UsageError(f"`null_auc` must lie between 0 and 1; got {null_auc:g}")

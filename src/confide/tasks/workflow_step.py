@@ -1,0 +1,203 @@
+"""Steps of a private workflow: selecting features and training a model, each paid from an account of a ledger.
+
+Every step follows the same order. Check all parameters without any private row. Find the account and the identity of
+the data. Read the rows. Then quote the price, or charge it and draw noise. Nothing is charged before all input was
+checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from confide.errors import ParameterError
+from confide.learning.budget import together
+from confide.learning.linear_model import LinearModel
+from confide.learning.workflow import Workflow
+from confide.ledger.payer import DeclaredSubject, FileSubject, Payer, Subject
+from confide.ledger.question import PublicQuestion
+from confide.ledger.receipts import Quote, Receipt
+from confide.privacy.guarantee import checked_epsilon, exact_fraction
+from confide.privacy.prepared import Prepared
+from confide.selection.selection import Selection
+from confide.sources.encoding import Encoding
+
+QUOTE_SCHEMA = "confide.quote/1"
+
+Answer = TypeVar("Answer", Selection, LinearModel)
+Source: TypeAlias = Any
+"""The path of a file (CSV, TSV, JSON lines, Parquet), or an Ibis table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepQuote:
+    """Price of a step beside the planned costs of the whole workflow; nothing was charged."""
+
+    quote: Quote
+    workflow: Workflow = field(repr=False)
+    costs: Mapping[str, Fraction]
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether the account can pay."""
+        return self.quote.fits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        workflow = workflow_costs(self.workflow, self.costs)
+        return {"schema": QUOTE_SCHEMA, **self.quote.to_dict(), "workflow": workflow}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """Workflow after a paid step, the receipt, the costs of all steps, and notes for the user.
+
+    `workflow.written()` is the text of the file for the next step.
+    """
+
+    workflow: Workflow
+    receipt: Receipt[Any]
+    costs: Mapping[str, Fraction]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", MappingProxyType(dict(self.costs)))
+
+    def __repr__(self) -> str:
+        return f"StepResult({self.receipt.releases[0]}; paid {self.receipt.in_words()} by {self.receipt.account})"
+
+    def save(self, file: str | Path) -> None:
+        """Write the file for the next step. It may be published."""
+        Path(file).write_text(self.workflow.written(), encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        paid = {"ledger": self.receipt.to_dict(), "costs": workflow_costs(self.workflow, self.costs)}
+        return {**self.workflow.to_dict(), **paid, "names": list(self.workflow.names())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyStep(Generic[Answer]):
+    """Step whose input was checked and whose rows were read. Nothing was charged.
+
+    `remarks` tell the user what is unusual about the request.
+    """
+
+    workflow: Workflow
+    payer: Payer
+    prepared: Prepared[Answer]
+    costs: Mapping[str, Fraction]
+    remarks: tuple[str, ...] = ()
+
+    def quote(self) -> StepQuote:
+        """Return the price. Nothing is charged."""
+        return StepQuote(quote=self.payer.quote(self.prepared), workflow=self.workflow, costs=self.costs)
+
+    def pay(self) -> StepResult:
+        """Charge the account, then draw noise."""
+        receipt = self.payer.pay(self.prepared)
+        answer = receipt.releases[0]
+        done = (
+            replace(self.workflow, selection=answer)
+            if isinstance(answer, Selection)
+            else replace(self.workflow, model=answer)
+        )
+        notes = tuple(str(note) for note in self.payer.notes(receipt))
+        return StepResult(workflow=done, receipt=receipt, costs=self.costs, notes=notes)
+
+
+def new_workflow(
+    *,
+    label: str | None,
+    positive: str | None,
+    text: str | None,
+    bits: int | None,
+    leave_out: str | Path | None,
+    vocabulary: str | Path | None,
+    columns: Sequence[str] | None,
+    hold_out: object,
+    hold_out_by: Sequence[str] | None,
+    budget: object,
+    unit: str | None,
+    rows_per_person: int | None,
+) -> Workflow:
+    """Return the workflow that parameters describe. No private row is read."""
+    if label is None:
+        raise ParameterError("name the column of labels (`label=COL`)")
+    if text is None and not columns:
+        raise ParameterError("say what the features are: a column of text (`text=COL`) or columns (`columns=RULE`)")
+    encoding = Encoding.parse(
+        text=text, bits=bits, leave_out=leave_out, vocabulary=vocabulary, columns=tuple(columns or ())
+    )
+    share = exact_fraction("0.3" if hold_out is None else hold_out, "`hold_out`")
+    workflow = Workflow(
+        encoding=encoding,
+        label=label,
+        positive=positive,
+        held_out=None if share == 0 else share,
+        held_out_by=tuple(hold_out_by or ()),
+        budget=Fraction(1) if budget is None else checked_epsilon(exact_fraction(budget, "`budget`")),
+        unit="row" if unit is None else unit,
+        rows_per_person=1 if rows_per_person is None else rows_per_person,
+    )
+    try:
+        workflow.written().encode("utf-8")
+    except UnicodeEncodeError:
+        raise ParameterError("a column, value or label is not text in UTF-8; write its name again") from None
+    return workflow
+
+
+def workflow_subject(
+    workflow: Workflow, source: Source, words: Sequence[str | Path | None], question: PublicQuestion | None
+) -> Subject:
+    """Identify the data of a step: a file by its bytes, a table by the question that the caller states.
+
+    `words` are the files of public words that the step reads.
+    """
+    details = {"workflow": workflow.digest()}
+    if isinstance(source, str | Path):
+        if question is not None:
+            raise ParameterError("the bytes of a file identify its data; leave `question` out")
+        return FileSubject(
+            file=Path(source),
+            label=workflow.label,
+            positive=workflow.positive,
+            details=details,
+            public_files=tuple(Path(one) for one in words if one is not None),
+        )
+    if question is None:
+        raise ParameterError("a table has no identity of its own; give `question`, or the path of a file")
+    if any(one is not None for one in words):
+        raise ParameterError("files of words are compared with a private file; give the path of the file as source")
+    stated = replace(
+        question,
+        label=workflow.label,
+        positive=workflow.positive,
+        details={**question.details, **details},
+    )
+    return DeclaredSubject(stated=stated)
+
+
+def held_out_remark(workflow: Workflow) -> tuple[str, ...]:
+    """Explain how rows are held out, where rows that are alike could make an odd sample."""
+    if workflow.held_out is None or workflow.held_out_by or workflow.encoding.text_columns:
+        return ()
+    return (
+        f"rows that are alike in {', '.join(workflow.held_out_columns)} are all held out or all trained on. Where "
+        "few values make that an odd sample, hold out by a column that tells rows or persons apart "
+        "(`hold_out_by=COL`).",
+    )
+
+
+def workflow_costs(workflow: Workflow, costs: Mapping[str, Fraction]) -> dict[str, Any]:
+    """Return the budget of a workflow by steps, as plain data."""
+    return {
+        "budget": float(workflow.budget),
+        "steps": {step: float(cost) for step, cost in costs.items()},
+        "parallel": workflow.parallel,
+        "together": float(together(costs, parallel=workflow.parallel)),
+    }

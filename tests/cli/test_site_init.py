@@ -1,0 +1,158 @@
+"""`confide site init`: what is written, what is checked before, and what an administrator reads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from confide.federation.policy import Policy
+from confide.federation.policy_template import default_policy
+from confide.federation.question import Question
+from confide.federation.site.data import SiteConfig
+from confide.ledger.ledger import Ledger
+from tests.cli.commands import confide
+from tests.cli.hospitals import COLUMNS, NAMES, Hospitals, init_again, near
+
+
+def test_a_site_is_its_owners_alone(provisioned: Hospitals) -> None:
+    place = provisioned.site("north")
+    assert {"site.toml", "site.key", "policy.toml", "ledger.db", "kit"} <= {path.name for path in place.path.iterdir()}
+    for path in (place.path, *place.path.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    assert place.policy.read_text(encoding="utf-8") == default_policy(studies=["stroke"])
+    model = SiteConfig.load(place.path).models["risk"]
+    assert model.data == str(provisioned.rows("north").resolve())
+    with Ledger(place.ledger) as ledger:
+        (account,) = ledger.accounts()
+    assert account.caps.total.epsilon == 3
+    assert account.spent.epsilon == 0
+
+
+def test_it_ends_by_saying_what_to_do_next(provisioned: Hospitals, tmp_path: Path) -> None:
+    answer = init_again(provisioned, tmp_path / "site", *COLUMNS, "--data", provisioned.rows("north"))
+    assert answer.code == 0, answer.err
+    assert f"confide site start {tmp_path / 'site'}" in answer.err
+    assert "policy.toml" in answer.err
+    assert "Compare fingerprints with the other sites by telephone" in answer.err
+    status = json.loads(confide("site", "status", tmp_path / "site", "--json").out)
+    assert f"for other sites to pin:\n  {status['fingerprint']}" in answer.out
+
+
+def test_budgets_that_are_asked_for_stand_in_the_policy(provisioned: Hospitals, tmp_path: Path) -> None:
+    options = (*COLUMNS, "--data", provisioned.rows("north"), "--budget", "5", "--epsilon-per-study", "0.25", "--json")
+    answer = init_again(provisioned, tmp_path / "site", *options)
+    assert answer.code == 0, answer.err
+    policy = Policy.load(tmp_path / "site" / "policy.toml")
+    assert (policy.epsilon_in_all, policy.epsilon_per_study) == (Fraction(5), Fraction(1, 4))
+    assert json.loads(answer.out)["ledger"] == {
+        "account": "validation",
+        "spent": 0.0,
+        "remaining": 5.0,
+        "cap": 5.0,
+        "studies": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--label", "died", "--score", "rsk"), 2, "Did you mean 'risk'?"),
+        (("--label", "died"), 2, "--score"),
+        (("--label", "died", "--score", "risk", "--model-file", "ROWS", "--features", "risk"), 2, "--score"),
+        (("--label", "died", "--model-file", "ROWS"), 2, "features"),
+        (("--label", "died", "--model-file", "gone.onnx", "--features", "risk"), 2, "there is no file"),
+        (("--label", "risk", "--score", "risk"), 2, "both label and score"),
+        (("--label", "risk", "--score", "died"), 1, "label"),
+        (("--label", "died", "--score", "risk", "--budget", "none"), 2, "epsilon"),
+        (("--label", "died", "--score", "risk", "--positive", "yes"), 2, "positive"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(
+    provisioned: Hospitals, tmp_path: Path, options: tuple[str, ...], code: int, said: str
+) -> None:
+    rows = provisioned.rows("north")
+    given = [rows if option == "ROWS" else option for option in options]
+    answer = init_again(provisioned, tmp_path / "site", "--model-name", "risk", "--data", rows, *given)
+    assert answer.code == code, answer.err
+    assert said in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_cannot_be_counted_are_not_quoted(provisioned: Hospitals, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("died,risk\n1,0.7134\n0,\n1,0.2718\n", encoding="utf-8")
+    answer = init_again(provisioned, tmp_path / "site", *COLUMNS, "--data", rows)
+    assert answer.code == 1
+    assert not any(value in answer.err + answer.out for value in ("0.7134", "0.2718"))
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_folder_that_holds_something_is_refused(provisioned: Hospitals, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    answer = init_again(provisioned, tmp_path, *COLUMNS, "--data", provisioned.rows("north"))
+    assert answer.code == 2
+    assert "exists already" in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_file_that_is_no_kit_leaves_nothing_behind(provisioned: Hospitals, tmp_path: Path, existed: bool) -> None:
+    kit, folder = tmp_path / "kit.zip", tmp_path / "site"
+    with zipfile.ZipFile(kit, "w") as packed:
+        packed.writestr("../evil", "x")
+    if existed:
+        folder.mkdir()
+    answer = confide("site", "init", kit, folder, *COLUMNS, "--data", provisioned.rows("north"))
+    assert answer.code == 1
+    assert "no kit" in answer.err
+    assert folder.exists() is existed
+    assert not existed or list(folder.iterdir()) == []
+
+
+def test_a_site_names_the_studies_that_it_takes_part_in(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = (*COLUMNS, "--data", hospitals.rows("north"))
+    assert init_again(hospitals, tmp_path / "two", *columns, "--study", "a", "--study", "b 2").code == 0
+    assert Policy.load(tmp_path / "two" / "policy.toml").studies == ("a", "b 2")
+    assert init_again(hospitals, tmp_path / "one", *columns).code == 0
+    assert Policy.load(tmp_path / "one" / "policy.toml").studies == ("stroke",)
+    near(hospitals, monkeypatch)
+    refused = hospitals.ask("--mode", "private", "--epsilon", "1/2", "--study", "stroke-2")
+    assert refused.code == 1
+    assert "ask its administrator to add it to studies in policy.toml" in " ".join(refused.out.split())
+
+
+def test_a_new_kit_in_an_old_folder_keeps_what_the_site_is_and_spent(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the documentation says to do where a federation is made anew."""
+    near(hospitals, monkeypatch)
+    options = ("--mode", "private", "--epsilon", "1", "--json")
+    before = json.loads(hospitals.ask(*options).out)
+    shutil.rmtree(hospitals.coordinator)
+    named = [word for name in NAMES for word in ("--site", name)]
+    assert confide("federation", "init", hospitals.coordinator, "--name", "stroke", *named).code == 0
+    for name in NAMES:
+        old, new = hospitals.site(name).path, tmp_path / f"new-{name}"
+        kit = hospitals.coordinator / "kits" / f"{name}.zip"
+        assert confide("site", "init", kit, new, *COLUMNS, "--data", hospitals.rows(name)).code == 0
+        shutil.rmtree(old / "kit")
+        (new / "kit").rename(old / "kit")
+    after = json.loads(hospitals.ask(*options).out)
+    assert after["pooled"] == before["pooled"]
+    assert [site["receipt"]["charged"] for site in after["sites"]] == [0, 0, 0]
+
+
+def test_the_defaults_that_help_names_are_those_of_the_policy() -> None:
+    text = " ".join(confide("site", "init", "--help").out.split())
+    policy = Policy()
+    assert f"all studies together may spend. [default: {policy.epsilon_in_all}]" in text
+    assert f"one study may spend, out of the budget. [default: {policy.epsilon_per_study}]" in text
+    assert Question.checked(study="s", model="m", mode="secure-sum", sites=NAMES).minimum_cell == 1

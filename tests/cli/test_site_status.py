@@ -1,0 +1,75 @@
+"""`confide site status` and `stop`: the state of a site, and nothing of its rows."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+from confide.federation.flare.federation import Federation
+from tests.cli.commands import confide
+from tests.cli.hospitals import Hospitals, near
+
+
+def test_status_shows_the_fingerprint_and_nothing_of_the_rows(provisioned: Hospitals) -> None:
+    place = provisioned.site("south")
+    document = json.loads(confide("site", "status", place.path, "--json").out)
+    own = load_pem_private_key(place.key.read_bytes(), password=None)
+    fingerprint = sha256(own.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()
+    assert document["schema"] == "confide.site/1"
+    assert (document["name"], document["fingerprint"]) == ("south", fingerprint)
+    assert (document["running"], document["pid"], document["requests"]) == (False, None, [])
+    text = confide("site", "status", place.path)
+    assert fingerprint in text.out
+    assert "not running" in text.out
+    port = Federation.load(provisioned.coordinator).port
+    home = {name: document[name] for name in ("federation", "server", "port", "connected")}
+    assert home == {"federation": "stroke", "server": "localhost", "port": port, "connected": False}
+    assert f"Federation stroke, server localhost, port {port}: not connected\n" in text.out
+    assert max(len(line.rstrip()) for line in text.out.splitlines()) <= 110
+
+
+def test_status_at_eighty_columns_is_readable(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.cli.output._PIPE_WIDTH", 80)
+    text = confide("site", "status", provisioned.site("south").path)
+    tables = text.out.partition("Models")[2]
+    assert max(len(line.rstrip()) for line in tables.splitlines()) <= 80
+    assert "private: most epsilon in all" in text.out
+
+
+def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    near(hospitals, monkeypatch)
+    assert hospitals.ask("--mode", "private", "--epsilon", "1/2").code == 0
+    assert hospitals.ask("--mode", "private", "--epsilon", "2").code == 1
+    document = json.loads(confide("site", "status", hospitals.site("north").path, "--json").out)
+    assert document["ledger"] | {"account": ""} == {
+        "account": "",
+        "spent": 0.5,
+        "remaining": 2.5,
+        "cap": 3.0,
+        "studies": {"stroke": 0.5},
+    }
+    assert [line["state"] for line in document["requests"]] == ["answered", "answered", "refused"]
+    assert document["requests"][-1]["coordinator"] == "coordinator@stroke.confide"
+    text = " ".join(confide("site", "status", hospitals.site("north").path, "--requests", "1").out.split())
+    assert "epsilon_per_study" in text
+    assert "takes part" not in text
+    with hospitals.site("north").log.open("a") as log:
+        log.write('{"at": "2026-0')  # the machine went down
+    assert confide("site", "status", hospitals.site("north").path).code == 0
+
+
+def test_stopping_what_does_not_run_is_no_error(provisioned: Hospitals) -> None:
+    answer = confide("site", "stop", provisioned.site("west").path)
+    assert answer.code == 0
+    assert "not running" in answer.err
+
+
+def test_a_folder_that_is_no_site_is_refused(tmp_path: Path) -> None:
+    for command in ("start", "stop", "status"):
+        answer = confide("site", command, tmp_path)
+        assert answer.code == 2
+        assert "confide site init" in answer.err

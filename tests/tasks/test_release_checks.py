@@ -1,0 +1,251 @@
+"""`confide.release` makes every check that `confide release` makes, charges the same and gives the same answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import ibis
+import pandas as pd
+import polars as pl
+import pytest
+
+from confide import BudgetError, Ledger, PublicQuestion, ScoreCounts
+from confide.errors import ColumnError, ConfideError, DataError, ParameterError, ScoreError, UsageError
+from confide.ledger.payer import NoteCode
+from confide.tasks import release as release_module
+from confide.tasks.release import quote_release, release
+from tests.cli.desk import LABELS, SCORES, Desk
+from tests.noises import FORBIDDEN, SILENT
+
+COLUMNS: dict[str, Any] = {"label": "died", "score": "risk"}
+FRAME = pd.DataFrame({"died": LABELS, "risk": SCORES})
+
+
+def ask(desk: Desk, task: Callable[..., Any] = release, source: Any = None, **given: Any) -> Any:
+    request: dict[str, Any] = {**COLUMNS, "epsilon": 1, "ledger": desk.book, "account": "trial", **given}
+    return task(desk.folder / "rows.csv" if source is None else source, **request)
+
+
+def spent(desk: Desk, account: str = "trial") -> float:
+    with Ledger(desk.book) as book:
+        return float(book.account(account).spent.epsilon)
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        (("-e", "1"), {"epsilon": 1}),
+        (
+            ("-e", "1/3", "-m", "auc,recall,brier", "-t", "0.3"),
+            {"epsilon": "1/3", "metrics": ["auc", "recall", "brier"], "threshold": 0.3},
+        ),
+        (("-e", "1", "-m", "roc,pr", "--grid", "uniform:4"), {"metrics": ["roc", "pr"], "grid": "uniform:4"}),
+        (("-e", "1", "-m", "auc", "--target", "recall=0.9", "--safe"), {"target": "recall=0.9", "safe": True}),
+        (("-e", "1", "--positive", "1", "--level", "0.8"), {"positive": "1", "level": 0.8}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_python_and_the_command_line_make_the_same_request(
+    desk: Desk, options: tuple[str, ...], given: dict[str, Any]
+) -> None:
+    desk.open_account("trial", file="rows.csv")
+    price = desk.document(*options, "--dry-run")
+    assert ask(desk, quote_release, account=None, **given).to_dict() == price
+    typed = desk.document(*options)
+    desk.hear(FORBIDDEN)
+    done = ask(desk, account=None, **given)
+    desk.hear_the_system_again()
+    assert done.receipt.reused
+    assert [note.code for note in done.notes] == [NoteCode.ONLY_ACCOUNT]
+    called = done.to_dict()
+    free = {"epsilon": 0.0, "delta": 0.0}
+    assert called.pop("ledger") == typed.pop("ledger") | {"charged": free, "full_price": free, "reused": True}
+    assert called == typed
+
+
+def test_the_page_is_the_one_that_the_command_line_writes(desk: Desk) -> None:
+    desk.open_account("trial", file="rows.csv")
+    answer = desk.ask("-e", "1", "-m", "roc,auc", "--report", "out.html")
+    assert answer.code == 0, answer.err
+    done = ask(desk, metrics=("roc", "auc"))
+    assert done.to_html() == (desk.folder / "out.html").read_text(encoding="utf-8")
+    assert "<svg" in done.to_html()
+    assert "roc" in repr(done)
+    assert done["auc"].metric == "auc"
+
+
+def test_a_quote_charges_nothing(desk: Desk) -> None:
+    desk.open_account("trial", file="rows.csv")
+    before = desk.files()
+    desk.hear(FORBIDDEN)
+    assert ask(desk, quote_release).fits
+    assert not ask(desk, quote_release, epsilon=11).fits
+    desk.hear_the_system_again()
+    assert desk.files() == before
+
+
+WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"account": "trail"}, ParameterError, "Did you mean 'trial'"),
+    ({"account": "other", "also_charge": True}, ParameterError, "the request is about other data"),
+    ({"account": "second"}, ParameterError, "knows these data under account 'trial'"),
+    ({"epsilon": None}, ParameterError, "`epsilon=1`"),
+    ({"epsilon": 0}, ParameterError, "epsilon"),
+    ({"epsilon": 11}, BudgetError, "11"),
+    ({"label": None}, ParameterError, "`label` and `score`"),
+    ({"score": "died"}, ParameterError, "both label and score"),
+    ({"score": "riks"}, ColumnError, "Did you mean 'risk'"),
+    ({"metrics": "acu"}, ParameterError, "Did you mean 'auc'"),
+    ({"metrics": []}, ParameterError, "at least one metric"),
+    ({"neighbours": "replace-two"}, ParameterError, "replace-one"),
+    ({"unit": "person"}, ParameterError, "protects each row"),
+    ({"threshold": 0.5}, ParameterError, "threshold"),
+    ({"safe": True}, ParameterError, "`target`"),
+    ({"reveal": True}, ParameterError, "roc"),
+    ({"level": 2}, ParameterError, "level"),
+    ({"metrics": "roc", "grid": "public:rows.csv:risk:4"}, UsageError, "private rows"),
+    ({"metrics": "roc", "grid": "public:copy.csv:risk:4"}, UsageError, "private rows"),
+    ({"metrics": "roc", "grid": "public:risk"}, ParameterError, "must look like"),
+    ({"data_name": "heart attacks, version 2"}, ParameterError, "leave `data_name`"),
+    ({"question": PublicQuestion(data="x")}, ParameterError, "`question` out"),
+    ({"model": "rows.csv"}, ParameterError, "`label` is defined by the file of `model`"),
+    ({"model": "rows.csv", "label": None, "score": None}, DataError, "not a file of `confide select`"),
+    ({"source": "nowhere.csv"}, UsageError, "does not exist"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("task", [release, quote_release])
+@pytest.mark.parametrize(("given", "error", "message"), WRONG, ids=lambda one: str(one)[:40])
+def test_wrong_requests_are_refused_and_cost_nothing(
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    task: Callable[..., Any],
+    given: dict[str, Any],
+    error: type[Exception],
+    message: str,
+) -> None:
+    monkeypatch.chdir(desk.folder)
+    desk.write("copy.csv")
+    desk.open_account("trial", file="rows.csv")
+    desk.write("different.csv", LABELS[:-1], SCORES[:-1])
+    desk.open_account("other", file="different.csv")
+    desk.open_account("second")
+    before = desk.files()
+    desk.hear(FORBIDDEN)
+    if error is BudgetError and task is quote_release:
+        assert message in str(ask(desk, task, **given).quote.refusal)
+    else:
+        with pytest.raises(error, match=message):
+            ask(desk, task, **given)
+    desk.hear_the_system_again()
+    assert desk.files() == before
+
+
+def test_an_account_that_hides_one_column_of_labels_takes_no_other(desk: Desk) -> None:
+    FRAME.assign(other=1 - LABELS).to_csv(desk.folder / "rows.csv", index=False)
+    desk.open_account("trial", file="rows.csv", neighbours="label-only", label="died")
+    ask(desk, neighbours="label-only")
+    others: list[dict[str, Any]] = [{"label": "other"}, {"positive": "1"}]
+    for other in others:
+        with pytest.raises(ParameterError, match="hides the labels in 'died'"):
+            ask(desk, neighbours="label-only", **other)
+    assert spent(desk) == 1.0
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.open_account("trial", file="rows.csv")
+    read = release_module.ReadyRelease.pay
+
+    def pay_later(ready: release_module.ReadyRelease) -> Any:
+        desk.write("rows.csv", LABELS[:-1], SCORES[:-1])
+        return read(ready)
+
+    monkeypatch.setattr(release_module.ReadyRelease, "pay", pay_later)
+    desk.hear(FORBIDDEN)
+    with pytest.raises(DataError, match="changed while it was read"):
+        ask(desk)
+    desk.hear_the_system_again()
+    assert spent(desk) == 0.0
+
+
+def test_an_open_ledger_stays_open(desk: Desk) -> None:
+    desk.open_account("trial", file="rows.csv")
+    with Ledger(desk.book) as book:
+        ask(desk, ledger=book)
+        ask(desk, ledger=book, metrics="brier")
+        assert book.account("trial").spent.epsilon == 2
+
+
+class TestDataInMemory:
+    NAMED: ClassVar[dict[str, Any]] = {"data_name": "heart attacks, version 2"}
+
+    @pytest.fixture
+    def account(self, desk: Desk) -> Desk:
+        with Ledger(desk.book) as book:
+            book.open_account("trial", epsilon=10, data="heart attacks, version 2")
+        return desk
+
+    def test_dataframes_tables_and_counts_are_counted_as_a_file_is(self, desk: Desk) -> None:
+        counts = ScoreCounts.from_arrays(LABELS, SCORES)
+        sources = [desk.folder / "rows.csv", FRAME, pl.from_pandas(FRAME), ibis.memtable(FRAME), counts]
+        values = []
+        for number, source in enumerate(sources):
+            book, name = desk.folder / f"{number}.sqlite", {} if number == 0 else self.NAMED
+            with Ledger(book) as opened:
+                opened.open_account("trial", epsilon=10)
+            desk.hear(SILENT)
+            values.append(ask(desk, source=source, ledger=book, metrics=["auc", "recall"], **name).to_dict())
+            desk.hear_the_system_again()
+        assert [value["releases"] for value in values] == [values[0]["releases"]] * len(values)
+        assert [value["data"] for value in values] == [values[0]["data"]] * len(values)
+
+    def test_the_same_name_is_the_same_question(self, account: Desk) -> None:
+        first = ask(account, source=FRAME, **self.NAMED)
+        again = ask(account, source=ScoreCounts.from_arrays(LABELS, SCORES), account=None, **self.NAMED)
+        assert again.receipt.reused
+        assert again.releases == first.releases
+        assert not ask(account, source=FRAME.assign(age=SCORES), score="age", **self.NAMED).receipt.reused
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({}, "give `data_name`"),
+            ({"data_name": "a", "question": PublicQuestion(data="a")}, "not both"),
+            ({"data_name": "other people"}, "is for the data 'heart attacks, version 2' alone"),
+            ({"question": PublicQuestion(data="heart attacks, version 2", label="other")}, "other labels"),
+            ({"question": PublicQuestion(data="heart attacks, version 2", label="died", positive="1")}, "other labels"),
+            ({"data_name": "heart attacks, version 2", "score": "riks"}, "Did you mean 'risk'"),
+        ],
+    )  # fmt: skip
+    def test_what_is_refused(self, account: Desk, given: dict[str, Any], message: str) -> None:
+        with pytest.raises(ConfideError, match=message):
+            ask(account, source=FRAME, **given)
+        assert spent(account) == 0.0
+
+    def test_counts_need_no_names_beside_a_question(self, account: Desk) -> None:
+        question = PublicQuestion(data="heart attacks, version 2", label="died", details={"score": "risk"})
+        done = ask(account, source=ScoreCounts.from_arrays(LABELS, SCORES), label=None, score=None, question=question)
+        assert spent(account) == 1.0
+        assert done.data["label"] == "died"
+
+    def test_one_missing_score_tells_nothing_about_its_row(self, account: Desk) -> None:
+        with pytest.raises(ScoreError, match="a finite number in every row"):
+            ask(account, source=FRAME.assign(risk=FRAME["risk"].where(FRAME.index != 7)), **self.NAMED)
+        assert spent(account) == 0.0
+
+    def test_a_model_is_run_on_a_file(self, account: Desk) -> None:
+        workflow = Path(__file__)
+        with pytest.raises(ConfideError):
+            ask(account, source=FRAME, label=None, score=None, model=workflow, **self.NAMED)
+
+
+def test_json_has_one_shape_for_amounts(desk: Desk) -> None:
+    desk.open_account("trial", file="rows.csv")
+    price, paid = ask(desk, quote_release).to_dict(), ask(desk).to_dict()["ledger"]
+    assert price["schema"] == "confide.quote/1"
+    assert paid["charged"] == price["price"] == {"epsilon": 1.0, "delta": 0.0}
+    assert paid["remaining"] == price["remaining_after"]
+    assert paid["spent"].keys() == price["spent"].keys() == {"epsilon", "delta"}
+    json.dumps([price, paid])
