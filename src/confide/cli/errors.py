@@ -41,4 +41,9 @@ def find_command(command: TyperCommand | TyperGroup, arguments: Sequence[str]) -
         found = command.commands.get(argument)
         if isinstance(found, TyperCommand | TyperGroup):
             command = found
+    default = getattr(command, "default_command", None)  # of a group that runs it unless another is named
+    if isinstance(command, TyperGroup) and default is not None:
+        found = command.commands[default]
+        if isinstance(found, TyperCommand):
+            return found
     return command
