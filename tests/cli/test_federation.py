@@ -177,7 +177,7 @@ def test_the_demonstration_with_real_processes(provisioned: Hospitals, tmp_path:
     assert summed["pooled"]["auc"]["interval"]["upper"] == pytest.approx(exact["interval"]["upper"], abs=1e-9)
     assert document["all_rows"]["auc"] == pytest.approx(exact["value"], abs=1e-12)
     assert (summed["rounds"], private["rounds"]) == (2, 2)
-    assert [site["receipt"]["charged"] for site in private["sites"]] == [0.5, 0.5, 0.5]
+    assert [site["receipt"]["charged"]["epsilon"] for site in private["sites"]] == [0.5, 0.5, 0.5]
     for site in NAMES:
         with Ledger(place / site / "ledger.db") as ledger:
             assert [account.spent.epsilon * 2 for account in ledger.accounts()] == [1]

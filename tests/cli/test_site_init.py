@@ -52,9 +52,9 @@ def test_budgets_that_are_asked_for_stand_in_the_policy(provisioned: Hospitals, 
     assert (policy.epsilon_in_all, policy.epsilon_per_study) == (Fraction(5), Fraction(1, 4))
     assert json.loads(answer.out)["ledger"] == {
         "account": "validation",
-        "spent": 0.0,
-        "remaining": 5.0,
-        "cap": 5.0,
+        "spent": {"epsilon": 0.0, "delta": 0.0},
+        "remaining": {"epsilon": 5.0, "delta": 0.0},
+        "cap": {"epsilon": 5.0, "delta": 0.0},
         "studies": {},
     }
 

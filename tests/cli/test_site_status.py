@@ -47,10 +47,10 @@ def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch
     document = json.loads(confide("site", "status", hospitals.site("north").path, "--json").out)
     assert document["ledger"] | {"account": ""} == {
         "account": "",
-        "spent": 0.5,
-        "remaining": 2.5,
-        "cap": 3.0,
-        "studies": {"stroke": 0.5},
+        "spent": {"epsilon": 0.5, "delta": 0.0},
+        "remaining": {"epsilon": 2.5, "delta": 0.0},
+        "cap": {"epsilon": 3.0, "delta": 0.0},
+        "studies": {"stroke": {"epsilon": 0.5, "delta": 0.0}},
     }
     assert [line["state"] for line in document["requests"]] == ["answered", "answered", "refused"]
     assert document["requests"][-1]["coordinator"] == "coordinator@stroke.confide"

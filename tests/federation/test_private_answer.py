@@ -154,7 +154,11 @@ class TestCharges:
     def test_both_answers_are_charged_to_the_study(self, ledger: Ledger) -> None:
         assert quote(ledger, ACCOUNT, ask(), ROWS, SEAL).price.epsilon == 1
         paid = pay(ledger, ask())
-        assert paid.receipt == {"charged": 1.0, "remaining": 1.0, "reused": False}
+        assert paid.receipt == {
+            "charged": {"epsilon": 1.0, "delta": 0.0},
+            "remaining": {"epsilon": 1.0, "delta": 0.0},
+            "reused": False,
+        }
         account = ledger.account(ACCOUNT)
         assert account.spent.epsilon == account.spent_by["trial"].epsilon == 1
         assert [entry.kind for entry in ledger.history(ACCOUNT)] == ["open", "charge", "charge", "answer", "answer"]
@@ -276,7 +280,11 @@ class TestStored:
             assert book.account(ACCOUNT).spent.epsilon == 1
             check_payable(folder, ask(), ROWS)
             paid = charged_answer(folder, ask(), ROWS)
-            assert paid.receipt == {"charged": 0.0, "remaining": 0.0, "reused": False}
+            assert paid.receipt == {
+                "charged": {"epsilon": 0.0, "delta": 0.0},
+                "remaining": {"epsilon": 0.0, "delta": 0.0},
+                "reused": False,
+            }
             assert book.account(ACCOUNT).spent.epsilon == 1
             assert (charged_answer(folder, ask(), ROWS).integers == paid.integers).all()
             kinds = [entry.kind for entry in book.history(ACCOUNT)]
@@ -309,7 +317,10 @@ class TestSites:
         with pytest.raises(RefusedError, match="cannot pay"):
             check_payable(folder, ask(grid="uniform:8"), ROWS)
         folder.policy.write_text("epsilon_per_study = 2\nepsilon_in_all = 2")
-        assert charged_answer(folder, ask(grid="uniform:8"), ROWS).receipt["remaining"] == 0
+        assert charged_answer(folder, ask(grid="uniform:8"), ROWS).receipt["remaining"] == {
+            "epsilon": 0.0,
+            "delta": 0.0,
+        }
         with Ledger(folder.ledger) as book:
             caps = book.account(ACCOUNT).caps
             assert caps.total.epsilon == caps.each_analyst == 2

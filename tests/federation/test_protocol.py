@@ -97,7 +97,9 @@ def test_the_private_sum_is_charged_once_and_is_the_same_when_asked_again(networ
     first, second = network.run(question), network.run(question)
     assert first.total == second.total
     assert first.sites == second.sites
-    assert [report.receipt for report in first.reports] == [{"charged": 1.0, "remaining": 0.0, "reused": False}] * 4
+    assert [report.receipt for report in first.reports] == [
+        {"charged": {"epsilon": 1.0, "delta": 0.0}, "remaining": {"epsilon": 0.0, "delta": 0.0}, "reused": False}
+    ] * 4
     assert [network.spent(name) for name in SIZES] == [1.0] * 4
     found = derive(first, level=0.9999)  # so that the noise of this run hardly ever fails the test
     assert found.pooled.auc.interval is not None

@@ -72,6 +72,10 @@ SUMS_ALONE = tuple(name for name in TERMS if name not in OWN_RESULTS)
 
 
 @cache
+def budget(epsilon: float) -> dict[str, float]:
+    return {"epsilon": epsilon, "delta": 0.0}
+
+
 def made(case: str) -> Validation:
     """The validation of a case; intervals are simulated from few tables, which is rougher but as good here."""
     mode = case.split(", ")[0]
@@ -387,9 +391,13 @@ def _east(case: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("receipt", "charged", "left"),
     [
-        ({"charged": 4.0, "remaining": 1.5, "reused": False}, "epsilon 4", "epsilon 1.5"),
-        ({"charged": 2.0, "remaining": 1.5, "reused": False}, "epsilon 2: the rest was paid before", "epsilon 1.5"),
-        ({"charged": 0.0, "remaining": 1.5, "reused": True}, "nothing: answered before", "epsilon 1.5"),
+        ({"charged": budget(4.0), "remaining": budget(1.5), "reused": False}, "epsilon 4", "epsilon 1.5"),
+        (
+            {"charged": budget(2.0), "remaining": budget(1.5), "reused": False},
+            "epsilon 2: the rest was paid before",
+            "epsilon 1.5",
+        ),
+        ({"charged": budget(0.0), "remaining": budget(1.5), "reused": True}, "nothing: answered before", "epsilon 1.5"),
         ({"charged": {"epsilon": 0.5, "delta": 0.0}, "remaining": "1/3"}, "epsilon 0.5", "1/3"),
         ({"charged": float("nan"), "remaining": [1] * 9}, "–", "–"),
         ({"charged": "x" * 10_000, "remaining": "\x1b[2J"}, "x" * 30 + "…" + "x" * 29, "·[2J"),
@@ -420,8 +428,8 @@ def test_editions_and_stored_answers_are_told_apart_in_words() -> None:
     assert "edition" not in title_of(first)
     assert title_of(second).endswith(", edition 2)")
     assert shown[1]["answers"] == "all made for this run; none was a stored one"
-    stored = {"charged": 0.0, "remaining": 1.5, "reused": True}
-    partly = {"charged": 2.0, "remaining": 1.5, "reused": False}
+    stored = {"charged": budget(0.0), "remaining": budget(1.5), "reused": True}
+    partly = {"charged": budget(2.0), "remaining": budget(1.5), "reused": False}
     before, rest = "as stored by the sites: answered before, no further cost", "at a part of the price: the rest was "
     for receipts, expected in (
         ({"east": stored, "west": stored}, f"2 of 4 {before}"),

@@ -81,7 +81,7 @@ def test_private_answers_cost_nothing_more_after_a_site_was_killed_in_the_second
     first, second = (network.session.run(question, timeout=PATIENCE) for _ in range(2))
     assert [spent(network, site) - before[site] for site in SITES] == [Fraction(1, 2)] * 3
     for outcome in (first, second):
-        assert [report.receipt["charged"] for report in outcome.reports if report.receipt] == [0.0] * 3
+        assert [report.receipt["charged"]["epsilon"] for report in outcome.reports if report.receipt] == [0.0] * 3
     assert first.total == second.total
     assert first.sites == second.sites
     assert [site.result is not None for site in derive(first).sites] == [True] * 3

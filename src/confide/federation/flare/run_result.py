@@ -123,12 +123,21 @@ def _report(report: SiteReport, asked: Question) -> SiteReport:
 
 
 def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:
-    """Return what a site reports that it was charged; None if that is not in numbers."""
+    """Return what a site reports that it was charged; None unless its budgets are finite numbers."""
     if not mode_of(asked).private or not isinstance(receipt, Mapping):
         return None
-    numbers = {name: receipt.get(name) for name in ("charged", "remaining")}
-    fine = all(type(number) in (int, float) and math.isfinite(number) for number in numbers.values())  # type: ignore[arg-type]
-    return {**numbers, "reused": receipt.get("reused") is True} if fine else None
+    budgets = {name: _budget(receipt.get(name)) for name in ("charged", "remaining")}
+    if None in budgets.values():
+        return None
+    return {**budgets, "reused": receipt.get("reused") is True}
+
+
+def _budget(value: object) -> dict[str, float] | None:
+    if not isinstance(value, Mapping):
+        return None
+    amounts = {name: value.get(name) for name in ("epsilon", "delta")}
+    fine = all(type(amount) in (int, float) and math.isfinite(amount) for amount in amounts.values())  # type: ignore[arg-type]
+    return {name: float(amount) for name, amount in amounts.items()} if fine else None  # type: ignore[arg-type]
 
 
 def _whole(rounds: object) -> int:

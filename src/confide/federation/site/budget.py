@@ -10,6 +10,7 @@ from typing import Any
 from confide.federation.policy import Policy
 from confide.federation.site.private_answer import ACCOUNT
 from confide.federation.site.site_folder import SiteFolder
+from confide.ledger.budget import Budget
 from confide.ledger.ledger import Ledger
 
 
@@ -30,11 +31,15 @@ class SiteBudget:
         """Return plain data."""
         return {
             "account": ACCOUNT,
-            "spent": float(self.spent),
-            "remaining": float(self.remaining),
-            "cap": float(self.cap),
-            "studies": {study: float(spent) for study, spent in self.studies.items()},
+            "spent": _plain(self.spent),
+            "remaining": _plain(self.remaining),
+            "cap": _plain(self.cap),
+            "studies": {study: _plain(spent) for study, spent in self.studies.items()},
         }
+
+
+def _plain(epsilon: Fraction) -> dict[str, float]:
+    return Budget(epsilon=epsilon).to_dict()
 
 
 def read_budget(folder: SiteFolder) -> SiteBudget | None:

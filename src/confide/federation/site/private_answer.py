@@ -226,8 +226,8 @@ def charge(
         integers=opened_share(share, question, seal),
         own=own[0].to_dict() if own else None,
         receipt={
-            "charged": float(receipt.charged.epsilon),
-            "remaining": float(receipt.remaining.epsilon),
+            "charged": receipt.charged.to_dict(),
+            "remaining": receipt.remaining.to_dict(),
             "reused": receipt.reused,
         },
     )

@@ -246,7 +246,7 @@ def _in_words(question: Question, receipt: Mapping[str, Any] | None) -> str:
         if receipt is None
         else ", from store: nothing charged"
         if receipt["reused"]
-        else (f", epsilon {receipt['charged']:g} charged")
+        else (f", epsilon {receipt['charged']['epsilon']:g} charged")
     )
     return f"answered, with {len(question.sites)} sites{cost}"
 

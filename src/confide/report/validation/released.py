@@ -52,7 +52,8 @@ def was_partly_paid(receipt: Mapping[str, Any] | None, question: Question) -> bo
     """Return whether a receipt states a charge below the price for an answer that was not stored."""
     if receipt is None or was_stored(receipt) or not mode_of(question).private:
         return False
-    charged = receipt.get("charged")
+    stated = receipt.get("charged")
+    charged = stated.get("epsilon") if isinstance(stated, Mapping) else None
     if not isinstance(charged, int | float) or not _is_number(charged):
         return False
     return float(charged) < float(question.exact_epsilon) * (1.0 - _ROUNDING)
