@@ -48,8 +48,8 @@ def audit(
 
         confide audit --twins --json
     """
-    from confide.audits.run import subjects
     from confide.tasks.audit import audit as try_to_refute
+    from confide.tasks.audit import subjects
 
     total = len(subjects(mechanism or (), epsilon=epsilon, broken=twins))
     with output.steps(total) as step:

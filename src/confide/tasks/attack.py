@@ -10,7 +10,8 @@ import numpy as np
 
 from confide.attacks.contest.rehearsal import Rehearsal, rehearse_contest
 from confide.attacks.disclosure import Publication, Window
-from confide.attacks.exposure import USUAL, AttackReport, attack_counts, check_levels
+from confide.attacks.exposure import USUAL as USUAL
+from confide.attacks.exposure import AttackReport, attack_counts, check_levels
 from confide.attacks.from_auc.labeling_count import LabelingCount, count_labelings
 from confide.attacks.from_auc.labelings import Labelings
 from confide.attacks.from_curve.curve_report import CurveReport, attack_points

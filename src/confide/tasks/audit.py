@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confide.audits.run import DRAWS, ERROR, SCHEMA, Finding, audit_all, subjects
+from confide.audits.run import DRAWS, ERROR, SCHEMA, Finding, audit_all
+from confide.audits.run import subjects as subjects
 from confide.audits.subject import Subject
 
 

@@ -49,8 +49,7 @@ def attack_file(
 
         confide attack scores.csv -l died -s risk -r roc:exact -r accuracy:digits=2 --json
     """
-    from confide.attacks.exposure import USUAL
-    from confide.tasks.attack import attack
+    from confide.tasks.attack import USUAL, attack
 
     if report is not None:
         output.check_report(report, file)
