@@ -53,6 +53,10 @@ OTHER_SEAL = Seal.of(bytes(32))
 HALF = Fraction(1, 2)
 
 
+def budget(epsilon: float) -> dict[str, float]:
+    return {"epsilon": epsilon, "delta": 0.0}
+
+
 def ask(**given: Any) -> Question:
     fixed: dict[str, Any] = {"study": "trial", "model": "m", "mode": "private", "sites": ["a", "b", "c"], "epsilon": 1}
     fixed["grid"] = "arcsine:16"
@@ -155,8 +159,8 @@ class TestCharges:
         assert quote(ledger, ACCOUNT, ask(), ROWS, SEAL).price.epsilon == 1
         paid = pay(ledger, ask())
         assert paid.receipt == {
-            "charged": {"epsilon": 1.0, "delta": 0.0},
-            "remaining": {"epsilon": 1.0, "delta": 0.0},
+            "charged": budget(1.0),
+            "remaining": budget(1.0),
             "reused": False,
         }
         account = ledger.account(ACCOUNT)
@@ -281,8 +285,8 @@ class TestStored:
             check_payable(folder, ask(), ROWS)
             paid = charged_answer(folder, ask(), ROWS)
             assert paid.receipt == {
-                "charged": {"epsilon": 0.0, "delta": 0.0},
-                "remaining": {"epsilon": 0.0, "delta": 0.0},
+                "charged": budget(0.0),
+                "remaining": budget(0.0),
                 "reused": False,
             }
             assert book.account(ACCOUNT).spent.epsilon == 1
