@@ -58,6 +58,7 @@ LAZY = {
     ("releases", "confide.report.release.page"),
     ("releases", "confide.report.release.plots"),
     ("releases", "confide.report.release.text"),
+    ("tasks", "confide.report.release.frames"),
     ("tasks", "confide.report.release.page"),
     ("tasks", "confide.report.release.plots"),
 }

@@ -45,7 +45,8 @@ def executed(cells: list[str]) -> list[Any]:
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell.strip()) for cell in cells])
+    v4: Any = nbformat.v4  # without types
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(cell.strip()) for cell in cells])
     NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
     return list(notebook.cells)
 

@@ -135,7 +135,7 @@ class Publication:
 
     @property
     def spec(self) -> str:
-        """As it is written on the command line."""
+        """Write the publication as on the command line."""
         if self.epsilon is not None:
             times = f",times={self.times}" if self.times > 1 else ""
             return f"{self.metric}:epsilon={shown(self.epsilon)}{times}"

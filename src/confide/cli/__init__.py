@@ -1,1 +1,1 @@
-"""The command line: one small module for each verb."""
+"""Command line: one small module for each verb."""

@@ -1,4 +1,4 @@
-"""The `confide` command."""
+"""Entry point of the `confide` command."""
 
 from __future__ import annotations
 

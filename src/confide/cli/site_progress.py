@@ -25,7 +25,7 @@ _BAD = frozenset({ProgressState.NOT_CONNECTED, ProgressState.REFUSED, ProgressSt
 
 @dataclass(slots=True)
 class SiteProgress:
-    """The state of each site: drawn in place on a terminal, else printed as a line for each change."""
+    """State of each site: drawn in place on a terminal, else printed as a line for each change."""
 
     sites: tuple[str, ...]
     live: Live | None = None

@@ -46,7 +46,7 @@ class Note:
 
 
 class Subject(Protocol):
-    """The data that a request is about."""
+    """Data that a request is about."""
 
     def identify(self, book: Ledger) -> str | None:
         """Refuse data that the request must not use. Return the identity of the rows in a ledger, if it is known."""
@@ -140,7 +140,7 @@ def _require_public(book: Ledger, files: Sequence[Path], own: str | None) -> Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payer:
-    """Who pays for requests about a subject.
+    """Ledger, account and analyst that pay for requests about a subject.
 
     Call `checked` before any row is read: it refuses an unknown account and a public file that holds private rows.
     Then `quote` or `pay`. Without `account`, the only account that knows the data pays.

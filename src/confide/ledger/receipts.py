@@ -101,7 +101,7 @@ class Receipt(Generic[A]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee of all answers together."""
+        """Guarantee of all answers together."""
         return total(answer[0].guarantee for answer in self.answers)
 
     def in_words(self) -> str:

@@ -1,4 +1,4 @@
-"""Why a request does not fit: what it would add, what is left, what is missing, and what would fit. Pure."""
+"""Messages of refusals for lack of budget: requested, remaining and missing budget, and what would fit."""
 
 from __future__ import annotations
 

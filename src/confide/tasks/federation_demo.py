@@ -51,13 +51,13 @@ class Demo:
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """The hospitals' names."""
+        """Names of the hospitals."""
         return tuple(self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoFederation:
-    """The demonstration's federation on disk: the coordinator's folder, and a folder for each site."""
+    """Federation of the demonstration on disk: the coordinator's folder, and a folder for each site."""
 
     demo: Demo
     federation: Federation
@@ -178,7 +178,7 @@ def ask_demo(
 
 
 def must_forget(demo: Demo, mode: str) -> bool:
-    """Whether a mode asks for a second answer without noise, which sites refuse until they forget the first."""
+    """Return whether a mode asks for a second answer without noise. Sites refuse it until they forget the first."""
     from confide.federation.modes.registry import mode_named
 
     order = list(demo.questions)

@@ -37,7 +37,7 @@ class DemoData:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that a site needs."""
+        """Columns that a site needs."""
         scored = self.features if self.score is None else (self.score,)
         return tuple(dict.fromkeys((self.label, *scored)))
 

@@ -1,4 +1,4 @@
-"""The folders that tasks of a federation work in: a coordinator's, a site's, and new ones."""
+"""Folders that tasks of a federation use: a coordinator's, a site's, and new ones."""
 
 from __future__ import annotations
 

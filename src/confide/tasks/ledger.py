@@ -59,7 +59,7 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerCheck:
-    """Whether a ledger is whole."""
+    """Result of checking that a ledger is undamaged."""
 
     ledger: str
     verification: Verification

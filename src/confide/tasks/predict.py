@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,22 @@ from confide.sources.encoded_rows import read_features
 from confide.sources.scored_files import check_destination, write_with_scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Prediction:
     """Probabilities of the positive class, one for each row in the order of the source. As private as the rows.
 
     `written` is the file that holds the rows with their scores, if one was requested.
     """
 
-    scores: FloatArray = field(repr=False)
+    scores: FloatArray
     written: Path | None = None
 
     def __len__(self) -> int:
         return int(self.scores.size)
+
+    def __repr__(self) -> str:
+        written = "" if self.written is None else f", written to {self.written}"
+        return f"<Prediction of {len(self):,} rows{written}>"
 
 
 def predict(

@@ -7,12 +7,10 @@ input was checked. Whether a request is refused follows from public facts, excep
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
@@ -26,12 +24,10 @@ from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease, Release
+from confide.tasks.parameters import with_parameters_of
 from confide.tasks.public_grid import describe_grid, public_files, read_grid
 from confide.tasks.release_result import ReleaseQuote, ReleaseResult
 from confide.tasks.scores import ModelScores, Scores, choose_scores
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,23 +120,7 @@ def prepare_release(
     return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal)
 
 
-def _with_parameters_of(source: Callable[P, Any]) -> Callable[[Callable[[Any], T]], Callable[P, T]]:
-    """Give a function of a prepared release the parameters of `prepare_release`, which are declared once."""
-
-    def decorate(finish: Callable[[Any], T]) -> Callable[P, T]:
-        @wraps(finish)
-        def task(*args: P.args, **kwargs: P.kwargs) -> T:
-            return finish(source(*args, **kwargs))
-
-        task.__signature__ = inspect.signature(source).replace(  # type: ignore[attr-defined]
-            return_annotation=finish.__annotations__["return"]
-        )
-        return task
-
-    return decorate
-
-
-@_with_parameters_of(prepare_release)
+@with_parameters_of(prepare_release)
 def release(ready: ReadyRelease) -> ReleaseResult:
     """Release metrics under differential privacy, with intervals, and charge an account of a ledger.
 
@@ -182,7 +162,7 @@ def release(ready: ReadyRelease) -> ReleaseResult:
     return ready.pay()
 
 
-@_with_parameters_of(prepare_release)
+@with_parameters_of(prepare_release)
 def quote_release(ready: ReadyRelease) -> ReleaseQuote:
     """Return the price of a release without charging it. Takes the parameters of `release`."""
     return ready.quote()

@@ -14,11 +14,12 @@ from confide.releases.release import SCHEMA, PreparedRelease, Release
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseQuote:
-    """The price of a release; nothing was charged."""
+    """Price of a release; nothing was charged."""
 
     quote: Quote
     prepared: tuple[PreparedRelease, ...] = field(repr=False)
@@ -106,6 +107,12 @@ class ReleaseResult:
         from confide.report.release.plots import plot_releases
 
         return plot_releases(self.releases)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each released number."""
+        from confide.report.release.frames import release_frame
+
+        return release_frame(self.releases)
 
     def _repr_html_(self) -> str:
         from confide.report.release.page import fragment

@@ -18,7 +18,7 @@ from confide.releases.terms import Terms
 
 
 class Scores(Protocol):
-    """Where scores come from, and the defaults that follow from it."""
+    """Source of the scores, and the defaults that follow from it."""
 
     @property
     def label(self) -> str:

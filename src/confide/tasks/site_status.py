@@ -1,4 +1,4 @@
-"""The state of a site: connection, models, policy, budget and the last requests. Nothing in it comes from the rows."""
+"""State of a site: connection, models, policy, budget and the last requests. Nothing in it comes from the rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SiteStatus:
 
     @property
     def running(self) -> bool:
-        """Whether the site's engine runs."""
+        """True if the site's engine runs."""
         return self.pid is not None
 
     def to_dict(self) -> dict[str, Any]:

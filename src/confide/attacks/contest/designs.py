@@ -68,7 +68,7 @@ class Candidates:
         return self.positives.size
 
     def only(self, chosen: NDArray[np.bool_]) -> Candidates:
-        """Those chosen."""
+        """Return the chosen candidates."""
         return Candidates(labels=self.labels[chosen], positives=self.positives[chosen])
 
     @property
@@ -201,7 +201,7 @@ class Stakes:
 
 
 def stakes(metric: str, rows: int, width: float, most: int) -> Stakes:
-    """As many stakes, each twice the next, as a window of this width on the mean over rows can tell apart."""
+    """Return stakes, each twice the next: as many as a window of this width on the mean over rows can tell apart."""
     highest = _DEEPEST if metric == "log_loss" else 1.0
     least = _CLEAR * width * rows
     size = min(most, 0 if least > highest else 1 + int(np.log2(highest / least)))

@@ -1,4 +1,4 @@
-"""The steps of `confide federation demo`, each announced with the commands that do the same."""
+"""Steps of `confide federation demo`, each announced with the commands that do the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs of `confide federation`."""
+"""Verbs of `confide federation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs of `confide site`."""
+"""Verbs of `confide site`."""
 
 from __future__ import annotations
 

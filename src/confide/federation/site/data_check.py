@@ -76,7 +76,7 @@ def _require_scores(scored: ScoredRows) -> None:
 
 
 def _beyond(scored: ScoredRows, low: float, high: float) -> bool:
-    """Whether a score lies outside the range; rows without a score, counted at the lowest end, do not matter."""
+    """Return whether a score lies outside the range. Rows without a score are counted at the lowest end."""
     scores = scored.counts.scores
     if scored.unscored:
         scores = scores[scores > ANYWHERE[0]]

@@ -1,4 +1,4 @@
-"""The policy of a new site: the default one with the site's studies and privacy budget."""
+"""Policy of a new site: the default one with the site's studies and privacy budget."""
 
 from __future__ import annotations
 

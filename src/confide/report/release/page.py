@@ -21,7 +21,6 @@ from confide.report.release.tables import (
     release_table,
     split_of,
     split_table,
-    whole_guarantee,
 )
 from confide.report.shared.guarantees import guarantee_words
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
@@ -82,7 +81,7 @@ def release_parts(
 ) -> list[str]:
     """Return the parts of the page. The ledger is not among them: it is for the data holder."""
     releases = receipt.releases
-    guarantee = whole_guarantee(receipt)
+    guarantee = receipt.guarantee
     words = guarantee_words(guarantee)
     return [
         lead(words if revealed is None else f"The private numbers: {words}"),

@@ -8,7 +8,6 @@ from typing import Any
 
 from confide.intervals.interval import Interval
 from confide.ledger.receipts import Receipt
-from confide.privacy.accounting import total
 from confide.privacy.guarantee import Guarantee, shown
 from confide.releases.confusion import CELLS
 from confide.releases.release import Release
@@ -94,11 +93,6 @@ def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
 def split_of(receipt: Receipt[Release]) -> list[tuple[list[str], Guarantee]]:
     """Return the metrics of each answer, which share one draw of noise, with its guarantee."""
     return [([release.metric for release in answer], answer[0].guarantee) for answer in receipt.answers]
-
-
-def whole_guarantee(receipt: Receipt[Release]) -> Guarantee:
-    """Return the guarantee of all answers together."""
-    return total(guarantee for _, guarantee in split_of(receipt))
 
 
 def ledger_table(receipt: Receipt[Any]) -> Table:

@@ -15,7 +15,6 @@ from confide.report.release.tables import (
     release_table,
     split_of,
     split_table,
-    whole_guarantee,
 )
 from confide.report.shared.guarantees import guarantee_words
 from confide.report.shared.numbers import interval_text, number
@@ -36,7 +35,7 @@ def print_release(receipt: Receipt[Release], console: Console) -> None:
     split = split_of(receipt)
     if len(split) > 1:
         print_table(split_table(split), console)
-    print_line(guarantee_words(whole_guarantee(receipt)), console)
+    print_line(guarantee_words(receipt.guarantee), console)
     console.print()
     print_table(ledger_table(receipt), console)
 
