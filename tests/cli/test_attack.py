@@ -153,7 +153,7 @@ class TestFile:
             "averaged over the exact values that round to the same number",
             "AUC, released with epsilon 1 is bounded by its epsilon",
             "nobody can do better than 73.2 %",
-            "an epsilon of 1.09 or less for replacing one person's row",
+            "releases whose epsilons sum to at most 1.09 (replace-one or label-only",
             "guessed correctly",
         ):
             assert words in shown, words

@@ -211,7 +211,7 @@ class TestReveal:
         assert page.count(f">{EXACT}</text>") == 4
         assert "may be published" not in said
         assert said.rstrip().endswith("Made with confide.")
-        assert "Not to be published" in said
+        assert "Do not publish this page" in said
 
     @pytest.mark.parametrize("labels", [np.zeros(83, dtype=int), np.ones(83, dtype=int)], ids=["none", "all"])
     def test_rows_of_one_class_do_not_fail_after_the_charge(self, desk: Desk, labels: Any) -> None:

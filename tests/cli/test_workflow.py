@@ -185,7 +185,7 @@ class TestPersons:
             "budget": 1.0, "steps": {"train": 0.8, "evaluate": 0.2}, "parallel": False, "together": 1.0,
         }  # fmt: skip
         shown = bench.done("train", "patients.csv", *COLUMNS, *self.PERSONS, *TRIAL).out
-        assert "all steps add up, as rows of one person" in " ".join(shown.split())
+        assert "all steps add up, because rows of one person" in " ".join(shown.split())
         bench.done("release", "patients.csv", "--model", "model.json", *TRIAL)
         assert bench.charges() == [Fraction(4, 5), Fraction(1, 5)]
         assert bench.spent() == 1

@@ -43,8 +43,10 @@ def outcome_of(data: Data, mode: str, *, absent: Sequence[SiteReport] = (), **te
     """What a run would end with, some other sites having been absent."""
     question = asked(data, mode, **terms)
     makers = {"disclosure-control": _grouped, "secure-sum": _summed, "private": _private, "noisy-scores": _noisy}
-    charged, left = ({"epsilon": epsilon, "delta": 0.0} for epsilon in (float(question.exact_epsilon), 1.5))
-    price = {"charged": charged, "remaining": left, "reused": False} if mode == "private" else None
+    price = None
+    if mode == "private":
+        charged, left = ({"epsilon": epsilon, "delta": 0.0} for epsilon in (float(question.exact_epsilon), 1.5))
+        price = {"charged": charged, "remaining": left, "reused": False}
     reports = [*(SiteReport(name=name, state=SiteState.ANSWERED, receipt=price) for name in data), *absent]
     return Outcome(
         question=question,

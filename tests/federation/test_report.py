@@ -398,7 +398,11 @@ def _east(case: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             "epsilon 1.5",
         ),
         ({"charged": budget(0.0), "remaining": budget(1.5), "reused": True}, "nothing: answered before", "epsilon 1.5"),
-        ({"charged": {"epsilon": 0.5, "delta": 0.0}, "remaining": "1/3"}, "epsilon 0.5", "1/3"),
+        (
+            {"charged": {"epsilon": 0.5, "delta": 0.0}, "remaining": "1/3"},
+            "epsilon 0.5: the rest was paid before",
+            "1/3",
+        ),
         ({"charged": float("nan"), "remaining": [1] * 9}, "–", "–"),
         ({"charged": "x" * 10_000, "remaining": "\x1b[2J"}, "x" * 30 + "…" + "x" * 29, "·[2J"),
         ({}, "–", "–"),

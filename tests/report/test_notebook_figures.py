@@ -45,8 +45,15 @@ def executed(cells: list[str]) -> list[Any]:
     import nbformat
     from nbclient import NotebookClient
 
-    v4: Any = nbformat.v4  # without types
-    notebook = v4.new_notebook(cells=[v4.new_code_cell(cell.strip()) for cell in cells])
+    written: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = nbformat.from_dict(  # type: ignore[no-untyped-call]
+        {
+            "nbformat": 4,
+            "nbformat_minor": 4,
+            "metadata": {},
+            "cells": [{**written, "source": cell.strip(), "outputs": []} for cell in cells],
+        }
+    )
     NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
     return list(notebook.cells)
 
