@@ -26,7 +26,7 @@ class TestWhatItPrints:
         assert found["guarantee"] == {
             "epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one", "unit": "row", "public": ["number of rows"],
         }  # fmt: skip
-        one, nine = ({"epsilon": epsilon, "delta": 0.0} for epsilon in (1.0, 9.0))
+        one, nine = {"epsilon": 1.0, "delta": 0.0}, {"epsilon": 9.0, "delta": 1e-5}
         assert found["ledger"] | {"account": "trial", "spent": one, "remaining": nine} == found["ledger"]
 
     def test_several_metrics_are_listed_with_the_split(self, desk: Desk) -> None:

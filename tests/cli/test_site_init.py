@@ -147,7 +147,7 @@ def test_a_new_kit_in_an_old_folder_keeps_what_the_site_is_and_spent(
         (new / "kit").rename(old / "kit")
     after = json.loads(hospitals.ask(*options).out)
     assert after["pooled"] == before["pooled"]
-    assert [site["receipt"]["charged"] for site in after["sites"]] == [0, 0, 0]
+    assert [site["receipt"]["charged"]["epsilon"] for site in after["sites"]] == [0, 0, 0]
 
 
 def test_the_defaults_that_help_names_are_those_of_the_policy() -> None:

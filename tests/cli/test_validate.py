@@ -150,8 +150,8 @@ def test_private_mode_charges_each_ledger_once(hospitals: Hospitals, monkeypatch
         with Ledger(hospitals.site(name).ledger) as ledger:
             (account,) = ledger.accounts()
         assert account.spent.epsilon == 1
-    assert [site["receipt"]["charged"] for site in told["sites"]] == [1, 1, 1]
-    assert [site["receipt"]["charged"] for site in repeated["sites"]] == [0, 0, 0]
+    assert [site["receipt"]["charged"]["epsilon"] for site in told["sites"]] == [1, 1, 1]
+    assert [site["receipt"]["charged"]["epsilon"] for site in repeated["sites"]] == [0, 0, 0]
 
 
 def test_a_new_edition_is_paid_for_anew(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_a_new_edition_is_paid_for_anew(hospitals: Hospitals, monkeypatch: pytes
     half = ("--mode", "private", "--epsilon", "1/2", "--site-share", "0", "--json")
     first, second = hospitals.ask(*half), hospitals.ask(*half, "--edition", "2")
     assert (first.code, second.code) == (0, 0), first.err + second.err
-    assert [site["receipt"]["charged"] for site in json.loads(second.out)["sites"]] == [0.5, 0.5, 0.5]
+    assert [site["receipt"]["charged"]["epsilon"] for site in json.loads(second.out)["sites"]] == [0.5, 0.5, 0.5]
     assert json.loads(first.out)["pooled"]["auc"] != json.loads(second.out)["pooled"]["auc"]
 
 

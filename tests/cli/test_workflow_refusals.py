@@ -206,7 +206,7 @@ class TestReleasesOfAModel:
         bench.done("train", "messages.csv", *TEXT, *TRIAL, "-o", "model.json")
         release = ("release", "messages.csv", "--model", "model.json", *TRIAL)
         for option in (("-l", "spam"), ("-s", "id"), ("--positive", "1")):
-            assert "is said by the file of --model" in refused(bench, *release, *option)
+            assert "is defined by the file of --model" in refused(bench, *release, *option)
         assert "could change sides" in refused(bench, *release, "--neighbours", "replace-one")
         assert "trained to protect each row" in refused(bench, *release, "--unit", "person")
         assert "no column 'spam'" in refused(bench, "release", "rows.csv", "--model", "model.json", *TRIAL)

@@ -142,7 +142,7 @@ def test_a_private_answer_costs_the_same_whether_models_differ_or_not(tmp_path: 
         assert outcomes[0].sites["east"] != outcomes[1].sites["east"]
     assert receipts[0] == receipts[1]
     assert fields[0] == fields[1]
-    assert [[one and one["charged"] for one in each] for each in receipts[0]] == [[0.25] * 3] * 2
+    assert [[one and one["charged"]["epsilon"] for one in each] for each in receipts[0]] == [[0.25] * 3] * 2
     assert not any(one and one["reused"] for each in receipts[0] for one in each)
 
 

@@ -135,7 +135,7 @@ class TestPrepared:
         question = ask(site_share=0)
         assert prepare_own(COUNTS, question) is None
         paid = pay(ledger, question)
-        assert (paid.own, paid.receipt["charged"]) == (None, 1.0)
+        assert (paid.own, paid.receipt["charged"]["epsilon"]) == (None, 1.0)
 
     def test_preparing_draws_nothing(self) -> None:
         assert prepare_share(COUNTS, ask(), SEAL, FORBIDDEN).guarantee
@@ -176,7 +176,7 @@ class TestCharges:
             assert (again.integers == first.integers).all()
             assert again.own == first.own
             assert again.receipt["reused"]
-            assert again.receipt["charged"] == 0
+            assert again.receipt["charged"]["epsilon"] == 0
         assert ledger.account(ACCOUNT).spent.epsilon == 1
 
     @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ class TestCharges:
     def test_another_question_is_charged_again(self, ledger: Ledger, other: dict[str, Any], price: Fraction) -> None:
         first = pay(ledger, ask())
         again = pay(ledger, ask(**other))
-        assert again.receipt["charged"] == price
+        assert again.receipt["charged"]["epsilon"] == price
         assert again.integers.tolist() != first.integers.tolist()  # 32 equal draws: a chance far below 1e-9
 
     def test_other_data_are_charged_again(self, ledger: Ledger) -> None:
         pay(ledger, ask())
-        assert pay(ledger, ask(), OTHER_ROWS).receipt["charged"] == 1
+        assert pay(ledger, ask(), OTHER_ROWS).receipt["charged"]["epsilon"] == 1
 
     def test_a_study_spends_no_more_than_its_part(self, ledger: Ledger) -> None:
         pay(ledger, ask(epsilon="3/2"))
@@ -228,7 +228,7 @@ class TestCharges:
     def test_two_models_with_equal_counts_cost_what_two_models_cost(self, ledger: Ledger) -> None:
         """A lower price would tell that both score every row alike."""
         first, second = (pay(ledger, ask(model=model, epsilon=HALF)) for model in ("m", "other"))
-        assert [paid.receipt["charged"] for paid in (first, second)] == [0.5, 0.5]
+        assert [paid.receipt["charged"]["epsilon"] for paid in (first, second)] == [0.5, 0.5]
         assert first.own != second.own
 
     def test_the_sum_over_sites_is_that_of_their_counts(self, tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ class TestSites:
         alone = charged_answer(folder, ask(epsilon="1/2", site_share=0), ROWS)
         both = charged_answer(folder, ask(epsilon=1, site_share="1/2"), ROWS)
         assert (both.integers == alone.integers).all()
-        assert (alone.receipt["charged"], both.receipt["charged"]) == (0.5, 0.5)
+        assert (alone.receipt["charged"]["epsilon"], both.receipt["charged"]["epsilon"]) == (0.5, 0.5)
         assert alone.own is None
         assert both.own is not None
 
@@ -340,13 +340,13 @@ class TestSites:
                 refused(folder, ask(), OTHER_ROWS)
         with Ledger(folder.ledger) as book:
             assert book.account(ACCOUNT).spent.epsilon == 1
-        assert charged_answer(folder, ask(colluders=0), OTHER_ROWS).receipt["charged"] == 1
+        assert charged_answer(folder, ask(colluders=0), OTHER_ROWS).receipt["charged"]["epsilon"] == 1
 
     def test_what_cannot_be_paid_is_not_remembered(self, folder: SiteFolder) -> None:
         with pytest.raises(RefusedError, match="cannot pay"):
             charged_answer(folder, ask(epsilon=2), ROWS)
         folder.policy.write_text("epsilon_per_study = 2")
-        assert charged_answer(folder, ask(epsilon=2), OTHER_ROWS).receipt["charged"] == 2
+        assert charged_answer(folder, ask(epsilon=2), OTHER_ROWS).receipt["charged"]["epsilon"] == 2
 
     def test_a_ledger_of_another_relation_is_refused(self, folder: SiteFolder) -> None:
         with Ledger(folder.ledger) as book:

@@ -104,7 +104,7 @@ class TestWhoTakesPart:
         first = served(network, question, listed)
         again = served(network, question, tuple(reversed(listed)))
         assert states(first) == states(again) == ["answered"] * 3
-        assert [reply["receipt"]["charged"] for reply in again.values()] == [0.0] * 3
+        assert [reply["receipt"]["charged"]["epsilon"] for reply in again.values()] == [0.0] * 3
         assert _sum(first) == _sum(again)
         assert [network.spent(name) for name in listed] == [0.25] * 3
 

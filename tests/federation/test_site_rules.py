@@ -302,8 +302,8 @@ def test_a_new_edition_draws_anew_at_every_site_and_is_paid_for(tmp_path: Path) 
     assert first.total == again.total
     assert first.total != second.total
     assert all(report.receipt is not None for report in (*again.reports, *second.reports))
-    assert [(report.receipt or {})["charged"] for report in again.reports] == [0.0] * 3
-    assert [(report.receipt or {})["charged"] for report in second.reports] == [0.5] * 3
+    assert [(report.receipt or {})["charged"]["epsilon"] for report in again.reports] == [0.0] * 3
+    assert [(report.receipt or {})["charged"]["epsilon"] for report in second.reports] == [0.5] * 3
     assert [network.spent(name) for name in SIZES] == [1.0] * 3
 
 
