@@ -42,7 +42,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 check: lint
-	$(PYTEST) -m '$(QUICK)'
+	$(PYTEST) --hypothesis-profile=check -m '$(QUICK)'
 
 test: lint docs
 	$(PYTEST)

@@ -58,7 +58,7 @@ class Taken:
 
 def print_work(*, quick: bool) -> int:
     """Print what each mode takes on each file; return how many take too long."""
-    rows, repetitions = (5_000, 1) if quick else (ROWS, 2)
+    rows, repetitions = (500, 1) if quick else (ROWS, 2)
     print(f"a site's work on {rows:,} rows with {len(FEATURES)} features, from request to reply: the best of")
     print(f"{repetitions} processes of its own each, imports included; the peer reads the file, then AUC, ROC curve,")
     print("Brier score and calibration curve. 'reading' is for the file alone, once more, when all is imported")

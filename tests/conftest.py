@@ -20,8 +20,9 @@ from tests.memory import disk_in_memory
 
 HERE = Path(__file__).parent
 
-# Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples.
+# Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples, `check` is brief.
 settings.register_profile("confide", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("check", deadline=None, derandomize=True, max_examples=5)
 settings.register_profile("explore", deadline=None, max_examples=500)
 settings.load_profile("confide")
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli.commands import confide, confide_process
 
+pytestmark = pytest.mark.commands
+
 COLUMNS = ("--label", "died", "--score", "risk")
 
 

@@ -17,6 +17,8 @@ from confide.audits.twins import twins
 from confide.cli.audit import audit
 from tests.cli.commands import confide
 
+pytestmark = pytest.mark.commands
+
 FEW = ("--draws", "20000")
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.cli.commands import Answer, confide, confide_process
 
+pytestmark = pytest.mark.commands
+
 HEART = ["--label", "died", "--score", "logistic"]
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests.cli.commands import confide
 from tests.cli.test_lightness import loaded_by, run_cli
 
+pytestmark = pytest.mark.commands
+
 USUAL = ("plan", "--rows", 1_000, "--prevalence", 0.2, "--expect", 0.8)
 
 

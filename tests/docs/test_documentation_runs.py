@@ -19,6 +19,8 @@ import pytest
 from tests.cli.commands import Answer, confide, confide_process
 from tests.docs.pages import PAGES, ROOT, blocks, commands
 
+pytestmark = pytest.mark.documents
+
 ONE_COMMAND = re.compile(r"confide [^|<>&;$`*?~\\]*")  # what a shell would only pass on
 SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
 RUN_ELSEWHERE = ("confide federation demo",)  # tests/cli/test_federation.py runs it, with fewer sites

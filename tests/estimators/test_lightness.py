@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.selection.processes import run
+
+pytestmark = pytest.mark.processes
 
 WITHOUT = """
 import sys

@@ -22,6 +22,8 @@ from confide.federation.site.register_store import KEY_FILE
 from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"east": 90, "north": 60, "south": 75}
 POLICY = "minimum_cell = 1\n"
 TERMS: Mapping[str, Mapping[str, Any]] = {"private": {"epsilon": "1/4"}}

@@ -23,6 +23,8 @@ from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from tests.federation.network import MODEL, Network
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"east": 90, "north": 60, "south": 75, "west": 120}
 EVERY_MODE = "modes = ['disclosure-control', 'secure-sum', 'private', 'noisy-scores']\nepsilon_in_all = 5\n"
 

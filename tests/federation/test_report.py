@@ -53,6 +53,8 @@ from confide.report.validation.tables import numbers_table, sites_table
 from confide.report.validation.text import lead_of, print_validation, title_of
 from tests.federation.outcomes import drawn_sites, outcome_of
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("east", "north", "south", "west")
 HOSTILE = "</p><script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[31m[bold]red[/bold] \u202eevil"
 ABSENT = (

@@ -31,6 +31,8 @@ from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 from tests.noises import Deaf
 
+pytestmark = pytest.mark.slow
+
 FIVE = {"east": 90, "north": 60, "south": 75, "valley": 80, "west": 120}
 COLLUDERS = ("north", "south")
 VICTIM = "east"

@@ -35,6 +35,8 @@ from confide.errors import (
 )
 from confide.federation.site.data import SiteConfig, SiteModel
 
+pytestmark = pytest.mark.slow
+
 SECRET = 31771.25
 """A value in the data that must be in no message."""
 

@@ -19,6 +19,8 @@ from confide.counts import ScoreCounts
 from confide.federation.grouped_tables import disclosed, grouped
 from confide.grid import Grid
 
+pytestmark = pytest.mark.slow
+
 MINIMUM = 5
 Integers = NDArray[np.int64]
 Window = tuple[tuple[float, float], tuple[float, float]]

@@ -24,6 +24,8 @@ from confide.selection.methods import prepare_selection
 from tests.ledger.asking import COUNTS, OTHER_COUNTS, Book, about, ask
 from tests.ledger.places import Place
 
+pytestmark = pytest.mark.slow
+
 LABELS = np.array([1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1])
 SCORES = np.linspace(0.05, 0.95, LABELS.size)
 

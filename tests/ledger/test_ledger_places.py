@@ -20,6 +20,8 @@ from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
 from tests.servers import running_server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def used(sqlite_place: Place) -> Place:

@@ -16,6 +16,8 @@ from confide.ledger.padding import padded
 from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
 
+pytestmark = pytest.mark.slow
+
 
 def fill(ledger: Ledger, charges: int) -> None:
     """Write charges and answers at once: what so many releases leave behind."""

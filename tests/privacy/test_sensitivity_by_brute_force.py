@@ -60,6 +60,8 @@ from tests.audits.exhaustive import (
     twice_rank_sum,
 )
 
+pytestmark = pytest.mark.slow
+
 EPSILON = Fraction(7, 5)
 BETAS = [Fraction(1, 50), Fraction(1, 10), Fraction(3, 5), Fraction(2)]
 SPANS = [(rows, True) for rows in range(1, 9)] + [(9, False)]

@@ -24,7 +24,7 @@ from confide.releases.shapes import SHAPES
 from tests.ledger.asking import Book
 from tests.noises import RELATIONS, SILENT, Deaf, seeded
 
-pytestmark = pytest.mark.usefixtures("few_simulated_tables")  # these are about form, not about widths
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_simulated_tables")]  # about form, not about widths
 
 GRIDS = (None, "uniform:10", "logit:64", "arcsine:7", "quantiles:8", "medians:3")
 STRATEGIES = ("auto", "flat", "tree:4", "haar")

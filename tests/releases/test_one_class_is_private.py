@@ -18,6 +18,7 @@ from tests.noises import WAYS, Deaf, Way, seeded
 from tests.sources.readers import QUIET
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("few_simulated_tables"),  # these are about form, not about widths
     *(pytest.mark.filterwarnings(warning) for warning in QUIET),
 ]

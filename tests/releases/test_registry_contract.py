@@ -24,7 +24,7 @@ from confide.releases.registry import RELEASABLE, prepare
 from confide.releases.symmetric import SYMMETRIC
 from tests.noises import FORBIDDEN, RELATIONS, SILENT, WAYS, Way, seeded
 
-pytestmark = pytest.mark.usefixtures("few_simulated_tables")  # these are about form, not about widths
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_simulated_tables")]  # about form, not about widths
 
 SIGNED = ("matthews_correlation", "youden")
 UNBOUNDED = (

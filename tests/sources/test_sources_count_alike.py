@@ -18,6 +18,8 @@ from confide.errors import LabelError
 from confide.sources import arrays, tables
 from tests.sources.readers import FRAMES, READERS, TABLES, Columns, Names, Reader, arrow
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(1)
 SIZE = 240
 LABELS = RNG.permutation(np.arange(SIZE) % 3 == 0).astype(int).tolist()

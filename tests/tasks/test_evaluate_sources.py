@@ -22,6 +22,8 @@ from confide.intervals import delong
 from confide.metrics import precision_recall
 from tests.cli.commands import confide as command_line
 
+pytestmark = pytest.mark.commands
+
 FRAME = pd.read_csv(HEART_ATTACK)
 ONE: dict[str, Any] = {"label": "died", "score": "logistic"}
 MANY: dict[str, Any] = {"label": "died", "score": ["logistic", "age_only"], "group": "sex"}

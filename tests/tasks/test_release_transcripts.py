@@ -16,6 +16,8 @@ from confide.tasks.evaluate import evaluate
 from confide.tasks.release import quote_release, release
 from tests.cli.test_transcripts import HEAD, NEIGHBOURS, Row, everything_the_same, made_rows
 
+pytestmark = pytest.mark.commands
+
 World = Callable[[Sequence[Row], Callable[[Path], list[Any]]], list[str]]
 
 

@@ -18,6 +18,8 @@ from confide.attacks.from_auc.sampling import sample_labelings
 from confide.errors import ParameterError
 from tests.attacks.brute import auc_by_pairs, labelings_by_trying
 
+pytestmark = pytest.mark.slow
+
 PUBLISHED = {
     76: ({36, 40}, 657488),
     77: ({32, 45}, 654344),

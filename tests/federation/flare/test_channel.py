@@ -24,6 +24,8 @@ from confide.federation.flare.session import RunProgress
 from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 
+pytestmark = pytest.mark.processes
+
 
 def result(text: object) -> Shareable:
     shareable = Shareable()

@@ -30,6 +30,8 @@ from tests.federation.flare import registered, unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, make_site, python_path, wait_until
 from tests.federation.flare.hostile import Answer, Attacker, Shot, flare_engine, flare_site
 
+pytestmark = pytest.mark.processes
+
 DOWNLOADS = [f"download_service__ download_service__{topic}" for topic in ("download", "source_failure")]
 TOPICS: dict[str, list[str]] = json.loads((Path(__file__).parent / "flare_topics.json").read_text())
 LATE = [f"{kind} {topic}" for kind in ("request", "stream") for topic in DOWNLOADS]
