@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from confide.errors import BudgetError, ParameterError
@@ -248,3 +250,8 @@ def test_history_says_what_happened(ledger: Book) -> None:
     assert charge.at.endswith("+00:00")
     with pytest.raises(ParameterError, match="there is no account 'b'"):
         ledger.history("b")
+
+
+def test_noise_of_another_kind_is_refused_before_anything_is_charged(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="`noise` must be a Noise"):
+        Ledger(tmp_path / "ledger.sqlite", noise=np.random.default_rng(0))  # type: ignore[arg-type]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
 import ibis
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from confide import BudgetError, Ledger, PublicQuestion, ScoreCounts
@@ -217,6 +220,11 @@ class TestDataInMemory:
             ({"question": PublicQuestion(data="heart attacks, version 2", label="other")}, "other labels"),
             ({"question": PublicQuestion(data="heart attacks, version 2", label="died", positive="1")}, "other labels"),
             ({"data_name": "heart attacks, version 2", "score": "riks"}, "Did you mean 'risk'"),
+            (
+                {"question": PublicQuestion(data="heart attacks, version 2", label="died", details={"score": "age"})},
+                "another score",
+            ),
+            ({**NAMED, "grid": "public:rows.csv:risk:8", "metrics": "roc"}, "public file"),
         ],
     )  # fmt: skip
     def test_what_is_refused(self, account: Desk, given: dict[str, Any], message: str) -> None:
@@ -229,6 +237,35 @@ class TestDataInMemory:
         done = ask(account, source=ScoreCounts.from_arrays(LABELS, SCORES), label=None, score=None, question=question)
         assert spent(account) == 1.0
         assert done.data["label"] == "died"
+
+    def test_counts_are_not_about_other_labels_than_their_question(self, account: Desk) -> None:
+        question = PublicQuestion(data="heart attacks, version 2", label="died")
+        with pytest.raises(ParameterError, match="other labels"):
+            ask(account, source=ScoreCounts.from_arrays(LABELS, SCORES), label="other", score=None, question=question)
+        assert spent(account) == 0.0
+
+    @pytest.mark.parametrize("kind", ["objects", "decimals", "table"])
+    @pytest.mark.parametrize("last", ["0.2", "1E-25", "1E-36"])
+    def test_no_row_changes_how_the_scores_of_others_are_read(self, desk: Desk, kind: str, last: str) -> None:
+        """A decimal with many digits widens its column; engines then round all other scores anew."""
+        scores = [Decimal("0.1")] * 50 + [Decimal("0.05")] * 50 + [Decimal(last)]
+        frame = pd.DataFrame({"died": [1] * 50 + [0] * 51, "risk": pd.Series(scores, dtype=object)})
+        if kind == "decimals":
+            frame = frame.astype({"risk": pd.ArrowDtype(pa.decimal128(38, 36))})
+        source = ibis.memtable(frame) if kind == "table" else frame
+        with Ledger(desk.book) as opened:
+            opened.open_account("trial", epsilon=10)
+        desk.hear(SILENT)
+        found = ask(desk, source=source, metrics="recall", threshold=0.1, **self.NAMED)
+        assert found["recall"].value == 1.0
+
+    @pytest.mark.parametrize("last", ["no", 3, b"no", True, datetime(2026, 1, 1, tzinfo=UTC)])
+    def test_labels_of_other_types_are_negative(self, desk: Desk, last: object) -> None:
+        frame = pd.DataFrame({"died": ["yes", "no", "yes", last], "risk": [0.9, 0.2, 0.7, 0.1]})
+        with Ledger(desk.book) as opened:
+            opened.open_account("trial", epsilon=10)
+        desk.hear(SILENT)
+        assert ask(desk, source=frame, positive="yes", metrics="prevalence", **self.NAMED)["prevalence"].value == 0.5
 
     def test_one_missing_score_tells_nothing_about_its_row(self, account: Desk) -> None:
         with pytest.raises(ScoreError, match="a finite number in every row"):

@@ -63,6 +63,10 @@ class Ledger(LedgerReader):
         super().__init__(url)
         self._padding = padding
         if noise is not None:
+            from confide.privacy.queries import Noise
+
+            if not isinstance(noise, Noise):
+                raise ParameterError(f"`noise` must be a Noise; got {type(noise).__name__}. Leave it out but in tests")
             self.noise = noise
 
     def open_account(

@@ -112,11 +112,9 @@ class DeclaredSubject:
     """
 
     stated: PublicQuestion | None
-    public_files: tuple[Path, ...] = ()
 
     def identify(self, book: Ledger) -> str | None:
-        """Return the identity that the caller states. Refuse public files that hold rows that the ledger knows."""
-        _require_public(book, self.public_files, None)
+        """Return the identity that the caller states."""
         return None if self.stated is None else self.stated.rows
 
     def pinned(self, identity: str) -> Self:
@@ -147,7 +145,7 @@ class Payer:
     """
 
     subject: Subject
-    ledger: LedgerPlace = None
+    ledger: LedgerPlace = field(default=None, repr=False)  # a URL may hold a password
     account: str | None = None
     analyst: str | None = None
     also_charge: bool = False

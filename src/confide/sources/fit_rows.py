@@ -73,6 +73,8 @@ def _number(column: Any, name: str, parse_text: bool) -> Any:
     kind = column.type()
     if kind.is_string() and parse_text:
         return column.try_cast("float64")
+    if kind.is_decimal():  # by its digits: engines round by the scale of the column, which other rows may have decided
+        return column.cast("string").cast("float64")
     if kind.is_numeric() or kind.is_boolean() or kind.is_null():
         return column.cast("float64")
     raise ScoreError(f"column {name!r} does not hold numbers; check that it is the right column")

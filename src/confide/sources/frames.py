@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.errors import ColumnError, LabelError, ParameterError, ScoreError, WeightError
 from confide.sources.arrays import count_arrays
+from confide.sources.feature_columns import spelling
 from confide.sources.rows import Rows
 
 
@@ -57,13 +60,26 @@ def frame_rows(
     )
 
 
-def frame_table(frame: Any, names: Sequence[str]) -> Any:
-    """Return columns of a dataframe as an Ibis table, for counting private rows each by itself (see `fit_rows`)."""
+def private_frame_table(frame: Any, *, label: str, score: str) -> Any:
+    """Return labels and scores of a dataframe as an Ibis table, for counting private rows each by itself.
+
+    Each value is converted by itself, to text or to a float. Converting a column at once would let one row decide how
+    all others are read: a decimal with many digits changes the rounding of the whole column.
+    """
     import ibis
     import pyarrow as pa
 
-    columns = frame_columns(frame, list(names))
-    return ibis.memtable(pa.table({name: column.to_arrow() for name, column in columns.items()}))
+    columns = frame_columns(frame, [label, score])
+    labels = [spelling(value) for value in columns[label].to_list()]
+    scores = [_number(value) for value in columns[score].to_list()]
+    return ibis.memtable(pa.table({label: pa.array(labels, pa.string()), score: pa.array(scores, pa.float64())}))
+
+
+def _number(value: object) -> float:
+    """Return a score as a float; NaN, which counting refuses, for anything that is not a number."""
+    if isinstance(value, int | float | Decimal | np.number | np.bool_):
+        return float(value)
+    return math.nan
 
 
 def named_scores(scores: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.counts import FloatArray
+from confide.errors import ParameterError
 from confide.learning.workflow import Workflow
 from confide.sources.encoded_rows import read_features
 from confide.sources.scored_files import check_destination, write_with_scores
@@ -49,6 +50,8 @@ def predict(
     workflow = model if isinstance(model, Workflow) else Workflow.read(Path(model))
     workflow.trained()
     destination = None if out is None else Path(out)
+    if destination is not None and not isinstance(source, str | Path):
+        raise ParameterError("`out` writes the rows of a file with their scores; give the path of a file as source")
     if destination is not None:
         check_destination(source, destination)
     scores = workflow.scores(workflow.selected(read_features(source, workflow.encoding)))

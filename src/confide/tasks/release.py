@@ -92,7 +92,7 @@ def prepare_release(
     """Check a release and read its rows; then `quote` its price or `pay` for it. See `release`."""
     source = Path(source) if isinstance(source, str) else source
     if isinstance(source, ScoreCounts) and question is not None:  # its names are all that is known
-        label, score = label or question.label or "label", score or "score"
+        label, score = label or question.label or "label", score or str(question.details.get("score", "score"))
         positive = question.positive if positive is None else positive
     scores = choose_scores(label=label, score=score, model=model, positive=positive)
     protected, most_rows = scores.protects(unit, rows_per_person)
@@ -201,6 +201,8 @@ def _subject(
         )
     if isinstance(scores, ModelScores):
         raise ParameterError("a model is run on the rows of a file; give the path of the file")
+    if public:
+        raise ParameterError("cells of a public file are for a private file, which they are compared with; give others")
     if (data_name is None) == (question is None):
         raise ParameterError(
             "data in memory have no identity of their own; give `data_name`, their declared name and version, or "
@@ -208,7 +210,11 @@ def _subject(
         )
     if question is None:
         question = PublicQuestion(data=str(data_name), label=scores.label, positive=scores.positive)
-    elif not isinstance(source, ScoreCounts) and (question.label, question.positive) != (scores.label, scores.positive):
+    elif (question.label, question.positive) != (scores.label, scores.positive) and not (
+        isinstance(source, ScoreCounts) and question.label is None
+    ):
         raise ParameterError("`question` is about other labels than those that are read; state the same label in both")
-    stated = replace(question, details={**scores.details(), **question.details})
-    return DeclaredSubject(stated=stated, public_files=public)
+    if any(question.details.get(name, value) != value for name, value in scores.details().items()):
+        raise ParameterError("`question` is about another score than the one that is read; state the same one in both")
+    stated = replace(question, details={**question.details, **scores.details()})
+    return DeclaredSubject(stated=stated)

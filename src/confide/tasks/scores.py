@@ -99,14 +99,14 @@ class ColumnScores:
         return prepare(metrics, self._count(source), **options)
 
     def _count(self, source: Any) -> ScoreCounts:
-        from confide.sources.frames import frame_table, is_frame
+        from confide.sources.frames import is_frame, private_frame_table
         from confide.sources.tables import count_table, discreet
 
         if isinstance(source, ScoreCounts):
             return source
         if not isinstance(source, Path) and not hasattr(source, "to_pyarrow_batches") and is_frame(source):
             with discreet(source, private=True):
-                source = frame_table(source, [self.label, self.score])
+                source = private_frame_table(source, label=self.label, score=self.score)
         return count_table(source, label=self.label, score=self.score, positive=self.value, one_class=True).counts
 
 
