@@ -6,7 +6,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Tests start many processes: let Python keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal --durations=20
+# Some tests wait for processes that they start: one worker more than there are cores.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20
 QUICK := not (statistical or processes or postgresql or flare or documents or commands or studies or slow)
 
 .PHONY: demo check test lint bench studies docs clean
