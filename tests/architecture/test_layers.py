@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,6 +194,26 @@ def test_the_package_itself_imports_only_the_lazy_loader() -> None:
 def test_third_parties_stay_in_their_rooms(package: str) -> None:
     guests = {f.part for f in ALL if f.module.split(".")[0] == package and not f.typing_only}
     assert guests <= ROOMS[package]
+
+
+def test_every_third_party_is_declared() -> None:
+    """A package that only happens to be installed here is missing on a user's machine."""
+    own = {"confide", "__future__", *sys.stdlib_module_names}
+    used = {found.module.split(".")[0] for found in ALL if not found.typing_only} - own
+    project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [named for extra in project["optional-dependencies"].values() for named in extra]
+    declared = {re.split(r"[\[<>=!~ ;]", line)[0] for line in (*project["dependencies"], *extras)}
+    names = {
+        "scikit-learn": "sklearn",
+        "ibis-framework": "ibis",
+        "python-flint": "flint",
+        "dp-accounting": "dp_accounting",
+    }
+    assert used - {names.get(name, name) for name in declared} <= COMES_WITH
+
+
+COMES_WITH = {"pyarrow", "pandas", "threadpoolctl"}
+"""Packages that a declared one needs: Ibis brings PyArrow and pandas, scikit-learn brings threadpoolctl."""
 
 
 # What is imported at the top here is itself imported only when something is drawn, released or charged.

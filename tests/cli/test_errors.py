@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from confide.cli.errors import find_command, translate
+from confide.cli.federation_common import with_flags
 from confide.cli.main import run_app
 from confide.errors import ParameterError
 from tests.cli.commands import confide
@@ -76,3 +77,8 @@ def test_the_real_command_line_has_no_parameters_in_backticks(tmp_path: object) 
     answer = confide("release", "nowhere.csv", "-l", "died", "-s", "risk", "-e", "nothing")
     assert answer.code == 2
     assert "`" not in answer.err
+
+
+def test_messages_of_sites_show_the_flags_of_the_command_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["confide", "validate", "--model-name", "risk"])
+    assert with_flags("ask with `minimum_cell=5`, or allow `fewest`") == "ask with --minimum-cell 5, or allow --fewest"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,12 +11,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import click
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from confide.cli import output
-from confide.cli.errors import translate
+from confide.cli.errors import find_command, translate
 from confide.errors import FederationError
 
 if TYPE_CHECKING:
@@ -54,9 +53,15 @@ def print_notes(notes: Iterable[str]) -> None:
 
 def with_flags(message: str) -> str:
     """Replace parameters in a message by the flags of the command that runs."""
-    context = click.get_current_context(silent=True)
-    command = None if context is None else context.command
-    return translate(message, command) if isinstance(command, TyperCommand | TyperGroup) else message
+    from typer.core import TyperCommand, TyperGroup
+    from typer.main import get_command
+
+    from confide.cli.main import app
+
+    command = get_command(app)
+    if not isinstance(command, TyperCommand | TyperGroup):
+        return message
+    return translate(message, find_command(command, sys.argv[1:]))
 
 
 def fail_run(error: RunError, question: Question, *, as_json: bool) -> NoReturn:
