@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.errors import ConfideError, FederationError
-from confide.federation.modes.registry import mode_of
+from confide.errors import FederationError
 from confide.federation.question import Question
 from confide.federation.tables import WIDE_BITS, SiteTable
 from confide.intervals.private_counts import NoisePart
@@ -25,17 +24,6 @@ from confide.releases.terms import Terms
 def strategy_of(question: Question) -> Strategy:
     """Return which sums of cells are measured in the private mode; it follows from the number of cells."""
     return best_strategy(len(question.public_grid))
-
-
-def readable(question: Question, sent: object) -> bool:
-    """Return whether what a site sent for itself is what was asked for."""
-    if not isinstance(sent, Mapping):
-        return False
-    try:
-        mode_of(question).check_sent(question, sent)
-    except (ConfideError, KeyError, TypeError, ValueError, OverflowError):
-        return False
-    return True
 
 
 def summed_table(question: Question, total: Mapping[str, Any]) -> SiteTable:

@@ -19,7 +19,6 @@ from typing import Any
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.channel import ANSWER, OFFER, Channel, Message, Silence
-from confide.federation.coordinator.decode import readable
 from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
 from confide.federation.modes.registry import mode_of
@@ -276,7 +275,7 @@ def _vector(site: str, reply: Message) -> MaskedVector:
 
 def _own(final: Question, site: str, reply: Message) -> Mapping[str, Any]:
     sent = reply.get("own")
-    if not isinstance(sent, Mapping) or not readable(final, sent):
+    if not isinstance(sent, Mapping) or not mode_of(final).can_read(final, sent):
         raise FederationError(f"the noisy counts of site {site!r} cannot be read")
     return sent
 
@@ -285,7 +284,7 @@ def _gathered(run: Run, final: Question, answers: Mapping[str, Message]) -> dict
     """Return the answers of sites that send results of their own, if there are enough."""
     sent: dict[str, Mapping[str, Any]] = {}
     for site, reply in answers.items():
-        if readable(final, reply.get("table")):
+        if mode_of(final).can_read(final, reply.get("table")):
             sent[site] = reply["table"]
         else:
             run.fail(site, "its answer cannot be read")

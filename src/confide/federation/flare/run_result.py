@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from confide.errors import ConfideError, FederationError
-from confide.federation.coordinator.decode import readable
 from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
@@ -96,7 +95,7 @@ def _checked(outcome: Outcome, asked: Question) -> Outcome:
         raise ValueError("a site that does not take part sent something")
     if not mode.masked and set(outcome.sites) != set(question.sites):
         raise ValueError("a site that takes part sent nothing")
-    if not all(readable(question, sent) for sent in outcome.sites.values()):
+    if not all(mode.can_read(question, sent) for sent in outcome.sites.values()):
         raise ValueError("what a site sent cannot be read")
     reports = tuple(_report(report, asked) for report in outcome.reports)
     if sorted(report.name for report in reports) != sorted(asked.sites):

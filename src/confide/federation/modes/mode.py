@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from confide.errors import ParameterError, RefusedError
+from confide.errors import ConfideError, ParameterError, RefusedError
 from confide.federation.policy_rules import check_sum
 
 if TYPE_CHECKING:
@@ -178,6 +178,16 @@ class Mode(ABC):
     @abstractmethod
     def check_sent(self, question: Question, sent: Mapping[str, Any]) -> None:
         """Raise an error if what a site sent for itself is not what was asked for."""
+
+    def can_read(self, question: Question, sent: object) -> bool:
+        """Return whether what a site sent for itself is what was asked for."""
+        if not isinstance(sent, Mapping):
+            return False
+        try:
+            self.check_sent(question, sent)
+        except (ConfideError, KeyError, TypeError, ValueError, OverflowError):
+            return False
+        return True
 
     @abstractmethod
     def performance(self, outcome: Outcome, level: float) -> Performance:
