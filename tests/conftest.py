@@ -60,7 +60,11 @@ MARKERS_OF_ROOMS = {"studies": "studies"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, by their room, and by whether their module runs benchmarks."""
+    """Mark tests by the fixtures that they use, by their room, and by whether their module runs benchmarks.
+
+    Those that need a federation come first. So one worker runs all of them, with one network: workers begin with equal
+    parts of the list, and steal from its end.
+    """
     for item in items:
         for fixture in MARKERS_OF_FIXTURES.keys() & getattr(item, "fixturenames", ()):
             item.add_marker(MARKERS_OF_FIXTURES[fixture])
@@ -70,6 +74,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(MARKERS_OF_ROOMS[room])
         if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
+    items.sort(key=lambda item: item.get_closest_marker("flare") is None)
 
 
 @cache

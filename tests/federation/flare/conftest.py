@@ -96,9 +96,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flare)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Server and sites, started once."""
+    """Server and sites, started once, and stopped after the last test that needs them."""
     folder = tmp_path_factory.mktemp("network")
     federation = provision(folder / "federation", name="Test network", sites=SITES)
     folders = {name: make_site(federation, name, folder / name) for name in SITES}

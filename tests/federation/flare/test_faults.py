@@ -1,18 +1,16 @@
-"""Sites that are down, slow, broken, old or killed: the run ends in time, says which site it was, releases nothing."""
+"""Sites that are down or killed: the run says which site it was, releases nothing, and is free when asked again."""
 
 from __future__ import annotations
 
 import threading
-import time
 from fractions import Fraction
 
 import psutil
 import pytest
 
-from confide.federation.channel import ANSWER, OFFER
+from confide.federation.channel import ANSWER
 from confide.federation.coordinator.validation import derive
 from confide.federation.flare.processes import start_site
-from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
 from confide.federation.outcome import RunError
 from confide.federation.question import Question
 from confide.federation.site.private_answer import ACCOUNT
@@ -20,30 +18,6 @@ from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
-
-
-def test_slow_broken_and_old_sites_are_each_named(network: Network) -> None:
-    for site, how in (("east", unruly.GARBAGE), ("north", unruly.OLD), ("west", unruly.SLOW)):
-        unruly.behave(network.folders[site].path, OFFER, how)
-    question = Question.checked(study="first", model="faulty", mode="secure-sum", sites=SITES)
-    began = time.monotonic()
-    try:
-        with pytest.raises(RunError) as ended:
-            network.session.run(question, timeout=12.0)
-    finally:
-        for folder in network.folders.values():
-            unruly.behave_well(folder.path)
-    assert time.monotonic() - began < 2 * 12.0 + BEGIN_SECONDS + END_SECONDS
-    reports = {report.name: report for report in ended.value.reports}
-    assert reports["east"].state == SiteState.FAILED
-    assert "its reply cannot be read" in reports["east"].message
-    assert reports["north"].state == SiteState.FAILED
-    assert "another version of the protocol" in reports["north"].message
-    assert reports["west"].state == SiteState.SILENT
-    assert "did not reply in time" in reports["west"].message
-    for name in SITES:
-        assert name in str(ended.value)
-    assert "Nothing was charged or released" in str(ended.value)
 
 
 def spent(network: Network, site: str) -> Fraction:
@@ -78,13 +52,10 @@ def test_private_answers_cost_nothing_more_after_a_site_was_killed_in_the_second
         start_site(network.folders["west"])
     assert network.session.wait_for(SITES, PATIENCE) == SITES
     assert [spent(network, site) - before[site] for site in SITES] == [Fraction(1, 2)] * 3
-    first, second = (network.session.run(question, timeout=PATIENCE) for _ in range(2))
+    outcome = network.session.run(question, timeout=PATIENCE)
     assert [spent(network, site) - before[site] for site in SITES] == [Fraction(1, 2)] * 3
-    for outcome in (first, second):
-        assert [report.receipt["charged"]["epsilon"] for report in outcome.reports if report.receipt] == [0.0] * 3
-    assert first.total == second.total
-    assert first.sites == second.sites
-    assert [site.result is not None for site in derive(first).sites] == [True] * 3
+    assert [report.receipt["charged"]["epsilon"] for report in outcome.reports if report.receipt] == [0.0] * 3
+    assert [site.result is not None for site in derive(outcome).sites] == [True] * 3
 
 
 def kill_when_stuck(network: Network, site: str) -> None:

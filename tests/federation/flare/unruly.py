@@ -1,8 +1,9 @@
 """Sites and servers that misbehave, as real processes: `install` is called at the start of every process in tests.
 
-What a site does wrong stands in the file `unruly` in its folder: the round, and how. Without it the site is honest. In
-the server's folder the file names a site that the server leaves out of the second round, whatever was signed.
-Processes of runs end at once, where FLARE lets them linger for three seconds.
+What a site does wrong stands in the file `unruly` in its folder: the round, and how. Without it the site is honest. A
+site that is slow or stuck waits until the file is gone, and then sends a reply that nobody can read. In the server's
+folder the file names a site that the server leaves out of the second round, whatever was signed. Processes of runs end
+at once, where FLARE lets them linger for three seconds.
 """
 
 from __future__ import annotations
@@ -78,9 +79,11 @@ def _misbehave() -> None:
             return {"state": [["answered"]], "offer": "0" * 1000, "site": {"name": self.name}}
         if how == OLD:
             return {**honest(self, topic, request), "protocol": 0}
-        answer = honest(self, topic, request)
+        honest(self, topic, request)
         (self.folder.path / REACHED).touch()
-        time.sleep(_FOREVER)
-        return answer
+        end = time.monotonic() + _FOREVER
+        while told.exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        return {}
 
     Site.reply = reply  # type: ignore[method-assign]
