@@ -86,9 +86,9 @@ def test_every_silence_has_its_reason() -> None:
     heard: list[str] = []
     began = time.monotonic()
     replies = channel(engine, "a", "broken", "left", "slow").ask(
-        "topic", {site: {} for site in ("a", "absent", "broken", "left", "slow")}, timeout=2.0, heard=heard.append
+        "topic", {site: {} for site in ("a", "absent", "broken", "left", "slow")}, timeout=1.0, heard=heard.append
     )
-    assert 2.0 <= time.monotonic() - began < 30.0
+    assert 1.0 <= time.monotonic() - began < 30.0
     assert replies == {
         "a": {"heard": {}},
         "absent": Silence(ABSENT),
@@ -117,7 +117,7 @@ def test_a_reply_that_comes_late_changes_nothing() -> None:
 
     heard: list[str] = []
     engine = Engine({"a": echo, "b": late}, done=gone)
-    replies = channel(engine, "a", "b").ask("topic", {"a": {}, "b": {}}, timeout=2.0, heard=heard.append)
+    replies = channel(engine, "a", "b").ask("topic", {"a": {}, "b": {}}, timeout=1.0, heard=heard.append)
     gone.clear()
     go.set()
     assert gone.wait(60.0)

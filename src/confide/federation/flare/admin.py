@@ -95,6 +95,6 @@ def log_in(name: str, kit: Path, timeout: float) -> AdminSession:
         session.try_connect(timeout)
     except BaseException:
         with suppress(Exception):
-            session.close()
+            session.api.close()  # the session's own method would log out first, and wait for a reply
         raise
     return session
