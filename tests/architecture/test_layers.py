@@ -253,6 +253,7 @@ SHARED_CLI = (
     "cli/__init__.py",
     "cli/errors.py",
     "cli/inputs.py",
+    "cli/lazy_verbs.py",
     "cli/main.py",
     "cli/options.py",
     "cli/output.py",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.attacks.bounds import success_bound
 from confide.attacks.disclosure import NUMBERS, SCHEMA, Publication
 from confide.attacks.insider import Insider, insider
 from confide.attacks.numbers import checked_rows
@@ -17,6 +16,7 @@ from confide.attacks.one_row.differencing_game import DifferencedRows, differenc
 from confide.attacks.outsider import Effort, Outsider, outsider
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
+from confide.privacy.adversary import success_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

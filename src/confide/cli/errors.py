@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+from confide.cli.lazy_verbs import LazyCommand
+
 _PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
 
 
@@ -38,12 +40,16 @@ def find_command(command: TyperCommand | TyperGroup, arguments: Sequence[str]) -
     for argument in arguments:
         if not isinstance(command, TyperGroup):
             break
-        found = command.commands.get(argument)
+        found = _loaded(command.commands.get(argument))
         if isinstance(found, TyperCommand | TyperGroup):
             command = found
     default = getattr(command, "default_command", None)  # of a group that runs it unless another is named
     if isinstance(command, TyperGroup) and default is not None:
-        found = command.commands[default]
+        found = _loaded(command.commands[default])
         if isinstance(found, TyperCommand):
             return found
     return command
+
+
+def _loaded(command: object) -> object:
+    return command.loaded if isinstance(command, LazyCommand) else command
