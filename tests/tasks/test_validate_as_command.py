@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -119,3 +120,9 @@ def test_lack_of_budget_is_a_code_and_not_a_phrase(hospitals: Hospitals, monkeyp
         validate(hospitals.coordinator, model_name="risk", mode="private", epsilon="1/2", study="more")
     assert failure.value.exit_code == 3
     assert failure.value.without_reports().exit_code == 3
+
+
+def test_the_task_takes_the_parameters_that_are_checked() -> None:
+    taken, checked = (inspect.signature(task).parameters for task in (validate, request_validation))
+    assert taken == checked
+    assert "progress" in taken
