@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,31 @@ def test_a_table_is_identified_by_what_its_holder_declares(file: Path, ledger: P
     other = confide.select(table, **FEATURES, k=1, question=question, **paying)
     assert not other.receipt.reused
     assert spent(ledger) == 1
+
+
+def test_a_saved_step_overwrites_neither_the_data_nor_the_ledger(tmp_path: Path) -> None:
+    """The command refuses the same names, with the same words."""
+    rows, book, lost = tmp_path / "rows.json", tmp_path / "book.json", tmp_path / "missing" / "model.json"
+    rows.write_text('{"died": 1, "smoker": 1}\n{"died": 0, "smoker": 0}\n' * 20, encoding="utf-8")
+    linked, folder = tmp_path / "link.json", tmp_path / "folder.json"
+    linked.hardlink_to(rows)
+    folder.mkdir()
+    with Ledger(book) as ledger:
+        ledger.open_account("clinic", epsilon=4, neighbours="add-remove-one")
+    asked: dict[str, Any] = {"label": "died", "columns": ["smoker"], "account": "clinic"}
+    with Ledger(book) as ledger:
+        open_one = confide.train(rows, **asked, ledger=ledger)
+    done = confide.train(rows, **asked, ledger=f"sqlite:///{book}")
+    flags = ("-l", "died", "-c", "smoker", "--account", "clinic", "--ledger", book)
+    before = {path: path.read_bytes() for path in (rows, book)}
+    refused = (rows, linked, book, book.with_name("book.json.key"), folder, lost, tmp_path / "model.txt")
+    for path in refused:
+        with pytest.raises(UsageError) as refusal:
+            done.save(path)
+        with pytest.raises(UsageError, match=re.escape(str(refusal.value))):
+            open_one.save(str(path))
+        answer = command("train", rows, *flags, "--out", path)
+        assert (answer.code, answer.err) == (2, f"error: {refusal.value}\n")
+    assert {path: path.read_bytes() for path in (rows, book)} == before
+    done.save(tmp_path / "model.json")
+    assert (tmp_path / "model.json").read_text(encoding="utf-8") == done.workflow.written()

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from confide.errors import ParameterError
+from confide.files import replace_file
 from confide.learning.budget import together
 from confide.learning.linear_model import LinearModel
 from confide.learning.workflow import Workflow
@@ -25,6 +26,7 @@ from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.prepared import Prepared
 from confide.selection.selection import Selection
 from confide.sources.encoding import Encoding
+from confide.tasks.output_files import check_json_out, ledger_files
 
 Answer = TypeVar("Answer", Selection, LinearModel)
 Source: TypeAlias = Any
@@ -55,13 +57,16 @@ class StepQuote:
 class StepResult:
     """Workflow after a paid step, the receipt, the costs of all steps, and notes for the user.
 
-    `workflow.written()` is the text of the file for the next step.
+    `workflow.written()` is the text of the file for the next step. `source` is the file of the private rows, None for a
+    table; `ledger_files` are those of the ledger and its key. `save` overwrites none of them.
     """
 
     workflow: Workflow
     receipt: Receipt[Any]
     costs: Mapping[str, Fraction]
     notes: tuple[str, ...] = ()
+    source: Path | None = None
+    ledger_files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", MappingProxyType(dict(self.costs)))
@@ -70,8 +75,10 @@ class StepResult:
         return f"StepResult({self.receipt.releases[0]}; paid {self.receipt.in_words()} by {self.receipt.account})"
 
     def save(self, file: str | Path) -> None:
-        """Write the file for the next step. It may be published."""
-        Path(file).write_text(self.workflow.written(), encoding="utf-8")
+        """Write the file for the next step, whose name ends in .json. It may be published."""
+        path = Path(file)
+        check_json_out(path, self.source, self.ledger_files)
+        replace_file(path, self.workflow.written())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
@@ -107,7 +114,15 @@ class ReadyStep(Generic[Answer]):
             else replace(self.workflow, model=answer)
         )
         notes = tuple(str(note) for note in self.payer.notes(receipt))
-        return StepResult(workflow=done, receipt=receipt, costs=self.costs, notes=notes)
+        subject = self.payer.subject
+        return StepResult(
+            workflow=done,
+            receipt=receipt,
+            costs=self.costs,
+            notes=notes,
+            source=subject.file if isinstance(subject, FileSubject) else None,
+            ledger_files=ledger_files(self.payer.ledger),
+        )
 
 
 def new_workflow(
