@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray
-from confide.errors import DataError, FederationError, ParameterError, UsageError
+from confide.errors import ConfideError, DataError, FederationError, ParameterError, UsageError
 from confide.federation.site.onnx_files import open_session
 from confide.sources.details import replaced_errors
 
