@@ -135,7 +135,7 @@ def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | 
         return open_file(source, as_written=as_written, columns=columns)
     if not hasattr(source, "to_pyarrow_batches"):
         raise ParameterError(
-            f"a {type(source).__name__} is not an Ibis table or a path; "
+            f"a {type(source).__name__} is not a dataframe, an Ibis table or a path; "
             "use ScoreCounts.from_frame for dataframes and from_arrays for arrays"
         )
     return source

@@ -105,7 +105,7 @@ class ColumnScores:
 
         if isinstance(source, ScoreCounts):
             return source
-        if not isinstance(source, Path) and not hasattr(source, "to_pyarrow_batches") and is_frame(source):
+        if is_frame(source):
             with discreet(source, private=True):
                 source = private_frame_table(source, label=self.label, score=self.score)
         return count_table(source, label=self.label, score=self.score, positive=self.value, one_class=True).counts
