@@ -20,6 +20,7 @@ from confide.privacy.adversary import success_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 USUAL = ("auc:exact", "auc:digits=4", "auc:digits=2", "auc:epsilon=1", "roc:exact", "roc:epsilon=1")
 """Publications that `attack` examines by default."""
@@ -98,6 +99,12 @@ class AttackReport:
         from confide.report.attack.plots import plot_attack
 
         return plot_attack(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each number about each publication."""
+        from confide.report.attack.frames import attack_frame
+
+        return attack_frame(self)
 
     def _repr_html_(self) -> str:
         from confide.report.attack.page import fragment

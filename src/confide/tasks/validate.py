@@ -63,6 +63,11 @@ class ValidationPlan:
             "expected": None if self.expected is None else self.expected.to_dict(),
         }
 
+    def _repr_html_(self) -> str:
+        from confide.report.validation.notebook import plan_fragment
+
+        return plan_fragment(self)
+
 
 def request_validation(
     federation: str | Path,
