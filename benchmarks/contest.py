@@ -16,13 +16,13 @@ import numpy as np
 
 from benchmarks.parallel import in_parallel
 from benchmarks.timing import table
-from confide.attacks.bounds import success_bound
 from confide.attacks.contest.boosting import boost, expected_accuracy
 from confide.attacks.contest.ladder import LadderOracle, climb, ladder, parameter_free_ladder
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.contest.recovered import Agreement, Recovered, least_queries
 from confide.attacks.contest.recovery import recover_labels
 from confide.attacks.disclosure import Publication
+from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import shown
 
 METRICS = ("auc", "average_precision", "accuracy", "log_loss", "brier")

@@ -10,10 +10,11 @@ from benchmarks.adult import predictions
 from benchmarks.parallel import output, shown
 from benchmarks.shared import shared_file
 from benchmarks.timing import table
-from confide.attacks.bounds import Game, success_bound
+from confide.attacks.bounds import Game
 from confide.attacks.disclosure import Publication
 from confide.attacks.one_row.game import label_game, missing_row_game
 from confide.counts import FloatArray, ScoreCounts
+from confide.privacy.adversary import success_bound
 from confide.report.shared import style
 
 SIZES = (10, 20, 50, 100, 250, 500, 1_000, 1_500, 2_000, 2_500)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-import typer.main
 from benchmarks.shared import shared_folder
 from hypothesis import settings
 
@@ -33,14 +31,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and config.option.basetemp is None and (memory := disk_in_memory()):
         config.option.basetemp = tempfile.mkdtemp(prefix="confide-tests-", dir=memory)
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def commands_built_once() -> Iterator[None]:
-    """Let Typer derive the commands from their functions once: it takes longer than most commands that tests run."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
-        yield
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
+from confide.tasks.output_files import check_report
 
 if TYPE_CHECKING:
     from studies.schalk.plan import Settings
@@ -46,7 +47,7 @@ def schalk(
     from studies.schalk.plan import Settings
 
     if report is not None:
-        output.check_report(report, "-")
+        check_report(report)
     study = _simulate(Settings.checked(repetitions=repetitions, seed=seed, quick=quick), jobs)
     from studies.schalk.report import print_study, schalk_page
 

@@ -9,6 +9,7 @@ import typer
 
 from confide.cli import output
 from confide.errors import UsageError
+from confide.tasks.output_files import check_report
 
 if TYPE_CHECKING:
     from studies.stoddard.data import Dataset
@@ -58,7 +59,7 @@ def stoddard(
         python -m studies stoddard --data texts --epsilon 2,1 --folds 5 --seed 1 --json
     """
     if report is not None:
-        output.check_report(report, "-")
+        check_report(report)
     with output.busy("reading"):
         settings, datasets = _read(data, dataset, epsilon, folds, seed, quick)
     study = _run(settings, datasets, jobs)

@@ -40,6 +40,7 @@ RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 # Constructors that live on the value but are made from its sources, and results that draw themselves: inside
 # functions, and nowhere else.
 LAZY = {
+    ("attacks", "confide.report.attack.frames"),
     ("attacks", "confide.report.attack.page"),
     ("attacks", "confide.report.attack.plots"),
     ("attacks", "confide.report.attack.text"),
@@ -61,9 +62,13 @@ LAZY = {
     ("releases", "confide.report.release.page"),
     ("releases", "confide.report.release.plots"),
     ("releases", "confide.report.release.text"),
+    ("tasks", "confide.report.audit.frames"),
+    ("tasks", "confide.report.audit.page"),
+    ("tasks", "confide.report.audit.plots"),
     ("tasks", "confide.report.release.frames"),
     ("tasks", "confide.report.release.page"),
     ("tasks", "confide.report.release.plots"),
+    ("tasks", "confide.report.validation.notebook"),
 }
 
 # The modules that hold these values.
@@ -77,7 +82,10 @@ HOMES = (
     "releases/curves_release.py",
     "releases/plan_result.py",
     "releases/release.py",
+    "tasks/audit.py",
     "tasks/release_result.py",
+    "tasks/site_status.py",
+    "tasks/validate.py",
 )
 
 ROOMS = {
@@ -253,6 +261,7 @@ SHARED_CLI = (
     "cli/__init__.py",
     "cli/errors.py",
     "cli/inputs.py",
+    "cli/lazy_verbs.py",
     "cli/main.py",
     "cli/options.py",
     "cli/output.py",

@@ -11,8 +11,10 @@ from typer.main import get_command
 
 from confide.cli.errors import find_command, translate
 from confide.cli.federation_common import with_flags
+from confide.cli.main import app as real
 from confide.cli.main import run_app
 from confide.errors import ParameterError
+from confide.examples import HEART_ATTACK
 from tests.cli.commands import confide
 
 app = typer.Typer()
@@ -45,6 +47,14 @@ def other(epsilon: Annotated[str | None, typer.Option("--epsilon", "-e")] = None
         ("`epsilon` is no option here", "`epsilon` is no option here"),
         ("run `confide ledger new` first", "run `confide ledger new` first"),
         ("positive stays as it is", "positive stays as it is"),
+        ("(`positive`, `metrics=auc`); `file`.", "(--positive, --metric auc); FILE."),
+        ("a site's `positive`, sites' `positive`: yes", "a site's --positive, sites' --positive: yes"),
+        ("`positive`'s rule, and `metrics`'s", "--positive's rule, and --metric's"),
+        ("no column '`positive`'; give `positive`", "no column '`positive`'; give --positive"),
+        ("""no column "it's `positive`"; give `positive`""", """no column "it's `positive`"; give --positive"""),
+        (r"""no column 'a \' "`positive`'""", r"""no column 'a \' "`positive`'"""),
+        ("no file data/`positive`", "no file data/`positive`"),
+        ("`positive`.csv is no table, nor `file`/x", "`positive`.csv is no table, nor `file`/x"),
     ],
 )
 def test_parameters_in_backticks_become_flags(message: str, written: str) -> None:
@@ -82,3 +92,53 @@ def test_the_real_command_line_has_no_parameters_in_backticks(tmp_path: object) 
 def test_messages_of_sites_show_the_flags_of_the_command_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["confide", "validate", "--model-name", "risk"])
     assert with_flags("ask with `minimum_cell=5`, or allow `fewest`") == "ask with --minimum-cell 5, or allow --fewest"
+
+
+NESTED = typer.Typer()
+NESTED.add_typer(app, name="inner")
+
+
+@NESTED.callback()
+def _nested(ledger: Annotated[str | None, typer.Option("--ledger", "-g")] = None, loud: bool = False) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["inner", "ask", "--positive", "other"], "ask"),
+        (["inner", "other", "-e", "ask"], "other"),
+        (["--ledger", "inner", "inner", "ask"], "ask"),
+        (["-g", "inner", "--no-loud", "inner", "other"], "other"),
+        (["--ledger=inner", "--loud", "inner", "other"], "other"),
+        (["inner", "--ledger", "ask", "other"], "inner"),  # the inner group has no such option: no command runs
+        (["inner", "nothing", "other"], "inner"),
+    ],
+)
+def test_the_value_of_an_option_names_no_command(arguments: list[str], name: str) -> None:
+    group = get_command(NESTED)
+    assert isinstance(group, TyperGroup)
+    assert find_command(group, arguments).name == name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["ledger", "--ledger", "new", "show"], "ledger"),
+        (["ledger", "show", "--ledger", "new"], "show"),
+        (["attack", "--label", "curve", "rows.csv"], "file"),
+        (["attack", "rows.csv", "--label", "curve"], "file"),
+        (["attack", "curve", "file"], "curve"),
+        (["attack", "--help"], "attack"),
+        (["evaluate", "release"], "evaluate"),
+    ],
+)
+def test_the_real_commands_are_found(arguments: list[str], name: str) -> None:
+    group = get_command(real)
+    assert isinstance(group, TyperGroup)
+    assert find_command(group, arguments).name == name
+
+
+def test_a_column_that_is_called_as_an_option_keeps_its_name() -> None:
+    answer = confide("evaluate", HEART_ATTACK, "-l", "died", "-s", "`label`")
+    assert answer.code == 2
+    assert "no column '`label`'" in answer.err

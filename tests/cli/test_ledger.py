@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_group
 
-from confide.cli.ledger import app
+from confide.cli.ledger.group import app
 from confide.errors import UsageError
 from tests.cli.commands import Answer, confide
 from tests.ledger.asking import Book, ask
@@ -92,7 +93,7 @@ def test_wrong_usage_makes_nothing(
     path: Path, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        app([*arguments, "--ledger", str(path)], standalone_mode=False)
+        get_group(app)([*arguments, "--ledger", str(path)], standalone_mode=False)
     assert capsys.readouterr().out == ""
     assert not path.exists()
 

@@ -409,3 +409,42 @@ def test_a_site_with_few_rows_of_a_class_takes_part_under_noise_alone(network: N
     with pytest.raises(RunError, match=r"east: refused .this site has too few rows of a class"):
         network.run(network.question("disclosure-control"))
     network.run(network.question("private", epsilon="1"))
+
+
+class TestVersions:
+    """A site's receipt has budgets as `{epsilon, delta}` since version 3: older installations would misread it."""
+
+    def test_the_version_belongs_to_what_is_sent(self, network: Network) -> None:
+        outcome = network.run(network.question("private", epsilon="1"))
+        budget = {"epsilon", "delta"}
+        for report in outcome.reports:
+            assert report.receipt is not None
+            shape = {
+                name: set(value) if isinstance(value, Mapping) else value for name, value in report.receipt.items()
+            }
+            assert shape == {"charged": budget, "remaining": budget, "reused": False}
+        assert PROTOCOL == 3
+
+    @pytest.mark.parametrize("version", [2, 4, None, "3", True, -1, 10**30])
+    def test_a_site_refuses_the_question_of_another_version(self, network: Network, version: object) -> None:
+        question = {**network.question("private", epsilon="1").to_dict(), "protocol": version}
+        reply = network.sites["north"].reply(OFFER, {"protocol": version, "session": "5" * 32, "question": question})
+        assert (reply["state"], reply["protocol"], "offer" in reply) == ("failed", 3, False)
+        theirs = f"version {version}" if version in (2, 4) else "an unknown version"
+        assert f"the question speaks {theirs} of the protocol" in reply["message"]
+        assert "this installation version 3; install the same version of confide" in reply["message"]
+        assert network.spent("north") == 0.0
+
+    @pytest.mark.parametrize(("version", "theirs"), [(2, "version 2"), (None, "an unknown version")])
+    def test_a_coordinator_names_a_site_of_another_version_before_any_site_is_charged(
+        self, network: Network, version: object, theirs: str
+    ) -> None:
+        def old(topic: str, request: Message) -> Message:
+            assert topic == OFFER, "a second round began"
+            return {"site": "north", "protocol": version, "state": "failed", "message": "speaks another version"}
+
+        with pytest.raises(RunError, match=rf"north: failed \(it speaks {theirs} of the protocol") as caught:
+            network.run(network.question("private", epsilon="1"), replaced={"north": old})
+        assert "this installation version 3; install the same version of confide" in str(caught.value)
+        assert "Nothing was charged" in str(caught.value)
+        assert [network.spent(name) for name in SIZES] == [0.0] * 4

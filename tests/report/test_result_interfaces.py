@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,11 @@ from matplotlib.figure import Figure
 
 from confide import ScoreCounts, evaluate
 from confide.attacks.exposure import attack_counts
+from confide.audits.run import Finding
 from confide.errors import UsageError
 from confide.evaluation.evaluation import Evaluation
 from confide.federation.coordinator.validation import Validation, derive
+from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import release_auc
 from confide.releases.confusion import ConfusionRelease, release_confusion
 from confide.releases.curves import release_curves
@@ -27,6 +31,7 @@ from confide.releases.plan import plan
 from confide.releases.plan_result import Plan
 from confide.releases.registry import prepare
 from confide.releases.release import Release
+from confide.tasks.audit import AuditReport
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.ledger.asking import Book
 from tests.noises import seeded
@@ -74,6 +79,20 @@ def attacked() -> Any:
     )
 
 
+@cache
+def audited() -> AuditReport:
+    claim: dict[str, Any] = {
+        "epsilon": Fraction(1),
+        "delta": Fraction(0),
+        "draws": 1_000,
+        "error": 1e-4,
+        "event": "sum",
+    }
+    held = Finding(mechanism="auc/rank-sum", neighbours=Neighbours.REPLACE_ONE, lower_bound=0.9, **claim)
+    twin = Finding(mechanism="auc/half", neighbours=Neighbours.REPLACE_ONE, lower_bound=1.9, wrong="<half>", **claim)
+    return AuditReport(findings=(held, replace(held, neighbours=Neighbours.LABEL_ONLY), twin))
+
+
 RESULTS: dict[str, Callable[[], Any]] = {
     "evaluation": evaluation,
     "release": release,
@@ -82,8 +101,8 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "plan": planned,
     "validation": validation,
     "attack": attacked,
+    "audit": audited,
 }
-FRAMES = [name for name in RESULTS if name != "attack"]
 
 
 @pytest.fixture(autouse=True)
@@ -123,12 +142,24 @@ def test_plain_data_exist(name: str) -> None:
     assert RESULTS[name]().to_dict()["schema"].startswith("confide.")
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", RESULTS)
 def test_frames_have_one_row_for_each_number(name: str) -> None:
     frame = RESULTS[name]().to_frame()
     assert len(frame) > 0
     assert "metric" in frame.columns
-    keys = [column for column in ("model", "group", "site", "metric", "threshold", "mechanism") if column in frame]
+    names = (
+        "model",
+        "group",
+        "site",
+        "metric",
+        "threshold",
+        "mechanism",
+        "neighbours",
+        "wrong",
+        "published",
+        "attacker",
+    )
+    keys = [column for column in names if column in frame]
     assert not frame.duplicated(keys).any()
 
 
@@ -180,3 +211,24 @@ def test_a_receipt_shows_its_releases_and_what_they_cost(tmp_path: Path) -> None
     assert "trial" in text
     assert isinstance(receipt.plot(), Figure)
     assert list(receipt.to_frame().metric) == ["auc", "recall"]
+
+
+def test_frame_of_an_attack_has_the_findings() -> None:
+    frame, report = attacked().to_frame(), attacked()
+    private = frame[(frame.published == "auc:epsilon=1") & (frame.metric == "success")].iloc[0]
+    game = report.exposures[1].insider.game
+    assert (private.value, private.lower, private.upper) == (game.success, game.interval.lower, game.interval.upper)
+    assert private.bound == game.bound
+    rounded = frame[frame.published == "auc:digits=3"].set_index(["attacker", "metric"]).value
+    assert rounded["outsider", "certain"] == report.exposures[0].outsider.certain
+    assert rounded["insider", "told"] == report.exposures[0].insider.told
+
+
+def test_frame_and_html_of_an_audit_have_the_findings() -> None:
+    frame, report = audited().to_frame(), audited()
+    assert frame.mechanism.tolist() == [finding.mechanism for finding in report.findings]
+    assert frame.lower_bound.tolist() == [finding.lower_bound for finding in report.findings]
+    assert frame.wrong.notna().sum() == len(report.twins) > 0
+    shown = report._repr_html_()
+    assert all(finding.mechanism in shown for finding in report.findings)
+    assert "Broken twins" in shown

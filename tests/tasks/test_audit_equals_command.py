@@ -16,7 +16,7 @@ def test_the_report_has_the_shape_of_the_command() -> None:
     found = confide.audit("auc/rank-sum", draws=4_000, epsilon="1/2", error=1e-3)
     assert isinstance(found, AuditReport)
     assert found.as_expected
-    assert repr(found) == "AuditReport(0 of 2 refuted)"
+    assert repr(found) == "<AuditReport: 0 of 2 refuted>"
     answer = command("audit", "auc/rank-sum", "--draws", 4_000, "--epsilon", "1/2", "--error", "1e-3", "--json")
     ours, theirs = found.to_dict(), json.loads(answer.out)
     assert set(ours) == set(theirs)

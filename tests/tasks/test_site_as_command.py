@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from fractions import Fraction
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from confide.tasks.site import NewSite, add_model, check_site, forget_model, ini
 from confide.tasks.site_status import site_status
 from tests.cli.commands import confide
 from tests.cli.hospitals import COLUMNS, Hospitals, init_again, near, write_rows
+from tests.report.test_evaluation_page import Elements
 
 ROWS = {"model_name": "risk", "label": "died", "score": "risk"}
 
@@ -72,6 +74,9 @@ def test_a_status_is_that_of_the_command(hospitals: Hospitals, monkeypatch: pyte
     assert status.to_dict() == json.loads(confide("site", "status", place, "--json").out)
     assert status.budget is not None
     assert (status.budget.spent, status.budget.remaining) == (Fraction(1, 2), Fraction(5, 2))
+    shown = status._repr_html_()
+    assert {"table", "script"} & set(Elements(shown).tags) == {"table"}
+    assert all(escape(word) in shown for word in (status.name, status.fingerprint, "risk", "Policy (policy.toml)"))
     assert len(site_status(place, requests=1).requests) == 1
     assert not status.running
     assert stop_site(place) is False

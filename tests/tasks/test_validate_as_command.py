@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from html import escape
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from confide.ledger.ledger import Ledger
 from confide.tasks.site import add_model
 from confide.tasks.validate import plan_validation, request_validation, validate
 from tests.cli.hospitals import NAMES, Hospitals, near, out_of_reach
+from tests.report.test_evaluation_page import Elements
 
 
 def spent(hospitals: Hospitals, name: str) -> float:
@@ -84,6 +87,12 @@ def test_a_plan_is_that_of_a_dry_run_and_asks_nobody(provisioned: Hospitals, mon
     command = provisioned.ask("--mode", "private", "--epsilon", "1", "--rows", "3000", "--dry-run", "--json")
     assert plan_validation(request).to_dict() == json.loads(command.out)
     exact = plan_validation(request_validation(provisioned.coordinator, model_name="risk", mode="secure-sum"))
+    for one in (plan_validation(request), exact):
+        elements = Elements(one._repr_html_())
+        assert "table" in elements.tags
+        assert "script" not in elements.tags
+        assert all(escape(sentence) in one._repr_html_() for sentence in one.promise)
+    assert "Expected accuracy" in plan_validation(request)._repr_html_()
     assert exact.expected is None
     assert set(exact.prices.values()) == {None}
 
@@ -119,3 +128,9 @@ def test_lack_of_budget_is_a_code_and_not_a_phrase(hospitals: Hospitals, monkeyp
         validate(hospitals.coordinator, model_name="risk", mode="private", epsilon="1/2", study="more")
     assert failure.value.exit_code == 3
     assert failure.value.without_reports().exit_code == 3
+
+
+def test_the_task_takes_the_parameters_that_are_checked() -> None:
+    taken, checked = (inspect.signature(task).parameters for task in (validate, request_validation))
+    assert taken == checked
+    assert "progress" in taken

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import ibis
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import confide
 from confide import Ledger
 from confide.errors import BudgetError, ConfideError, ParameterError, UsageError
+from confide.learning.holdout import HELD_OUT, TRAINING
 from confide.ledger.question import PublicQuestion
 from confide.tasks.select import quote_select
 from confide.tasks.train import quote_train
+from confide.tasks.workflow_step import new_workflow, workflow_rows
 from tests.cli.commands import confide as command
 
 FEATURES: dict[str, Any] = {"label": "died", "columns": ["smoker", "age=50,60", "sex=f|m"]}
@@ -152,7 +158,7 @@ def test_what_belongs_to_one_task_is_checked_too(file: Path, ledger: Path, tmp_p
 def test_a_table_is_identified_by_what_its_holder_declares(file: Path, ledger: Path) -> None:
     paying: dict[str, Any] = {"ledger": ledger, "account": "clinic"}
     table = ibis.duckdb.connect().read_csv(str(file))
-    with pytest.raises(ParameterError, match="a table has no identity of its own; give `question`"):
+    with pytest.raises(ParameterError, match="a table has no identity of its own; give `data_name`"):
         confide.select(table, **FEATURES, k=2, **paying)
     question = PublicQuestion(data="patients, version 1")
     first, again = (confide.select(table, **FEATURES, k=2, question=question, **paying) for _ in range(2))
@@ -161,3 +167,89 @@ def test_a_table_is_identified_by_what_its_holder_declares(file: Path, ledger: P
     other = confide.select(table, **FEATURES, k=1, question=question, **paying)
     assert not other.receipt.reused
     assert spent(ledger) == 1
+
+
+def test_a_saved_step_overwrites_neither_the_data_nor_the_ledger(tmp_path: Path) -> None:
+    """The command refuses the same names, with the same words."""
+    rows, book, lost = tmp_path / "rows.json", tmp_path / "book.json", tmp_path / "missing" / "model.json"
+    rows.write_text('{"died": 1, "smoker": 1}\n{"died": 0, "smoker": 0}\n' * 20, encoding="utf-8")
+    linked, folder = tmp_path / "link.json", tmp_path / "folder.json"
+    linked.hardlink_to(rows)
+    folder.mkdir()
+    with Ledger(book) as ledger:
+        ledger.open_account("clinic", epsilon=4, neighbours="add-remove-one")
+    asked: dict[str, Any] = {"label": "died", "columns": ["smoker"], "account": "clinic"}
+    with Ledger(book) as ledger:
+        open_one = confide.train(rows, **asked, ledger=ledger)
+    done = confide.train(rows, **asked, ledger=f"sqlite:///{book}")
+    flags = ("-l", "died", "-c", "smoker", "--account", "clinic", "--ledger", book)
+    before = {path: path.read_bytes() for path in (rows, book)}
+    refused = (rows, linked, book, book.with_name("book.json.key"), folder, lost, tmp_path / "model.txt")
+    for path in refused:
+        with pytest.raises(UsageError) as refusal:
+            done.save(path)
+        with pytest.raises(UsageError, match=re.escape(str(refusal.value))):
+            open_one.save(str(path))
+        answer = command("train", rows, *flags, "--out", path)
+        assert (answer.code, answer.err) == (2, f"error: {refusal.value}\n")
+    assert {path: path.read_bytes() for path in (rows, book)} == before
+    done.save(tmp_path / "model.json")
+    assert (tmp_path / "model.json").read_text(encoding="utf-8") == done.workflow.written()
+
+
+FRAMES: dict[str, Any] = {
+    "pandas": pd.read_csv,
+    "polars": pl.read_csv,
+    "polars, lazy": pl.scan_csv,
+    "pandas, as text": lambda file: pd.read_csv(file, dtype=str),
+}
+
+
+@pytest.mark.parametrize("read", FRAMES.values(), ids=FRAMES)
+def test_a_dataframe_gives_what_its_file_gives(read: Any, file: Path, ledger: Path) -> None:
+    """Rows have the same features, and the same rows are held out, however the values are stored."""
+    paying: dict[str, Any] = {"ledger": ledger, "account": "clinic", "data_name": "patients, version 1"}
+    frame, asked = read(file), {**FEATURES, "hold_out_by": ["age", "sex"]}
+    chosen = confide.select(frame, **asked, k=2, epsilon="1/10", **paying)
+    again = confide.select(frame, **asked, k=2, epsilon="1/10", **paying)
+    assert (chosen.receipt.reused, again.receipt.reused, spent(ledger)) == (False, True, Fraction(1, 10))
+    confide.train(frame, features=chosen.workflow, epsilon="1/10", **paying)
+    assert spent(ledger) == Fraction(1, 5)
+    for side in (TRAINING, HELD_OUT):
+        found, expected = (workflow_rows(chosen.workflow, source, side) for source in (frame, file))
+        for part in ("starts", "features", "labels"):
+            np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+
+
+def test_no_value_of_a_dataframe_changes_how_others_are_read() -> None:
+    """A word, a missing value and a decimal with many digits would change the type of a whole column."""
+    absent = dict.fromkeys(("positive", "text", "bits", "leave_out", "vocabulary", "hold_out_by", "budget", "unit"))
+    workflow = new_workflow(**absent, **FEATURES, hold_out=0, rows_per_person=None)
+    rows = {"died": [0, 1, 1], "smoker": [1, 0, 1], "age": [49, 55, 61], "sex": ["f", "m", "f"]}
+    plain = workflow_rows(workflow, pd.DataFrame(rows), TRAINING)
+    for odd in ("unknown", None, Decimal("55.000000000000000000000000000000000001"), 1e300, True):
+        ages = pd.Series([49, odd, 61], dtype=object)
+        for frame in (pd.DataFrame({**rows, "age": ages}), pd.DataFrame({**rows, "age": ages}).convert_dtypes()):
+            found = workflow_rows(workflow, frame, TRAINING)
+            for row in (0, 2):
+                kept = np.arange(3) == row
+                np.testing.assert_array_equal(found.rows(kept).features, plain.rows(kept).features)
+
+
+def test_wrong_dataframes_are_refused_before_anything_is_charged(file: Path, ledger: Path) -> None:
+    paying: dict[str, Any] = {"ledger": ledger, "account": "clinic"}
+    frame, question = pd.read_csv(file), PublicQuestion(data="patients, version 1")
+    wrong: tuple[tuple[Any, dict[str, Any], str], ...] = (
+        (frame, {}, "a table has no identity of its own"),
+        (frame, {"data_name": "rows", "question": question}, "not both"),
+        (frame.drop(columns="age"), {"question": question}, "no column 'age'"),
+        (frame.assign(died=float("nan")), {"question": question}, "labels are missing"),
+        (frame.iloc[:0], {"question": question}, "no rows"),
+        (file, {"data_name": "rows"}, "the bytes of a file identify its data"),
+        ([1, 2], {"question": question}, "not a dataframe, an Ibis table or a path"),
+    )
+    for task in (confide.select, confide.train):
+        for source, terms, message in wrong:
+            with pytest.raises(ConfideError, match=message):
+                task(source, **FEATURES, **terms, **paying)
+    assert spent(ledger) == 0

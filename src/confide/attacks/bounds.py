@@ -1,28 +1,16 @@
-"""Upper bounds on any adversary's success under a guarantee, and the measured success in a game."""
+"""Results of games: the measured success of an adversary beside the upper bound of a guarantee."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from confide.attacks.disclosure import Publication
 from confide.intervals.interval import Interval
 from confide.intervals.proportion import wilson_interval_of
+from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
-
-
-def success_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest probability of guessing which of two neighbours a release came from, if a fair coin chose.
-
-    With p, q the chances to guess "positive" in either world, `p <= e^epsilon q + delta` and `1 - q <= e^epsilon (1 -
-    p) + delta`; their sum bounds the success `(p + 1 - q)/2` by `(e^epsilon + delta)/(1 + e^epsilon)`.
-
-    >>> round(success_bound(1.0), 4)
-    0.7311
-    """
-    return min((1.0 + delta * math.exp(-epsilon)) / (1.0 + math.exp(-epsilon)), 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

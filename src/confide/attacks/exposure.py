@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.attacks.bounds import success_bound
 from confide.attacks.disclosure import NUMBERS, SCHEMA, Publication
 from confide.attacks.insider import Insider, insider
 from confide.attacks.numbers import checked_rows
@@ -17,9 +16,11 @@ from confide.attacks.one_row.differencing_game import DifferencedRows, differenc
 from confide.attacks.outsider import Effort, Outsider, outsider
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
+from confide.privacy.adversary import success_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 USUAL = ("auc:exact", "auc:digits=4", "auc:digits=2", "auc:epsilon=1", "roc:exact", "roc:epsilon=1")
 """Publications that `attack` examines by default."""
@@ -98,6 +99,12 @@ class AttackReport:
         from confide.report.attack.plots import plot_attack
 
         return plot_attack(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each number about each publication."""
+        from confide.report.attack.frames import attack_frame
+
+        return attack_frame(self)
 
     def _repr_html_(self) -> str:
         from confide.report.attack.page import fragment

@@ -9,6 +9,7 @@ import typer
 
 from confide.cli import output
 from confide.errors import BudgetError, ConfideError, UsageError
+from confide.tasks.output_files import check_writable
 
 if TYPE_CHECKING:
     from confide.evaluation.evaluation import Evaluation
@@ -38,7 +39,7 @@ def demo(
         raise UsageError(f"{folder} is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)
     data, report, place = folder / HEART_ATTACK.name, folder / "report.html", folder / "ledger.sqlite"
-    output.check_writable(report)
+    check_writable(report)
     output.write_whole(data, HEART_ATTACK.read_text(encoding="utf-8"))
 
     _announce(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from confide.cli import options, output
+from confide.tasks.output_files import check_report
 
 
 def evaluate(
@@ -47,7 +48,7 @@ def evaluate(
         zcat scores.csv.gz | confide evaluate - -l outcome --positive Poor -s s100b --json
     """
     if report is not None:
-        output.check_report(report, file)
+        check_report(report, file)
     with output.busy("reading and evaluating"):
         from confide.tasks.evaluate import evaluate as task
 

@@ -4,32 +4,70 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from confide.cli import (
-    attack,
-    audit,
-    demo,
-    evaluate,
-    federation,
-    ledger,
-    plan,
-    predict,
-    release,
-    select,
-    site,
-    train,
-    validate,
-)
 from confide.cli.errors import find_command, translate
+from confide.cli.lazy_verbs import LazyGroup, Verb
 from confide.errors import ConfideError
+
+
+class Verbs(LazyGroup):
+    """Verbs of `confide`."""
+
+    verbs: ClassVar = {
+        "evaluate": Verb(
+            "confide.cli.evaluate:evaluate", "Evaluate scores exactly: ranking, calibration, use, with intervals."
+        ),
+        "release": Verb(
+            "confide.cli.release:release",
+            "Release metrics under differential privacy, with intervals, and charge the ledger.",
+        ),
+        "plan": Verb(
+            "confide.cli.plan:plan", "Plan a release: its error and the widths of its intervals, by each mechanism."
+        ),
+        "select": Verb(
+            "confide.cli.select:select", "Select features under differential privacy, and charge the ledger."
+        ),
+        "train": Verb(
+            "confide.cli.train:train", "Train a classifier under differential privacy, and charge the ledger."
+        ),
+        "predict": Verb(
+            "confide.cli.predict:predict",
+            "Write the rows of a file with a model's probability of the positive class beside each.",
+        ),
+        "validate": Verb("confide.cli.validate:validate", "Validate a model at several sites that share no rows."),
+        "audit": Verb(
+            "confide.cli.audit:audit",
+            "Try to refute the guarantees: a lower bound on epsilon for every mechanism and relation.",
+        ),
+        "demo": Verb(
+            "confide.cli.demo:demo",
+            "Evaluate a bundled real example exactly, release it privately, use up the budget, write one report.",
+        ),
+        "federation": Verb(
+            "confide.cli.federation.group:app",
+            "Make a federation of sites, run its server, and see which sites are connected.",
+        ),
+        "site": Verb(
+            "confide.cli.site.group:app",
+            "Take part in a federation: describe the data and what is allowed, start the site, and see its requests.",
+        ),
+        "ledger": Verb(
+            "confide.cli.ledger.group:app", "Open accounts, see what was spent, and check that nobody changed it."
+        ),
+        "attack": Verb(
+            "confide.cli.attack.group:app", "Show what publishing exact numbers would give away, on your own data."
+        ),
+    }
+
 
 app = typer.Typer(
     name="confide",
+    cls=Verbs,
     help="Evaluate binary classifiers on data that must not be shown.",
     no_args_is_help=True,
     add_completion=False,
@@ -37,19 +75,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("evaluate")(evaluate.evaluate)
-app.command("release")(release.release)
-app.command("plan")(plan.plan)
-app.command("select")(select.select)
-app.command("train")(train.train)
-app.command("predict")(predict.predict)
-app.command("validate")(validate.validate)
-app.add_typer(federation.app, name="federation")
-app.add_typer(site.app, name="site")
-app.add_typer(ledger.app, name="ledger")
-app.add_typer(attack.app, name="attack")
-app.command("audit")(audit.audit)
-app.command("demo")(demo.demo)
 
 
 def _show_version(wanted: bool) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confide.errors import UsageError
 from confide.files import replace_file
+from confide.tasks import output_files
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,53 +58,17 @@ def print_json(document: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-def check_report(path: Path, source: str) -> None:
-    """Refuse a report that would overwrite the data, that cannot be written or that is not named as HTML."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{path} must end in .html, as a report is an HTML page")
-    if source != "-" and path.exists() and Path(source).exists() and path.samefile(source):
-        raise UsageError(f"{path} is the file to be evaluated; choose another name for the report")
-    check_writable(path)
-
-
 def check_json_out(out: Path | None, file: str, ledger: str | None) -> None:
     """Refuse a JSON file that would overwrite the data or the ledger, or that cannot be written."""
-    if out is None:
-        return
-    if out.suffix.lower() != ".json":
-        raise UsageError(f"{out} must end in .json, as what is released is written as JSON")
-    if file != "-" and out.exists() and Path(file).exists() and out.samefile(file):
-        raise UsageError(f"{out} is the private file; choose another name")
-    check_writable(out)
-    check_not_ledger(out, ledger)
+    if out is not None:
+        output_files.check_json_out(out, file, output_files.ledger_files(ledger))
 
 
 def check_published_page(report: Path | None, file: str, ledger: str | None) -> None:
     """Refuse a page that would overwrite the data or the ledger, or that cannot be written."""
     if report is not None:
-        check_report(report, file)
-        check_not_ledger(report, ledger)
-
-
-def check_not_ledger(path: Path, ledger: str | None) -> None:
-    """Refuse to write over the ledger or its key."""
-    from confide.ledger.place import FilePlace, find_place
-
-    place = find_place(ledger)
-    if isinstance(place, FilePlace):
-        book = place.path.resolve()
-        if path.resolve() in (book, book.with_name(f"{book.name}.key")):
-            raise UsageError(f"{path} is the ledger or its key; choose another name")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; give the name of a file to write")
-    if not path.parent.is_dir():
-        raise UsageError(f"the folder of {path} does not exist; create it first")
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"the folder of {path} cannot be written to; choose another")
+        output_files.check_report(report, file)
+        output_files.check_not_ledger(report, output_files.ledger_files(ledger))
 
 
 def shown_name(file: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from confide.cli import options, output
+from confide.tasks.output_files import check_report
 
 
 def plan(
@@ -58,7 +59,7 @@ def plan(
         confide plan --rows 5000 --metric recall --expect 0.9 --epsilon 0.5 --neighbours label-only --json
     """
     if report is not None:
-        output.check_report(report, "-")
+        check_report(report)
     with output.busy("releasing a stand-in"):
         from confide.tasks.plan import plan as task
         from confide.tasks.plan import release_parameters

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from confide.cli import output
+from confide.tasks.output_files import check_report
 
 
 def _checked_report(path: Path | None) -> Path | None:
     """Refuse a report that could not be written, before any site is asked."""
     if path is not None:
-        output.check_report(path, "-")
+        check_report(path)
     return path
 
 

@@ -35,7 +35,7 @@ def finish(
     with output.busy("charging the ledger and drawing noise"):
         done = ready.pay()
     if out is not None:
-        output.write_whole(out, done.workflow.written())
+        done.save(out)
         typer.echo(f"written: {out}", err=True)
     if report is not None:
         from confide.report.model.page import model_page

@@ -22,8 +22,10 @@ from confide.federation.term_checks import (
 )
 from confide.grid import Grid
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Version of the protocol. Sites and coordinators of different versions do not talk to each other."""
+
+_MOST_VERSION = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,10 +228,7 @@ class Question:
         """Read a question that came from elsewhere, with all checks."""
         version = plain.get("protocol") if isinstance(plain, Mapping) else None
         if type(version) is not int or version != PROTOCOL:
-            raise FederationError(
-                f"the question speaks version {_version(version)} of the protocol, this installation version "
-                f"{PROTOCOL}; install the same version of confide at the coordinator and at every site"
-            )
+            raise FederationError(other_version("the question", version))
         known = {field.name for field in fields(cls)}
         given = {name: value for name, value in plain.items() if name != "protocol"}
         if not set(given) <= known:
@@ -250,5 +249,10 @@ def _modes(names: tuple[str, ...]) -> str:
     return f"the modes {', '.join(first)} and {last}" if first else f"the mode {last}"
 
 
-def _version(version: object) -> str:
-    return str(version) if isinstance(version, int) else "an unknown"
+def other_version(what: str, version: object) -> str:
+    """Return a refusal to talk to an installation that speaks another version of the protocol."""
+    theirs = f"version {version}" if type(version) is int and 0 <= version < _MOST_VERSION else "an unknown version"
+    return (
+        f"{what} speaks {theirs} of the protocol, this installation version {PROTOCOL}; install the same version of "
+        "confide at the coordinator and at every site"
+    )

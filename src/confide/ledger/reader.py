@@ -33,10 +33,10 @@ class LedgerReader:
     def __init__(self, url: str | Path | None = None) -> None:
         from confide.ledger.store import open_store
 
-        place = find_place(url)
-        self.shown = place.shown
-        self._store = open_store(place)
-        self._key_file = KeyFile.of(place)
+        self.place = find_place(url)
+        self.shown = self.place.shown
+        self._store = open_store(self.place)
+        self._key_file = KeyFile.of(self.place)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.shown!r})"

@@ -8,9 +8,11 @@ tasks therefore report only whether a file can be used. The data holder, who may
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+from confide.errors import ConfideError
 
 VARIABLE = "CONFIDE_SHOW_ERRORS"
 
@@ -43,3 +45,28 @@ def detail(text: str) -> str:
     ''
     """
     return text if shows_errors() else ""
+
+
+@contextmanager
+def replaced_errors(ours: Callable[[Exception], ConfideError]) -> Iterator[None]:
+    """Raise our error instead of any other, whose message may quote rows.
+
+    The other error is not kept as `__context__` either: notebooks and error trackers show what they find there. An
+    error that is ours already is raised as it is, but alone too.
+    """
+    try:
+        yield
+    except (ConfideError, MemoryError) as error:
+        _forget_origin(error)
+        raise
+    except Exception as error:
+        replacement = ours(error)
+        try:
+            raise replacement
+        except ConfideError:
+            _forget_origin(replacement)  # Python has just set it
+            raise
+
+
+def _forget_origin(error: BaseException) -> None:
+    error.__cause__ = error.__context__ = None

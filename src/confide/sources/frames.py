@@ -75,6 +75,24 @@ def private_frame_table(frame: Any, *, label: str, score: str) -> Any:
     return ibis.memtable(pa.table({label: pa.array(labels, pa.string()), score: pa.array(scores, pa.float64())}))
 
 
+def private_text_table(frame: Any, columns: Sequence[str]) -> Any:
+    """Return columns of a dataframe as an Ibis table of texts, for encoding private rows each by itself.
+
+    Each value is converted by itself, as in `private_frame_table`. Texts stay as they are, as in a CSV file; other
+    values get their normal spelling.
+    """
+    import ibis
+    import pyarrow as pa
+
+    held = frame_columns(frame, list(dict.fromkeys(columns)))
+    texts = {name: [_text(value) for value in column.to_list()] for name, column in held.items()}
+    return ibis.memtable(pa.table({name: pa.array(values, pa.string()) for name, values in texts.items()}))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else spelling(value)
+
+
 def _number(value: object) -> float:
     """Return a score as a float; NaN, which counting refuses, for anything that is not a number."""
     if isinstance(value, int | float | Decimal | np.number | np.bool_):
@@ -103,8 +121,10 @@ def named_scores(scores: Any) -> dict[str, Any]:
 
 
 def is_frame(data: Any) -> bool:
-    """Tell whether an object is a dataframe that narwhals reads, eager or lazy."""
+    """Tell whether an object is a dataframe that narwhals reads, eager or lazy. An Ibis table is none."""
     if isinstance(data, list | tuple | np.ndarray | str) or not hasattr(type(data), "columns"):
+        return False
+    if hasattr(data, "to_pyarrow_batches"):
         return False
     import narwhals as nw
 

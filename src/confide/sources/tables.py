@@ -28,7 +28,7 @@ from confide.errors import (
     WeightError,
 )
 from confide.sources.arrays import count_checked
-from confide.sources.details import detail
+from confide.sources.details import detail, replaced_errors
 from confide.sources.fit_rows import fit_rows
 from confide.sources.labels import positive_value
 from confide.sources.rows import Rows, group_name
@@ -115,16 +115,16 @@ def discreet(source: Any, *, private: bool = False) -> Iterator[None]:
 
     With `private` not even the kind of error is shown, as it may depend on a single row.
     """
-    try:
-        yield
-    except (ConfideError, MemoryError):
-        raise
-    except Exception as error:
+
+    def ours(error: Exception) -> ConfideError:
         kind = f" ({type(error).__name__})"
         kind = detail(kind) if private else kind
         if isinstance(source, str | Path):
-            raise UnreadableError(f"{source} cannot be read to its end{kind}; check that it is complete") from None
-        raise DataError(f"the engine could not count the table{kind}; check the query that makes it") from None
+            return UnreadableError(f"{source} cannot be read to its end{kind}; check that it is complete")
+        return DataError(f"the engine could not count the table{kind}; check the query that makes it")
+
+    with replaced_errors(ours):
+        yield
 
 
 def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | None = None) -> Any:
@@ -135,7 +135,7 @@ def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | 
         return open_file(source, as_written=as_written, columns=columns)
     if not hasattr(source, "to_pyarrow_batches"):
         raise ParameterError(
-            f"a {type(source).__name__} is not an Ibis table or a path; "
+            f"a {type(source).__name__} is not a dataframe, an Ibis table or a path; "
             "use ScoreCounts.from_frame for dataframes and from_arrays for arrays"
         )
     return source

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confide.audits.run import DRAWS, ERROR, SCHEMA, Finding, audit_all
 from confide.audits.run import subjects as subjects
 from confide.audits.subject import Subject
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +22,7 @@ class AuditReport:
     findings: tuple[Finding, ...]
 
     def __repr__(self) -> str:
-        return f"AuditReport({len(self.refuted)} of {len(self.mechanisms)} refuted)"
+        return f"<AuditReport: {len(self.refuted)} of {len(self.mechanisms)} refuted>"
 
     @property
     def mechanisms(self) -> tuple[Finding, ...]:
@@ -47,6 +51,23 @@ class AuditReport:
             "mechanisms": [finding.to_dict() for finding in self.mechanisms],
             "twins": [finding.to_dict() for finding in self.twins],
         }
+
+    def plot(self) -> Figure:
+        """Draw the lower bound on epsilon of each mechanism, beside its claim."""
+        from confide.report.audit.plots import plot_audit
+
+        return plot_audit(self)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each finding."""
+        from confide.report.audit.frames import audit_frame
+
+        return audit_frame(self)
+
+    def _repr_html_(self) -> str:
+        from confide.report.audit.page import fragment
+
+        return fragment(self)
 
 
 def audit(

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.learning.workflow import Workflow
 from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Payer, Subject
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Receipt
@@ -28,6 +27,9 @@ from confide.tasks.parameters import with_parameters_of
 from confide.tasks.public_grid import describe_grid, public_files, read_grid
 from confide.tasks.release_result import ReleaseQuote, ReleaseResult
 from confide.tasks.scores import ModelScores, Scores, choose_scores
+
+if TYPE_CHECKING:
+    from confide.learning.workflow import Workflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

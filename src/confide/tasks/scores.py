@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.learning.holdout import HELD_OUT
-from confide.learning.workflow import Workflow
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease
 from confide.releases.terms import Terms
+
+if TYPE_CHECKING:
+    from confide.learning.workflow import Workflow
 
 
 class Scores(Protocol):
@@ -104,7 +105,7 @@ class ColumnScores:
 
         if isinstance(source, ScoreCounts):
             return source
-        if not isinstance(source, Path) and not hasattr(source, "to_pyarrow_batches") and is_frame(source):
+        if is_frame(source):
             with discreet(source, private=True):
                 source = private_frame_table(source, label=self.label, score=self.score)
         return count_table(source, label=self.label, score=self.score, positive=self.value, one_class=True).counts
@@ -174,6 +175,8 @@ class ModelScores:
         self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
     ) -> tuple[PreparedRelease, ...]:
         """Run the model on the rows held out, and count its scores."""
+        from confide.learning.holdout import HELD_OUT
+
         hidden = {name: options[name] for name in ("epsilon", "neighbours", "unit", "rows_per_person")}
         part = self.workflow.part(Terms.checked(**hidden), HELD_OUT)
         counts = self.workflow.counts(self.workflow.rows(source, HELD_OUT))
@@ -188,6 +191,8 @@ def choose_scores(
         for name, value in (("label", label), ("score", score), ("positive", positive)):
             if value is not None:
                 raise ParameterError(f"`{name}` is defined by the file of `model`; leave it out")
+        from confide.learning.workflow import Workflow
+
         workflow = model if isinstance(model, Workflow) else Workflow.read(Path(model))
         workflow.trained()
         return ModelScores(workflow=workflow)

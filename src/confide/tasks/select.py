@@ -22,6 +22,7 @@ from confide.tasks.workflow_step import (
     StepResult,
     held_out_remark,
     new_workflow,
+    workflow_rows,
     workflow_subject,
 )
 
@@ -49,6 +50,7 @@ def prepare_select(
     neighbours: str | None = None,
     unit: str | None = None,
     rows_per_person: int | None = None,
+    data_name: str | None = None,
     question: PublicQuestion | None = None,
     ledger: LedgerPlace = None,
     account: str | None = None,
@@ -89,9 +91,9 @@ def prepare_select(
     }
     part = workflow.part(Terms.checked(**terms), TRAINING)
     prepare_selection(workflow.no_rows(), **rule, **terms)  # refuses wrong parameters before the file is read
-    subject = workflow_subject(workflow, source, (leave_out, vocabulary), question)
+    subject = workflow_subject(workflow, source, (leave_out, vocabulary), data_name=data_name, question=question)
     payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
-    prepared = prepare_selection(workflow.rows(source, TRAINING), part=part, **rule, **terms)
+    prepared = prepare_selection(workflow_rows(workflow, source, TRAINING), part=part, **rule, **terms)
     return ReadyStep(workflow=workflow, payer=payer, prepared=prepared, costs=costs, remarks=held_out_remark(workflow))
 
 
@@ -105,7 +107,8 @@ def select(ready: ReadyStep[Selection]) -> StepResult:
     Parameters
     ----------
     source
-        Private rows: the path of a file (CSV, TSV, JSON lines, Parquet), or an Ibis table with `question`.
+        Private rows: the path of a file (CSV, TSV, JSON lines, Parquet), a dataframe, or an Ibis table. The bytes of a
+        file identify its data. All else needs `data_name` or `question`.
     label, positive
         Column of labels, and the positive label unless labels are 0/1, -1/1 or false/true.
     text, bits, leave_out, vocabulary
@@ -121,8 +124,9 @@ def select(ready: ReadyStep[Selection]) -> StepResult:
         Share of rows kept for evaluation (0.3 by default, 0 for none), and columns that tell persons apart.
     neighbours, unit, rows_per_person
         Neighbouring relation of the guarantee.
-    question
-        Public description of the data, for an Ibis table.
+    data_name, question
+        For data that are not a file: their declared name and version, such as "patients, version 1"; or the whole
+        public question.
     ledger, account, analyst, also_charge
         Who pays. Without `account`, the only account that knows the data pays. `also_charge` charges an account
         although another one knows the same data.

@@ -67,6 +67,11 @@ class SiteStatus:
             "requests": [dict(request) for request in self.requests],
         }
 
+    def _repr_html_(self) -> str:
+        from confide.report.validation.notebook import site_fragment
+
+        return site_fragment(self)
+
     def _model(self, name: str) -> dict[str, Any]:
         values = {key: getattr(self.models[name], key) for key in _MODEL_KEYS}
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}

@@ -24,6 +24,7 @@ from confide.tasks.workflow_step import (
     StepResult,
     held_out_remark,
     new_workflow,
+    workflow_rows,
     workflow_subject,
 )
 
@@ -53,6 +54,7 @@ def prepare_train(
     neighbours: str | None = None,
     unit: str | None = None,
     rows_per_person: int | None = None,
+    data_name: str | None = None,
     question: PublicQuestion | None = None,
     ledger: LedgerPlace = None,
     account: str | None = None,
@@ -94,9 +96,9 @@ def prepare_train(
     }
     part = before.part(Terms.checked(**terms), TRAINING)
     prepare_model(before.no_rows(), model, options, **terms)  # refuses wrong parameters before the file is read
-    subject = workflow_subject(before, source, (leave_out, vocabulary), question)
+    subject = workflow_subject(before, source, (leave_out, vocabulary), data_name=data_name, question=question)
     payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
-    rows = before.rows(source, TRAINING)
+    rows = workflow_rows(before, source, TRAINING)
     prepared = prepare_model(rows, model, options, part=part, **terms)
     costs = {**({"select": spent} if spent else {}), "train": own, "evaluate": split.left("evaluate", spent + own)}
     remarks = (*held_out_remark(before), *width_remark(model, rows.width))
@@ -125,8 +127,8 @@ def train(ready: ReadyStep[LinearModel]) -> StepResult:
         Options of logistic regression: strength of the penalty; "objective" or "output".
     budget, epsilon, hold_out, hold_out_by, neighbours, unit, rows_per_person
         Price, rows held out and guarantee, as for `select`.
-    question, ledger, account, analyst, also_charge
-        Data of an Ibis table, and who pays, as for `select`.
+    data_name, question, ledger, account, analyst, also_charge
+        Identity of data that are not a file, and who pays, as for `select`.
     """
     return ready.pay()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from confide.errors import ParameterError, UsageError, did_you_mean
 from confide.tasks.federation_folders import open_federation
+from confide.tasks.parameters import with_parameters_of
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.expected_accuracy import Expected
@@ -27,7 +28,8 @@ _LOGIN_SECONDS = 30.0
 class ValidationRequest:
     """A validation whose parameters were checked; no site was asked yet.
 
-    `rows` is the stated number of rows of all sites together, None if nobody stated it.
+    `rows` is the stated number of rows of all sites together, None if nobody stated it. `progress` is called whenever
+    the state of a site changes.
     """
 
     federation: Federation
@@ -36,6 +38,7 @@ class ValidationRequest:
     level: float
     null_auc: float | None
     rows: int | None
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +63,13 @@ class ValidationPlan:
             "expected": None if self.expected is None else self.expected.to_dict(),
         }
 
+    def _repr_html_(self) -> str:
+        from confide.report.validation.notebook import plan_fragment
 
-def validate(
+        return plan_fragment(self)
+
+
+def request_validation(
     federation: str | Path,
     *,
     model_name: str,
@@ -85,7 +93,49 @@ def validate(
     delta: object = None,
     sensitivity: object = None,
     progress: Progress | None = None,
-) -> Validation:
+) -> ValidationRequest:
+    """Check the parameters of a validation; then `plan_validation` or `run_validation`. See `validate`."""
+    network = open_federation(federation)
+    from confide.federation.coordinator.rounds import checked_timeout
+    from confide.federation.question import Question
+    from confide.intervals.interval import check_level
+
+    check_level(level)
+    _check_null_auc(null_auc)
+    checked_timeout(timeout)
+    _require_epsilon(mode, epsilon)
+    question = Question.checked(
+        study=network.name if study is None else study,
+        model=model_name,
+        mode=mode,
+        sites=_checked_sites(sites, network.sites),
+        fewest=fewest,
+        grid=grid,
+        bins=bins,
+        minimum_cell=minimum_cell,
+        epsilon=epsilon,
+        site_share=site_share,
+        colluders=colluders,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        edition=edition,
+        delta=delta,
+        sensitivity=sensitivity,
+        rows=rows,
+    )
+    return ValidationRequest(
+        federation=network,
+        question=question,
+        timeout=timeout,
+        level=level,
+        null_auc=null_auc,
+        rows=rows,
+        progress=progress,
+    )
+
+
+@with_parameters_of(request_validation)
+def validate(request: ValidationRequest) -> Validation:
     """Validate a model at the sites of a federation, which share no rows.
 
     Asking the same question again costs nothing more.
@@ -126,88 +176,7 @@ def validate(
     RunError
         No result came of it; `reports` says how each site took part.
     """
-    request = request_validation(
-        federation,
-        model_name=model_name,
-        mode=mode,
-        study=study,
-        epsilon=epsilon,
-        site_share=site_share,
-        colluders=colluders,
-        minimum_cell=minimum_cell,
-        grid=grid,
-        rows=rows,
-        bins=bins,
-        sites=sites,
-        fewest=fewest,
-        timeout=timeout,
-        null_auc=null_auc,
-        level=level,
-        unit=unit,
-        rows_per_person=rows_per_person,
-        edition=edition,
-        delta=delta,
-        sensitivity=sensitivity,
-    )
-    return run_validation(request, progress=progress)
-
-
-def request_validation(
-    federation: str | Path,
-    *,
-    model_name: str,
-    mode: str,
-    study: str | None = None,
-    epsilon: object = None,
-    site_share: object = None,
-    colluders: int | None = None,
-    minimum_cell: int | None = None,
-    grid: str | None = None,
-    rows: int | None = None,
-    bins: int = 10,
-    sites: Sequence[str] | None = None,
-    fewest: int | None = None,
-    timeout: float = 60.0,
-    null_auc: float | None = None,
-    level: float = 0.95,
-    unit: str = "row",
-    rows_per_person: int = 1,
-    edition: int | None = None,
-    delta: object = None,
-    sensitivity: object = None,
-) -> ValidationRequest:
-    """Check the parameters of a validation, which are those of `validate`. No site is asked."""
-    network = open_federation(federation)
-    from confide.federation.coordinator.rounds import checked_timeout
-    from confide.federation.question import Question
-    from confide.intervals.interval import check_level
-
-    check_level(level)
-    _check_null_auc(null_auc)
-    checked_timeout(timeout)
-    _require_epsilon(mode, epsilon)
-    question = Question.checked(
-        study=network.name if study is None else study,
-        model=model_name,
-        mode=mode,
-        sites=_checked_sites(sites, network.sites),
-        fewest=fewest,
-        grid=grid,
-        bins=bins,
-        minimum_cell=minimum_cell,
-        epsilon=epsilon,
-        site_share=site_share,
-        colluders=colluders,
-        unit=unit,
-        rows_per_person=rows_per_person,
-        edition=edition,
-        delta=delta,
-        sensitivity=sensitivity,
-        rows=rows,
-    )
-    return ValidationRequest(
-        federation=network, question=question, timeout=timeout, level=level, null_auc=null_auc, rows=rows
-    )
+    return run_validation(request, progress=request.progress)
 
 
 def run_validation(request: ValidationRequest, *, progress: Progress | None = None) -> Validation:

@@ -15,6 +15,8 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from confide.errors import ParameterError
+from confide.features import FeatureRows
+from confide.files import replace_file
 from confide.learning.budget import together
 from confide.learning.linear_model import LinearModel
 from confide.learning.workflow import Workflow
@@ -25,10 +27,11 @@ from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.prepared import Prepared
 from confide.selection.selection import Selection
 from confide.sources.encoding import Encoding
+from confide.tasks.output_files import check_json_out, ledger_files
 
 Answer = TypeVar("Answer", Selection, LinearModel)
 Source: TypeAlias = Any
-"""Path of a file (CSV, TSV, JSON lines, Parquet), or an Ibis table."""
+"""Path of a file (CSV, TSV, JSON lines, Parquet), a dataframe, or an Ibis table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +58,16 @@ class StepQuote:
 class StepResult:
     """Workflow after a paid step, the receipt, the costs of all steps, and notes for the user.
 
-    `workflow.written()` is the text of the file for the next step.
+    `workflow.written()` is the text of the file for the next step. `source` is the file of the private rows, None for a
+    table; `ledger_files` are those of the ledger and its key. `save` overwrites none of them.
     """
 
     workflow: Workflow
     receipt: Receipt[Any]
     costs: Mapping[str, Fraction]
     notes: tuple[str, ...] = ()
+    source: Path | None = None
+    ledger_files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", MappingProxyType(dict(self.costs)))
@@ -70,8 +76,10 @@ class StepResult:
         return f"StepResult({self.receipt.releases[0]}; paid {self.receipt.in_words()} by {self.receipt.account})"
 
     def save(self, file: str | Path) -> None:
-        """Write the file for the next step. It may be published."""
-        Path(file).write_text(self.workflow.written(), encoding="utf-8")
+        """Write the file for the next step, whose name ends in .json. It may be published."""
+        path = Path(file)
+        check_json_out(path, self.source, self.ledger_files)
+        replace_file(path, self.workflow.written())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
@@ -107,7 +115,15 @@ class ReadyStep(Generic[Answer]):
             else replace(self.workflow, model=answer)
         )
         notes = tuple(str(note) for note in self.payer.notes(receipt))
-        return StepResult(workflow=done, receipt=receipt, costs=self.costs, notes=notes)
+        subject = self.payer.subject
+        return StepResult(
+            workflow=done,
+            receipt=receipt,
+            costs=self.costs,
+            notes=notes,
+            source=subject.file if isinstance(subject, FileSubject) else None,
+            ledger_files=ledger_files(self.payer.ledger),
+        )
 
 
 def new_workflow(
@@ -152,16 +168,21 @@ def new_workflow(
 
 
 def workflow_subject(
-    workflow: Workflow, source: Source, words: Sequence[str | Path | None], question: PublicQuestion | None
+    workflow: Workflow,
+    source: Source,
+    words: Sequence[str | Path | None],
+    *,
+    data_name: str | None,
+    question: PublicQuestion | None,
 ) -> Subject:
-    """Identify the data of a step: a file by its bytes, a table by the question that the caller states.
+    """Identify the data of a step: a file by its bytes, a table by the name or question that the caller states.
 
     `words` are the files of public words that the step reads.
     """
     details = {"workflow": workflow.digest()}
     if isinstance(source, str | Path):
-        if question is not None:
-            raise ParameterError("the bytes of a file identify its data; leave `question` out")
+        if data_name is not None or question is not None:
+            raise ParameterError("the bytes of a file identify its data; leave `data_name` and `question` out")
         return FileSubject(
             file=Path(source),
             label=workflow.label,
@@ -169,17 +190,28 @@ def workflow_subject(
             details=details,
             public_files=tuple(Path(one) for one in words if one is not None),
         )
-    if question is None:
-        raise ParameterError("a table has no identity of its own; give `question`, or the path of a file")
+    if (data_name is None) == (question is None):
+        raise ParameterError(
+            "a table has no identity of its own; give `data_name`, its declared name and version, or `question`, not "
+            "both; or give the path of a file"
+        )
     if any(one is not None for one in words):
         raise ParameterError("files of words are compared with a private file; give the path of the file as source")
-    stated = replace(
-        question,
-        label=workflow.label,
-        positive=workflow.positive,
-        details={**question.details, **details},
-    )
+    given = question or PublicQuestion(data=str(data_name))
+    stated = replace(given, label=workflow.label, positive=workflow.positive, details={**given.details, **details})
     return DeclaredSubject(stated=stated)
+
+
+def workflow_rows(workflow: Workflow, source: Source, side: str) -> FeatureRows:
+    """Read the rows of one side. Values of a dataframe are converted each by itself."""
+    from confide.sources.frames import is_frame, private_text_table
+    from confide.sources.tables import discreet
+
+    if is_frame(source):
+        columns = (workflow.label, *workflow.encoding.columns, *workflow.held_out_columns)
+        with discreet(source, private=True):
+            source = private_text_table(source, columns)
+    return workflow.rows(source, side)
 
 
 def held_out_remark(workflow: Workflow) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from confide.attacks.bounds import success_bound
 from confide.errors import ParameterError, did_you_mean
 from confide.features import FeatureRows, Integers
 from confide.intervals.interval import Interval
 from confide.intervals.proportion import wilson_interval_of
+from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.mechanisms.score_perturbation import perturbed_scores
 from confide.privacy.neighbours import Neighbours

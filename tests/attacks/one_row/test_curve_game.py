@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from confide import Release, ScoreCounts
-from confide.attacks.bounds import success_bound
 from confide.attacks.disclosure import Publication
 from confide.attacks.one_row import curve_game as module
 from confide.attacks.one_row.curve_game import curve_game
+from confide.privacy.adversary import success_bound
 from confide.releases import PreparedRelease
 from confide.releases.curves import prepare_curves
 from tests.noises import SILENT, seeded

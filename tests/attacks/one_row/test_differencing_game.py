@@ -10,7 +10,6 @@ import pytest
 
 from confide import ScoreCounts
 from confide.attacks import numbers
-from confide.attacks.bounds import success_bound
 from confide.attacks.disclosure import NUMBERS, Publication
 from confide.attacks.numbers import exact_number
 from confide.attacks.one_row.differencing_game import differenced_rows, differencing_game
@@ -18,6 +17,7 @@ from confide.attacks.one_row.missing import label_of_score
 from confide.attacks.one_row.rows import with_row
 from confide.counts import FloatArray
 from confide.errors import ParameterError
+from confide.privacy.adversary import success_bound
 from confide.privacy.mechanisms.squared_error import SPREAD_SHARE
 from confide.releases.registry import prepare
 from tests.noises import seeded

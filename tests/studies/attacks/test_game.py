@@ -10,9 +10,9 @@ import pytest
 from studies.stoddard.attacks.game import Candidate, Guesses, game_scores, membership_game, worlds
 from studies.stoddard.attacks.refutations import ptt_success
 
-from confide.attacks.bounds import success_bound
 from confide.errors import ParameterError
 from confide.features import FeatureRows
+from confide.privacy.adversary import success_bound
 from tests.noises import seeded
 
 LEVELS, EACH = 40, 6

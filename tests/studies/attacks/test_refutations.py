@@ -31,9 +31,9 @@ from studies.stoddard.attacks.refutations import (
 )
 from studies.stoddard.attacks.threshold_testing import ptt_probability, ptt_support
 
-from confide.attacks.bounds import success_bound
 from confide.audits.bound import loss_below
 from confide.errors import ParameterError
+from confide.privacy.adversary import success_bound
 
 EPSILONS = (0.01, 0.1, 1.0, 5.0)
 

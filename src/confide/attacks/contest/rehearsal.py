@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.attacks.bounds import success_bound
 from confide.attacks.contest.boosting import BOOSTABLE, Boosted, boost
 from confide.attacks.contest.ladder import LadderOracle, climb, ladder
 from confide.attacks.contest.oracle import Oracle
@@ -17,6 +16,7 @@ from confide.attacks.contest.recovery import recover_labels
 from confide.attacks.disclosure import SCHEMA, Publication
 from confide.attacks.numbers import exact_number_of
 from confide.errors import ParameterError
+from confide.privacy.adversary import success_bound
 
 MOST_ROWS = 20_000
 

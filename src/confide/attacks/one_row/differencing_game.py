@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.attacks.bounds import Game, finished, success_bound
+from confide.attacks.bounds import Game, finished
 from confide.attacks.disclosure import MEANS, NEIGHBOURS, Publication, Window
 from confide.attacks.numbers import exact_number, gap_to, released
 from confide.attacks.one_row.differencing import added_row, added_term
@@ -16,6 +16,7 @@ from confide.attacks.one_row.game import check_game, check_once, right_guess
 from confide.attacks.one_row.missing import label_of_score
 from confide.attacks.one_row.rows import row_drawer, with_row, without_row
 from confide.counts import ScoreCounts
+from confide.privacy.adversary import success_bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

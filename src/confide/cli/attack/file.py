@@ -11,6 +11,7 @@ from confide.cli import output
 from confide.cli.attack.options import AsJson, Label, Releases, Seed
 from confide.cli.inputs import readable
 from confide.cli.options import File, Positive
+from confide.tasks.output_files import check_report
 
 
 def attack_file(
@@ -52,7 +53,7 @@ def attack_file(
     from confide.tasks.attack import USUAL, attack
 
     if report is not None:
-        output.check_report(report, file)
+        check_report(report, file)
     releases = release or USUAL
     with output.steps(len(set(releases))) as step:
         done = attack(

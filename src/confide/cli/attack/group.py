@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
 
-from confide.cli.attack.contest import attack_contest
-from confide.cli.attack.curve import attack_curve
-from confide.cli.attack.file import attack_file
-from confide.cli.attack.labelings import attack_labelings
+from confide.cli.lazy_verbs import LazyGroup, Verb
 from confide.errors import UsageError, did_you_mean
 
 
-class _FileUnlessNamed(TyperGroup):
+class _FileUnlessNamed(LazyGroup):
     """Group that takes its first argument for a file, unless it is the name of an attack."""
 
+    verbs: ClassVar = {
+        "file": Verb(
+            "confide.cli.attack.file:attack_file",
+            "Show what an adversary would learn of the labels in a file if its AUC, ROC curve or another number were "
+            "public.",
+        ),
+        "labelings": Verb(
+            "confide.cli.attack.labelings:attack_labelings",
+            "Count, or list, the labelings of ranked rows that an AUC leaves possible (Whitehill 2019). Needs no data.",
+        ),
+        "contest": Verb(
+            "confide.cli.attack.contest:attack_contest",
+            "Rehearse a contest: attack its scoring oracle with submissions alone, without any learning. Needs no "
+            "data.",
+        ),
+        "curve": Verb(
+            "confide.cli.attack.curve:attack_curve",
+            "Show what the points of a published ROC curve give away: class sizes, labels, single rows.",
+        ),
+    }
     default_command = "file"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -32,13 +48,10 @@ class _FileUnlessNamed(TyperGroup):
 app = typer.Typer(
     cls=_FileUnlessNamed,
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     help="""Show what publishing exact numbers would give away, on your own data.
 
     `confide attack FILE ...` is short for `confide attack file FILE ...`. Findings come from exact labels: they are for
     those who may see the data.
     """,
 )
-app.command("file")(attack_file)
-app.command("labelings")(attack_labelings)
-app.command("contest")(attack_contest)
-app.command("curve")(attack_curve)

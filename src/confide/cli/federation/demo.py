@@ -7,6 +7,7 @@ from confide.cli.federation import options
 from confide.cli.federation.demo_steps import run_demo
 from confide.cli.federation_common import JsonOption, print_next, split_names
 from confide.errors import UsageError
+from confide.tasks.output_files import check_report
 
 
 def demo(
@@ -45,7 +46,7 @@ def demo(
     if report is not None and len(set(modes or ())) != 1:
         raise UsageError("--report is for one mode; give one --mode, or leave --report out to get one for each")
     if report is not None:
-        output.check_report(report, "-")
+        check_report(report)
     with output.busy("reading"):
         plan = plan_demo(
             folder,

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import typer
 
-from confide.cli.federation.add_site import add_site
-from confide.cli.federation.demo import demo
-from confide.cli.federation.init import init
-from confide.cli.federation.start import start
-from confide.cli.federation.status import status
-from confide.cli.federation.stop import stop
+from confide.cli.lazy_verbs import LazyGroup, Verb
+
+
+class Verbs(LazyGroup):
+    """Verbs of `confide federation`."""
+
+    verbs: ClassVar = {
+        "demo": Verb(
+            "confide.cli.federation.demo:demo",
+            "Run a whole federation on this machine: validate a model at 3 to 5 hospitals that share no rows.",
+        ),
+        "init": Verb(
+            "confide.cli.federation.init:init",
+            "Make a federation: certificates for the server, for you and for each site, and a kit to hand to each.",
+        ),
+        "add-site": Verb(
+            "confide.cli.federation.add_site:add_site",
+            "Let one more site into the federation: make its certificate and its kit.",
+        ),
+        "start": Verb(
+            "confide.cli.federation.start:start",
+            "Start the federation's server. It runs until Ctrl-C, or in the background until it is stopped.",
+        ),
+        "stop": Verb(
+            "confide.cli.federation.stop:stop", "Stop the federation's server, if it was started on this machine."
+        ),
+        "status": Verb(
+            "confide.cli.federation.status:status",
+            "Show the federation, whether its server runs, and which sites are connected.",
+        ),
+    }
+
 
 app = typer.Typer(
+    cls=Verbs,
     help="Make a federation of sites, run its server, and see which sites are connected.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-app.command("demo")(demo)
-app.command("init")(init)
-app.command("add-site")(add_site)
-app.command("start")(start)
-app.command("stop")(stop)
-app.command("status")(status)

@@ -1,5 +1,1 @@
 """`confide site`: the administrator's side of a site."""
-
-from confide.cli.site.group import app as app
-
-__all__ = ["app"]

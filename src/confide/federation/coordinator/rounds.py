@@ -23,7 +23,7 @@ from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
 from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import Outcome, RunError, SiteReport
-from confide.federation.question import PROTOCOL, Question
+from confide.federation.question import PROTOCOL, Question, other_version
 from confide.federation.site_state import ProgressState, RefusalReason, SiteState
 
 Progress = Callable[[str, ProgressState], None]
@@ -143,11 +143,7 @@ def _reported(site: str, reply: Message | Silence) -> SiteReport:
     if not isinstance(reply, Mapping) or reply.get("site") != site:
         return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     if reply.get("protocol") != PROTOCOL:
-        return SiteReport(
-            name=site,
-            state=SiteState.FAILED,
-            message=f"it speaks another version of the protocol than {PROTOCOL}: install the same version of confide",
-        )
+        return SiteReport(name=site, state=SiteState.FAILED, message=other_version("it", reply.get("protocol")))
     state = reply.get("state")
     if state in (SiteState.REFUSED, SiteState.FAILED):
         budget = state == SiteState.REFUSED and reply.get("reason") == RefusalReason.BUDGET

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from confide.counts import FloatArray
 from confide.errors import ConfideError, DataError, FederationError, ParameterError, UsageError
 from confide.federation.site.onnx_files import open_session
+from confide.sources.details import replaced_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +197,5 @@ def _native(value: Any) -> object:
 @contextmanager
 def _discreet(what: str, then: str) -> Iterator[None]:
     """Replace the message of an error, which may hold values of rows."""
-    try:
+    with replaced_errors(lambda error: DataError(f"{what} ({type(error).__name__}); {then}")):
         yield
-    except (ConfideError, MemoryError):
-        raise
-    except Exception as error:
-        raise DataError(f"{what} ({type(error).__name__}); {then}") from None

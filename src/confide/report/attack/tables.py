@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from confide.attacks.bounds import success_bound
 from confide.attacks.exposure import AttackReport, Exposure
 from confide.attacks.insider import Insider
 from confide.attacks.outsider import Outsider
+from confide.privacy.adversary import success_bound
 from confide.report.attack.bounds import posterior
 from confide.report.shared.guarantees import at_most
 from confide.report.shared.numbers import DASH, amount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from confide.attacks.bounds import success_bound
+from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from confide.federation.site_state import SiteState
-from confide.report.validation.word_table import print_words
+from confide.report.shared.tables import Table
+from confide.report.validation.word_table import print_word_table, word_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,32 +35,47 @@ _RULES: Mapping[str, str] = {
 
 def print_new_site(status: SiteStatus, console: Console) -> None:
     """Print the site's name, federation, fingerprint and models."""
-    state = f"running (process {status.pid})" if status.running else "not running"
-    lines = (
-        f"Site {status.name} in {status.folder}: {state}",
-        f"Federation {status.federation}, server {status.server}, port {status.port}: {_connection(status)}",
-        "Fingerprint of its own key (SHA-256), for other sites to pin:",
-        f"  {status.fingerprint}\n",
-    )
-    for line in lines:
+    for line in site_lines(status):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    models = [
-        (name, _described(status, name, model), "yes" if name in status.answered_exactly else "no")
-        for name, model in status.models.items()
-    ]
-    print_words("Models", ("model", "rows and scores", "answered without noise"), models, console)
+    console.print()
+    print_word_table(_models(status), console)
 
 
 def print_site(status: SiteStatus, console: Console) -> None:
     """Print everything that is known of a site."""
     print_new_site(status, console)
+    for table in site_tables(status)[1:]:
+        print_word_table(table, console)
+
+
+def site_lines(status: SiteStatus) -> tuple[str, ...]:
+    """Return the site's name, federation and fingerprint, a line each."""
+    state = f"running (process {status.pid})" if status.running else "not running"
+    return (
+        f"Site {status.name} in {status.folder}: {state}",
+        f"Federation {status.federation}, server {status.server}, port {status.port}: {_connection(status)}",
+        "Fingerprint of its own key (SHA-256), for other sites to pin:",
+        f"  {status.fingerprint}",
+    )
+
+
+def site_tables(status: SiteStatus) -> list[Table]:
+    """Return models, policy, budget and the last requests."""
     rules = [(_RULES.get(rule, rule), _value(rule, value)) for rule, value in status.policy.to_dict().items()]
-    print_words("Policy (policy.toml)", ("rule", "value"), rules, console)
+    tables = [_models(status), word_table("Policy (policy.toml)", ("rule", "value"), rules)]
     if status.budget is not None:
-        print_words("Privacy budget (epsilon)", ("", "spent", "left", "limit"), _budget(status.budget), console)
+        tables.append(word_table("Privacy budget (epsilon)", ("", "spent", "left", "limit"), _budget(status.budget)))
     if status.requests:
-        requests = [_request(line) for line in status.requests]
-        print_words("Last requests", ("when", "request", "result"), requests, console)
+        tables.append(word_table("Last requests", ("when", "request", "result"), map(_request, status.requests)))
+    return tables
+
+
+def _models(status: SiteStatus) -> Table:
+    models = [
+        (name, _described(status, name, model), "yes" if name in status.answered_exactly else "no")
+        for name, model in status.models.items()
+    ]
+    return word_table("Models", ("model", "rows and scores", "answered without noise"), models)
 
 
 def _connection(status: SiteStatus) -> str:

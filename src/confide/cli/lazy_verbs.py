@@ -1,0 +1,58 @@
+"""Commands that load when they are called: `confide evaluate` does not wait for the modules of the other verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+
+class Verb(NamedTuple):
+    """Where a command is defined, as "module:attribute", and the first sentence of its help."""
+
+    home: str
+    summary: str
+
+
+class LazyCommand(TyperCommand):
+    """Stand-in for a command in the list of a group. It loads the command as soon as one calls it."""
+
+    def __init__(self, name: str, verb: Verb) -> None:
+        super().__init__(name, help=verb.summary, rich_markup_mode="markdown")
+        self._verb = verb
+
+    @cached_property
+    def loaded(self) -> TyperCommand | TyperGroup:
+        """Return the command itself: a function, or the Typer app of a group."""
+        module, attribute = self._verb.home.split(":")
+        defined = getattr(import_module(module), attribute)
+        if isinstance(defined, typer.Typer):
+            command: object = get_group(defined)
+        else:
+            alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+            alone.command(self.name)(defined)
+            command = get_command(alone)
+        if not isinstance(command, TyperCommand | TyperGroup):
+            raise TypeError(f"{self._verb.home} is no command")
+        command.name = self.name
+        return command
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse arguments with the command itself, which then runs."""
+        return self.loaded.make_context(*args, **kwargs)
+
+
+class LazyGroup(TyperGroup):
+    """Group whose `verbs` load when they are called. Subclasses list them in the order of the help."""
+
+    verbs: ClassVar[Mapping[str, Verb]] = {}
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, verb in self.verbs.items():
+            self.add_command(LazyCommand(name, verb))
