@@ -172,6 +172,12 @@ class TestLists:
         register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
         register.list_sites(ask("private", **{"fewest": 3, **other}), ("a", "b", "c", "d"))
 
+    def test_a_list_outlives_the_version_of_the_protocol(self, register: Register) -> None:
+        register.list_sites(replace(ask("private", fewest=3), protocol=1), ("a", "b", "c"))
+        assert register.listed(ask("private", fewest=3)) == ("a", "b", "c")
+        with pytest.raises(RefusedError):
+            register.list_sites(ask("private", fewest=3), ("a", "b", "d"))
+
     def test_lists_of_private_questions_are_not_forgotten(self, register: Register) -> None:
         register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
         register.fix(ask(), ROWS)

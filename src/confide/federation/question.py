@@ -223,6 +223,11 @@ class Question:
         """Return a hash that identifies the question."""
         return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
+    def lasting_digest(self) -> str:
+        """Return a hash of what is asked, whatever the version of the protocol: a site's memory outlives versions."""
+        asked = {name: value for name, value in self.to_dict().items() if name != "protocol"}
+        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Question:
         """Read a question that came from elsewhere, with all checks."""

@@ -131,7 +131,7 @@ class Register:
                 raise other_sites(signed, before)
             connection.execute(
                 "INSERT OR IGNORE INTO listed (question, kind, model, sites, at) VALUES (?, ?, ?, ?, ?)",
-                (signed.digest(), kind_of(signed), signed.model, json.dumps(sorted(sites)), _now()),
+                (signed.lasting_digest(), kind_of(signed), signed.model, json.dumps(sorted(sites)), _now()),
             )
 
     def listed(self, signed: Question) -> tuple[str, ...] | None:
@@ -218,7 +218,7 @@ def _exact_names(connection: sqlite3.Connection, model: str, source: str) -> set
 
 
 def _listed(connection: sqlite3.Connection, signed: Question) -> tuple[str, ...] | None:
-    row = connection.execute("SELECT sites FROM listed WHERE question = ?", (signed.digest(),)).fetchone()
+    row = connection.execute("SELECT sites FROM listed WHERE question = ?", (signed.lasting_digest(),)).fetchone()
     return None if row is None else tuple(json.loads(row[0]))
 
 
