@@ -16,12 +16,13 @@ from hypothesis import settings
 
 from confide.intervals import private_counts
 from confide.releases import curve_numbers
+from tests.examples import USUAL
 from tests.memory import disk_in_memory
 
 HERE = Path(__file__).parent
 
 # Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples, `check` is brief.
-settings.register_profile("confide", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("confide", deadline=None, derandomize=True, max_examples=USUAL)
 settings.register_profile("check", deadline=None, derandomize=True, max_examples=5)
 settings.register_profile("explore", deadline=None, max_examples=500)
 settings.load_profile("confide")
