@@ -65,12 +65,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in MARKERS_OF_FIXTURES.keys() & getattr(item, "fixturenames", ()):
             item.add_marker(MARKERS_OF_FIXTURES[fixture])
-        if item.path.is_relative_to(HERE):
-            room = item.path.relative_to(HERE).parts[0]
-            if room in MARKERS_OF_ROOMS:
-                item.add_marker(MARKERS_OF_ROOMS[room])
+        if (marker := MARKERS_OF_ROOMS.get(_room_of(item.path))) is not None:
+            item.add_marker(marker)
         if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
+
+
+@cache
+def _room_of(path: Path) -> str:
+    return path.relative_to(HERE).parts[0] if path.is_relative_to(HERE) else ""
 
 
 @cache
