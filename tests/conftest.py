@@ -14,12 +14,13 @@ from hypothesis import settings
 
 from confide.intervals import private_counts
 from confide.releases import curve_numbers
+from tests.examples import USUAL
 from tests.memory import disk_in_memory
 
 HERE = Path(__file__).parent
 
 # Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples, `check` is brief.
-settings.register_profile("confide", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("confide", deadline=None, derandomize=True, max_examples=USUAL)
 settings.register_profile("check", deadline=None, derandomize=True, max_examples=5)
 settings.register_profile("explore", deadline=None, max_examples=500)
 settings.load_profile("confide")
@@ -58,13 +59,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in MARKERS_OF_FIXTURES.keys() & getattr(item, "fixturenames", ()):
             item.add_marker(MARKERS_OF_FIXTURES[fixture])
-        if item.path.is_relative_to(HERE):
-            room = item.path.relative_to(HERE).parts[0]
-            if room in MARKERS_OF_ROOMS:
-                item.add_marker(MARKERS_OF_ROOMS[room])
+        if (marker := MARKERS_OF_ROOMS.get(_room_of(item.path))) is not None:
+            item.add_marker(marker)
         if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
     items.sort(key=lambda item: item.get_closest_marker("flare") is None)
+
+
+@cache
+def _room_of(path: Path) -> str:
+    return path.relative_to(HERE).parts[0] if path.is_relative_to(HERE) else ""
 
 
 @cache

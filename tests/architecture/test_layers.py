@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -154,11 +155,14 @@ def imports_in(source: str, file: str, part: str) -> Iterator[Import]:
     yield from visit(ast.parse(source), False, True)
 
 
-ALL = [
-    found
-    for path in sorted(PACKAGE.rglob("*.py"))
-    for found in imports_in(path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE)), part_of(path))
-]
+@cache
+def every_import() -> tuple[Import, ...]:
+    """Read the whole package, once a test asks."""
+    return tuple(
+        found
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for found in imports_in(path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE)), part_of(path))
+    )
 
 
 def wrong_direction(found: Import) -> bool:
@@ -172,42 +176,46 @@ def wrong_direction(found: Import) -> bool:
 
 
 def test_every_part_has_a_layer() -> None:
-    assert {found.part for found in ALL} - {"__init__"} <= set(RANK)
+    assert {found.part for found in every_import()} - {"__init__"} <= set(RANK)
 
 
 def test_imports_point_down() -> None:
-    wrong = {(f.part, f.module) for f in ALL if wrong_direction(f)}
+    wrong = {(f.part, f.module) for f in every_import() if wrong_direction(f)}
     assert wrong == LAZY
 
 
 def test_the_exceptions_are_lazy() -> None:
-    for found in ALL:
+    for found in every_import():
         if (found.part, found.module) in LAZY:
             assert found.file in HOMES
             assert not found.top
 
 
 def test_imports_name_the_package() -> None:
-    assert [f for f in ALL if f.module.startswith(".")] == []
+    assert [f for f in every_import() if f.module.startswith(".")] == []
 
 
 def test_the_package_itself_imports_only_the_lazy_loader() -> None:
     """`import confide` stays cheap: what it offers is loaded on first use."""
-    loaded = {f.module for f in ALL if f.file == "__init__.py" and not f.typing_only and f.module.startswith("confide")}
+    loaded = {
+        f.module
+        for f in every_import()
+        if f.file == "__init__.py" and not f.typing_only and f.module.startswith("confide")
+    }
     assert loaded == {"confide._lazy"}
-    assert [f for f in ALL if f.part == "_lazy" and f.top and f.module.startswith("confide")] == []
+    assert [f for f in every_import() if f.part == "_lazy" and f.top and f.module.startswith("confide")] == []
 
 
 @pytest.mark.parametrize("package", ROOMS)
 def test_third_parties_stay_in_their_rooms(package: str) -> None:
-    guests = {f.part for f in ALL if f.module.split(".")[0] == package and not f.typing_only}
+    guests = {f.part for f in every_import() if f.module.split(".")[0] == package and not f.typing_only}
     assert guests <= ROOMS[package]
 
 
 def test_every_third_party_is_declared() -> None:
     """A package that only happens to be installed here is missing on a user's machine."""
     own = {"confide", "__future__", *sys.stdlib_module_names}
-    used = {found.module.split(".")[0] for found in ALL if not found.typing_only} - own
+    used = {found.module.split(".")[0] for found in every_import() if not found.typing_only} - own
     project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [named for extra in project["optional-dependencies"].values() for named in extra]
     declared = {re.split(r"[\[<>=!~ ;]", line)[0] for line in (*project["dependencies"], *extras)}
@@ -233,7 +241,7 @@ LATE = {
 
 @pytest.mark.parametrize("package", ["ibis", "duckdb", "pyarrow", "narwhals", "matplotlib", "scipy", "opendp"])
 def test_slow_packages_are_imported_when_needed(package: str) -> None:
-    eager = {f.file for f in ALL if f.module.split(".")[0] == package and f.top and not f.typing_only}
+    eager = {f.file for f in every_import() if f.module.split(".")[0] == package and f.top and not f.typing_only}
     assert all(file.startswith(LATE.get(package, ())) for file in eager)
 
 
@@ -296,7 +304,7 @@ def code_lines(source: str) -> int:
 def test_a_verb_is_options_a_task_and_rendering(file: str) -> None:
     assert code_lines((PACKAGE / file).read_text(encoding="utf-8")) <= MOST_LINES
     allowed = {"cli", "errors", "examples", "report", "tasks"}
-    imported = [found.module for found in ALL if found.file == file and not found.typing_only]
+    imported = [found.module for found in every_import() if found.file == file and not found.typing_only]
     rooms = {module.split(".")[1] for module in imported if module.startswith("confide.")}
     assert rooms <= allowed, "a verb calls tasks and renders results; rules belong to lower rooms"
 
@@ -305,7 +313,7 @@ def test_a_verb_is_options_a_task_and_rendering(file: str) -> None:
 def test_a_verb_imports_no_sibling(file: str) -> None:
     own = f"confide.{file.removesuffix('.py').replace('/', '.')}"
     siblings = {f"confide.{other.removesuffix('.py').replace('/', '.')}" for other in VERBS} - {own}
-    assert not {found.module for found in ALL if found.file == file} & siblings
+    assert not {found.module for found in every_import() if found.file == file} & siblings
 
 
 def test_the_counter_of_lines_leaves_out_help_texts() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -24,6 +24,7 @@ from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
 from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.secure_sum import MaskedVector, Masks, pair_masks, unmasked_sum
 from confide.federation.crypto.site_key import SiteKey
+from tests.examples import examples
 from tests.federation.certificates import DAY, NOW, Authority, fresh_key, issued
 from tests.federation.rounds import (
     NAMES,
@@ -86,7 +87,7 @@ def view_of(values: Mapping[str, Any], masks: Mapping[tuple[str, str], Any]) -> 
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_every_other_assignment_with_the_same_sum_explains_the_view_as_well(seed: int) -> None:
     """For other counts with the same sum there are masks under which the coordinator sees the very same.
 

@@ -2,8 +2,10 @@
 
 False alarms: a bound is too high with a probability of at most its `error` (exact, by Clopper and Pearson). Up to a
 hundred mechanisms are audited at 1e-7 each without a seed, so this file raises a false alarm with a probability below
-1e-5. Power: the floors below lie five standard deviations or more under the mean of the bounds measured in repeated
-runs (0.01 to 0.1 at these draws), and every broken twin is caught with a margin of that size.
+1e-5. Power: the floors below lie five standard deviations or more under the mean of the bounds measured in four to
+fourteen runs each (0.01 to 0.1 at these draws), and every broken twin is caught with a margin of that size. An audit
+that is blind finds 0. Twice the noise that a claim needs falls below the floor of each mechanism, in one relation at
+least.
 """
 
 from __future__ import annotations
@@ -28,23 +30,29 @@ from confide.errors import ParameterError
 from confide.privacy.neighbours import Neighbours
 
 ERROR = 1e-7
+FEWEST = 400  # draws for each unit of cost, that an audit takes
 ONE, TWO = counted([(0, 0.5)]), counted([(1, 0.5)])
 
 # What must be found of a claim of 1, so that the audit is not blind; the others add more noise than any pair needs.
 FLOORS = {
-    "auc/rank-sum": 0.55,
-    "average_precision/private-counts": 0.55,
-    "brier/laplace": 0.4,
-    "prevalence/laplace": 0.8,
-    "confusion/laplace": 0.45,
+    "auc/rank-sum": 0.42,
+    "average_precision/private-counts": 0.3,
+    "brier/laplace": 0.25,
+    "prevalence/laplace": 0.6,
+    "confusion/laplace": 0.35,
     "curves/laplace-flat": 0.45,
-    "curves/laplace-haar": 0.15,
-    "curves/laplace-automatic": 0.1,
-    "features/scores": 0.55,
-    "learning/counts": 0.35,
-    "shares/flat": 0.4,
+    "curves/laplace-haar": 0.12,
+    "curves/laplace-automatic": 0.05,
+    "features/scores": 0.4,
+    "learning/counts": 0.25,
+    "shares/flat": 0.35,
     "shares/spare": 0.15,
 }
+HARD = {"curves/laplace-flat", "curves/laplace-automatic", "shares/spare"}
+"""Mechanisms whose floor takes twice the draws: in some runs a less telling event is chosen."""
+
+CLOSE = {"auc/local-student-t", "curves/parallel-medians", "shares/all-needed"}
+"""Twins that lose little more than they claim."""
 
 
 def response(truth: float, claim: float, rng: np.random.Generator, delta: float = 0.0) -> Subject[ScoreCounts]:
@@ -178,7 +186,9 @@ TWINS = [twin for twin in twins(Fraction(1)) if not elsewhere(twin)]
 
 def draws_for(target: Subject[Any]) -> int:
     """What must be found takes draws; the others share most of their code with these, and get fewer."""
-    return 80_000 if target.steps or target.name in FLOORS else 40_000
+    if target.name in HARD:
+        return 80_000
+    return 40_000 if target.steps or target.name in FLOORS else max(20_000, FEWEST * target.cost * len(target.pairs))
 
 
 @pytest.mark.statistical
@@ -192,9 +202,8 @@ def test_every_mechanism_holds_and_the_audit_is_not_blind(target: Subject[Any]) 
 @pytest.mark.statistical
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
 def test_every_broken_twin_is_caught(twin: Subject[Any]) -> None:
-    """Half of the noise is found by ten standard deviations or more with the fewest draws."""
-    many = not twin.name.startswith(("curves/", "features/", "learning/", "shares/")) or twin.name.endswith("-medians")
-    draws = 60_000 if twin.name.endswith("-halved") else 160_000 if many else 100_000
+    """Half of the noise is found by six standard deviations or more with the fewest draws."""
+    draws = 30_000 if twin.name.endswith("-halved") else 120_000 if twin.name in CLOSE else 50_000
     assert audit(twin, draws=draws).lower_bound > 1.0
 
 
@@ -204,7 +213,7 @@ def test_floats_grids_edges_and_special_cases_are_caught_at_any_epsilon(epsilon:
     kinds = ("float", "own-grid", "own-edges", "one-class")
     chosen = [twin for twin in twins(epsilon) if any(kind in twin.name for kind in kinds)]
     assert len(chosen) == 5
-    for found in audit_all(chosen, draws=160_000):
+    for found in audit_all(chosen, draws=80_000):
         assert found.verdict == "caught", found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,11 @@ def cautions(**changed: Any) -> tuple[str, ...]:
     return confide.evaluate(given.pop("labels"), given.pop("scores"), **given).warnings
 
 
+@cache
+def cautions_of(case: str) -> tuple[str, ...]:
+    return cautions(**CASES[case][0])
+
+
 def test_ordinary_data_call_for_no_caution() -> None:
     assert cautions() == ()
     assert cautions(scores={"risk": RISK, "other": RNG.permutation(RISK)}, groups=GROUPS) == ()
@@ -45,15 +51,13 @@ def test_ordinary_data_call_for_no_caution() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_caution(case: str) -> None:
-    changed, says = CASES[case]
-    found = cautions(**changed)
+    found, says = cautions_of(case), CASES[case][1]
     assert sum(says in text for text in found) == 1, found
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_cautions_show_no_numbers_of_the_data(case: str) -> None:
-    changed, _ = CASES[case]
-    for text in cautions(**changed):
+    for text in cautions_of(case):
         assert not {"240", "360", "600", "0.3", "0.7"} & set(text.split()), text
 
 

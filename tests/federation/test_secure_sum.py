@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.crypto.agreement import Agreement, KeyPair
 from confide.federation.crypto.secure_sum import MaskedVector, pair_masks, unmasked_sum
+from tests.examples import examples
 from tests.federation.rounds import (
     NAMES,
     SITES,
@@ -35,7 +36,7 @@ from tests.federation.rounds import (
     width=st.integers(0, 4),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_masked_sum_is_the_plain_sum(sites: int, cells: int, width: int, seed: int) -> None:
     names = tuple(SITES)[:sites]
     generator = np.random.default_rng(seed)

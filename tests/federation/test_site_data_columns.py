@@ -106,7 +106,7 @@ class TestScoreColumns:
         rng = np.random.default_rng(3)
         scores, labels = rng.random(1_000_000), rng.integers(0, 2, 1_000_000)
         pd.DataFrame({"event": labels, "risk": scores}).to_parquet(tmp_path / "rows.parquet")
-        start = time.perf_counter()
+        start = time.process_time()  # of all threads, whatever else the machine does
         found = config(tmp_path, data="rows.parquet", score="risk").counts("m")
-        assert time.perf_counter() - start < 8.0
+        assert time.process_time() - start < 8.0
         assert found.total_positives == labels.sum()

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -17,6 +17,7 @@ from confide.kernels import buckets, hashing, rows, sorting
 from confide.kernels.rows import Route
 from confide.kernels.sums import Centre, RankSums, rank_sums, sum_counts
 from confide.kernels.threads import Counts, Keys, Labels, Scores
+from tests.examples import examples
 
 ROUTES = get_args(Route)
 LARGEST = float(np.finfo(np.float64).max)
@@ -152,32 +153,33 @@ def some_rows(family: str, size: int, seed: int = 7) -> tuple[Labels, Scores]:
     return labels, scores
 
 
-@pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("size", [2, 3, 41, 300, 5000])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rows_against_numpy_and_scikit_learn(family: str, size: int, route: Route) -> None:
+def test_rows_against_numpy_and_scikit_learn(family: str, size: int) -> None:
     labels, scores = some_rows(family, size)
-    sums = rows.summarise_rows(labels, scores, _route=route)
-    assert_same_sums(sums, plain_sums(labels, scores))
-    assert sums.twice_wins / (2 * sums.positives * sums.negatives) == pytest.approx(
-        roc_auc_score(labels, dense_ranks(scores)), rel=TIGHT
-    )
-    assert_same_counts(rows.count_rows(labels, scores, _route=route), plain_counts(labels, scores))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 3])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_many_rows_against_numpy(family: str, workers: int) -> None:
-    labels, scores = some_rows(family, 200_000)
-    expected = plain_sums(labels, scores)
+    expected, counts = plain_sums(labels, scores), plain_counts(labels, scores)
+    auc = roc_auc_score(labels, dense_ranks(scores))
     for route in ROUTES:
-        assert_same_sums(rows.summarise_rows(labels, scores, workers=workers, _route=route), expected)
-    assert_same_counts(rows.count_rows(labels, scores, workers=workers), plain_counts(labels, scores))
+        sums = rows.summarise_rows(labels, scores, _route=route)
+        assert_same_sums(sums, expected)
+        assert sums.twice_wins / (2 * sums.positives * sums.negatives) == pytest.approx(auc, rel=TIGHT)
+        assert_same_counts(rows.count_rows(labels, scores, _route=route), counts)
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_many_rows_against_numpy(family: str) -> None:
+    """Enough rows for every step of the partition, and for slices of threads that hold many of its buckets."""
+    labels, scores = some_rows(family, 200_000)
+    expected, counts = plain_sums(labels, scores), plain_counts(labels, scores)
+    for workers in (1, 2, 3):
+        for route in ROUTES:
+            assert_same_sums(rows.summarise_rows(labels, scores, workers=workers, _route=route), expected)
+        assert_same_counts(rows.count_rows(labels, scores, workers=workers), counts)
+
+
+@pytest.mark.slow
+@examples(150)
 @given(
     st.lists(
         st.tuples(
@@ -220,6 +222,7 @@ def test_separated_classes_and_all_ties_have_no_variance_at_all(route: Route) ->
         assert (sums.positive_placement_ss, sums.negative_placement_ss) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_variance_keeps_its_digits_when_auc_is_nearly_1() -> None:
     size = 1_600_000  # so many that squares about 0 do not fit in 53 bits
     labels = (np.arange(size) >= 1_000_000).astype(np.uint8)
@@ -299,7 +302,7 @@ def test_inputs_may_be_read_only_or_strided_and_kernels_compile_once() -> None:
 # --- the steps of the partition ------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(
     st.lists(st.one_of(st.sampled_from(AWKWARD), st.floats(allow_nan=False, allow_infinity=False)), min_size=1),
     st.lists(st.one_of(st.sampled_from(AWKWARD), st.floats(allow_nan=False, allow_infinity=False)), min_size=1),

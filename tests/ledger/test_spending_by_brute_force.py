@@ -8,7 +8,7 @@ from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import BudgetError
@@ -19,6 +19,7 @@ from confide.ledger.spending import Cost, Spending, covering
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
+from tests.examples import examples
 
 PARTS = [None, *(Part(partition, name) for partition in ("hash", "site", "year") for name in "abc")]
 PARAMETERS: tuple[Callable[[Budget], Fraction], ...] = (lambda one: one.epsilon, lambda one: one.delta)
@@ -100,7 +101,7 @@ def fits(granted: list[tuple[Cost, str]], asked: list[Cost], who: str, cap: Budg
     )
 
 
-@settings(max_examples=300)  # only some have a bend between the paid and the cap
+@examples(300)  # only some have a bend between the paid and the cap
 @given(costs, costs, st.integers(0, 40))
 def test_the_largest_share_meets_the_cap(paid: list[Cost], asked: list[Cost], quarters: int) -> None:
     """Against the smallest share at which some row's costs reach the cap."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.features import FeatureRows
@@ -29,7 +29,6 @@ def loss(ours: FeatureRows, theirs: FeatureRows, relation: str, limit: RowLimit)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@settings(max_examples=30)
 @given(dense=dense_rows(most_rows=3, most_features=4), limit=limits)
 def test_no_neighbour_loses_more_than_epsilon(relation: str, dense: Dense, limit: RowLimit) -> None:
     rows = made(dense)

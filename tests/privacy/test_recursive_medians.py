@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
@@ -25,6 +25,7 @@ from confide.privacy.mechanisms.recursive_medians import (
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, upper_bound
 from confide.privacy.queries import GRID, Noise
+from tests.examples import examples
 from tests.noises import FORBIDDEN, SILENT, Deaf, seeded
 
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE_ONE, Neighbours.REPLACE_ONE
@@ -49,7 +50,7 @@ both_ways = pytest.mark.parametrize("way", ["smooth", "exponential"])
     scores=st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.3, 0.5, 1.0]), max_size=60),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_thresholds_ascend_inside(way: str, scores: list[float], seed: int) -> None:
     """Empty, tied and equal scores among them."""
     found = thresholds_of(way, scores, seeded(seed))

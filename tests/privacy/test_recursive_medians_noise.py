@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -21,6 +21,7 @@ from confide.privacy.mechanisms.recursive_medians import level_epsilon, median, 
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, exponential, lower_bound, maximum, upper_bound
+from tests.examples import examples
 
 ADD_REMOVE = Neighbours.ADD_REMOVE_ONE
 BETAS = [Fraction(1, 50), Fraction(1, 4), Fraction(7, 10), Fraction(2)]
@@ -120,7 +121,7 @@ def test_a_bound_for_a_greater_beta_is_not_smooth() -> None:
     scores=st.lists(st.floats(0.0, 1.0, exclude_min=True, exclude_max=True), max_size=40),
     beta=st.fractions(Fraction(1, 1000), 4),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_pruning_by_floats_loses_no_pair(scores: list[float], beta: Fraction) -> None:
     """All pairs of lemma 2, at any distance from the middle, without floats."""
     points = padded(sorted(scores))

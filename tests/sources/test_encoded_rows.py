@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import ColumnError, DataError, LabelError, ParameterError, UnreadableError
@@ -25,6 +25,7 @@ from confide.sources.encoded_rows import read_features, read_rows, row_keys
 from confide.sources.encoding import Encoding
 from confide.sources.files import open_file
 from confide.sources.words import Vocabulary
+from tests.examples import examples
 from tests.sources.readers import Columns
 from tests.sources.refusals import refused
 
@@ -279,7 +280,7 @@ two_cells = st.tuples(odd_cells, odd_cells)
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     rows=st.lists(two_cells, min_size=1, max_size=5), other=two_cells, ending=st.sampled_from(["csv", "tsv", "jsonl"])
 )

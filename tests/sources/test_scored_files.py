@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import ConfideError, DataError, ParameterError, ScoreError, UsageError
 from confide.sources import scored_files
 from confide.sources.scored_files import write_with_scores
+from tests.examples import examples
 from tests.sources.refusals import refused
 
 TEXT = 'id,note,died\n007,"a ""b"", c\nd",1\n8.50,,0\n"",é; |,1\n'
@@ -101,7 +102,7 @@ def test_no_rows(ending: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(
         st.tuples(st.text("ab \"',;\n#0é", max_size=5), st.floats(allow_nan=False, allow_infinity=False)), min_size=1

@@ -8,13 +8,14 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from confide.errors import UnreadableError
 from confide.sources import csv_quotes
 from confide.sources.csv_quotes import is_regular
 from confide.sources.written_csv import distinct, read_written
+from tests.examples import examples
 
 MARKS = st.text('ab",\n\r é', max_size=12)
 
@@ -29,7 +30,7 @@ def strictly(content: str) -> list[list[str]] | None:
     return None if any(len(row) != len(head) for row in body) else body
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(body=MARKS, packed=st.booleans())
 @example(body='"a,b\n1,2\n"c,d', packed=False)
 @example(body='"a"b,c\n', packed=False)
@@ -50,7 +51,7 @@ def test_both_readers_agree(tmp_path_factory: pytest.TempPathFactory, body: str,
     assert read_written(file, file, tabs=False, packed=packed, columns=["two"]).column_names == ["two"]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(content=st.text('a",\n', max_size=16), block=st.integers(1, 5))
 def test_quotes_are_found_regular_whatever_the_blocks(content: str, block: int) -> None:
     """What is regular is read by the strict reader; what is not may be, or not."""

@@ -236,7 +236,7 @@ def _chance_in_order(table: FloatArray) -> float:
 
 def _average_precisions(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the lowest and the highest average precision of each table, as the order within a cell is unknown."""
-    possible = np.array([rising(table) for table in tables])
+    possible = rising(tables)
     return lowest_average_precision(possible), highest_average_precision(possible)
 
 

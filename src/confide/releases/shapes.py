@@ -121,14 +121,18 @@ def _possible(noisy: NoisyCells, *, by_sums: bool) -> FloatArray:
 
 
 def rising(tables: FloatArray) -> FloatArray:
-    """Return the nearest rising sums from the top, from 0 to the total: constrained inference (Hay et al. 2010)."""
-    result = []
-    for counts in tables:
-        total = max(float(counts.sum()), 0.0)
-        sums = np.clip(isotonic_regression(np.cumsum(counts[::-1])).x, 0.0, total)
-        sums[-1] = total
-        result.append(np.diff(sums, prepend=0.0)[::-1])
-    return np.array(result)
+    """Return the nearest rising sums from the top, from 0 to the total: constrained inference (Hay et al. 2010).
+
+    The last axis of the tables has the cells; each line along it is treated by itself.
+    """
+    sums = np.cumsum(tables[..., ::-1], axis=-1)
+    totals = np.maximum(sums[..., -1:], 0.0)
+    lines = sums.reshape(-1, sums.shape[-1])
+    for place in np.flatnonzero((lines[:, 1:] < lines[:, :-1]).any(axis=1)):
+        lines[place] = isotonic_regression(lines[place]).x
+    sums = np.clip(lines.reshape(sums.shape), 0.0, totals)
+    sums[..., -1:] = totals
+    return np.diff(sums, axis=-1, prepend=0.0)[..., ::-1]
 
 
 def _within(counts: FloatArray, most: FloatArray, total: float) -> FloatArray:

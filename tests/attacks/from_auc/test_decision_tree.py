@@ -37,6 +37,7 @@ def test_all_106_labels_within_71_queries(whitehills: LabelMatrix, index: int) -
     np.testing.assert_array_equal(found.labels, labels)
 
 
+@pytest.mark.slow
 def test_rankings_need_far_fewer(whitehills: LabelMatrix) -> None:
     rng = np.random.default_rng(0)
     order = rng.permutation(106)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import flint
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.attacks.disclosure import Window
@@ -17,6 +17,7 @@ from confide.attacks.from_auc.posterior import label_posterior
 from confide.attacks.from_auc.sampling import sample_labelings
 from confide.errors import ParameterError
 from tests.attacks.brute import auc_by_pairs, labelings_by_trying
+from tests.examples import examples
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +88,7 @@ GROUPS = st.lists(st.integers(1, 3), min_size=2, max_size=6).filter(lambda group
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(groups=GROUPS, auc=WINDOWS, known=st.booleans(), data=st.data())
 def test_everything_against_trying_all(groups: list[int], auc: str, known: bool, data: st.DataObject) -> None:
     """Count, list, posterior and draws agree with every labeling tried one by one."""

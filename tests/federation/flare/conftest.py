@@ -91,8 +91,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that need the federation below; some modules have a network of their own, without processes."""
     here = Path(__file__).parent
     for item in items:
-        own = hasattr(getattr(item, "module", None), "network")
-        if item.path.is_relative_to(here) and "network" in getattr(item, "fixturenames", ()) and not own:
+        used = "network" in getattr(item, "fixturenames", ()) and item.path.is_relative_to(here)
+        if used and not hasattr(getattr(item, "module", None), "network"):
             item.add_marker(pytest.mark.flare)
 
 

@@ -99,8 +99,8 @@ def student_t_on_grid(
 
 def _nearest(centre: Fraction, step: ExactReal, standard: Variate, uniforms: tuple[LazyUniform, ...]) -> int:
     """Return the integer nearest to `centre + step * X`: the floor of that plus one half."""
-    whole, part = divmod(centre + Fraction(1, 2), 1)
-    offset = fmpq(part.numerator, part.denominator)
+    whole, rest = divmod(2 * centre.numerator + centre.denominator, 2 * centre.denominator)
+    offset = fmpq(rest, 2 * centre.denominator)
     for count in precisions():
         for uniform in uniforms:
             uniform.reveal(count)

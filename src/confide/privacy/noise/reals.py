@@ -83,7 +83,7 @@ def as_fraction(value: Fraction | int, name: str) -> Fraction:
     """Return an exact number as a fraction, refusing floats, which stand for numbers near the one meant."""
     if isinstance(value, bool) or not isinstance(value, Fraction | int):
         raise ParameterError(f"{name} must be an exact number, a Fraction or an int, got {type(value).__name__}")
-    return Fraction(value)
+    return value if isinstance(value, Fraction) else Fraction(value)
 
 
 def as_real(value: ExactReal | Fraction | int) -> ExactReal:
