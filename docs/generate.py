@@ -5,11 +5,11 @@ Run `python docs/generate.py` after changing either. A test fails while a page i
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+from typer.testing import CliRunner
+
+from confide.cli.main import app
 from confide.metrics.registry import METRICS
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -76,14 +76,11 @@ PAGES = {"command-line.md": command_line, "metrics.md": metrics}
 
 
 def _help(arguments: list[str]) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
-    answer = subprocess.run(  # noqa: S603  # our own command
-        [sys.executable, "-m", "confide", *arguments, "--help"],
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    """Return the help text as a terminal of 100 columns without colours shows it."""
+    terminal = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    answer = CliRunner().invoke(app, [*arguments, "--help"], prog_name="confide", env=terminal, catch_exceptions=False)
+    if answer.exit_code:
+        raise SystemExit(f"confide {' '.join(arguments)} --help failed")
     return "\n".join(line.rstrip() for line in answer.stdout.strip("\n").splitlines())
 
 

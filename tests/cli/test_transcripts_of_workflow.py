@@ -27,6 +27,7 @@ SELECT = ("select", "FILE", "-l", "died", "-c", "smoker", "-c", "age=40,60", "-k
 
 Row = dict[str, Any]
 Writer = Callable[[Path, Sequence[Row]], None]
+Transcript = tuple[Answer, dict[str, bytes]]
 
 
 @pytest.fixture
@@ -75,9 +76,7 @@ def write_parquet(file: Path, kind: Any, value: Any, at: int | None) -> None:
 WRITERS: dict[str, Writer] = {"csv": write_csv, "jsonl": write_json}
 
 
-def transcript(
-    bench: Bench, command: Sequence[object], write: Callable[[Path], None], ending: str
-) -> tuple[Answer, dict[str, bytes]]:
+def transcript(bench: Bench, command: Sequence[object], write: Callable[[Path], None], ending: str) -> Transcript:
     """Run a command with a file and a ledger of its own, and return all that can be seen of it."""
     for file in bench.folder.iterdir():
         file.unlink()
@@ -95,9 +94,24 @@ def transcript(
 def look_alike(
     bench: Bench, command: Sequence[object], one: Sequence[Row], other: Sequence[Row], ending: str = "csv"
 ) -> Answer:
-    first, second = (transcript(bench, command, partial(written, ending, rows), ending) for rows in (one, other))
+    """Compare two files. Many tests compare with the same first file, so its transcript is made once."""
+    first, second = remembered(bench, command, one, ending), transcript_of(bench, command, other, ending)
     assert first == second
     return first[0]
+
+
+_REMEMBERED: dict[str, Transcript] = {}
+
+
+def remembered(bench: Bench, command: Sequence[object], rows: Sequence[Row], ending: str) -> Transcript:
+    key = repr((command, rows, ending))
+    if key not in _REMEMBERED:
+        _REMEMBERED[key] = transcript_of(bench, command, rows, ending)
+    return _REMEMBERED[key]
+
+
+def transcript_of(bench: Bench, command: Sequence[object], rows: Sequence[Row], ending: str) -> Transcript:
+    return transcript(bench, command, partial(written, ending, rows), ending)
 
 
 def written(ending: str, rows: Sequence[Row], file: Path) -> None:

@@ -18,10 +18,15 @@ import pytest
 
 from tests.cli.commands import Answer, confide, confide_process
 from tests.docs.pages import PAGES, ROOT, blocks, commands
+from tests.docs.shown_output import shows
+from tests.studies.commands import studies
 
 pytestmark = pytest.mark.documents
 
-ONE_COMMAND = re.compile(r"confide [^|<>&;$`*?~\\]*")  # what a shell would only pass on
+WORDS = r"[^|<>&;$`*?~\\]*"  # what a shell would only pass on
+ONE_COMMAND = re.compile(rf"confide {WORDS}")
+ONE_STUDY = re.compile(rf"python -m studies {WORDS}")
+ONE_COMMAND_INTO_A_FILE = re.compile(rf"(?P<command>confide {WORDS}) > (?P<file>[\w.-]+)")
 SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
 RUN_ELSEWHERE = ("confide federation demo",)  # tests/cli/test_federation.py runs it, with fewer sites
 ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
@@ -52,14 +57,30 @@ def stop_engines(folder: Path) -> None:
 def in_a_process(line: str, folder: Path) -> Answer:
     """Run a command in a process of its own; one that shows who is connected is repeated until all are."""
     words, end = shlex.split(line)[1:], time.monotonic() + CONNECT_SECONDS
+    asks_who_is_there = words[:2] == ["federation", "status"]
+    if asks_who_is_there:
+        await_connections(folder / words[2], end)
     while True:
         answer = confide_process(*words, folder=folder)
-        waits = words[:2] == ["federation", "status"] and "All sites are connected" not in answer.err
+        waits = asks_who_is_there and "All sites are connected" not in answer.err
         if not waits or time.monotonic() > end:
             return answer
 
 
-@pytest.mark.documents
+def await_connections(coordinator: Path, end: float) -> None:
+    """Wait until every site has a connection to the server: looking at sockets is cheaper than starting commands."""
+    from confide.federation.flare.federation import Federation
+    from confide.federation.flare.processes import find_running
+
+    federation = Federation.load(coordinator)
+    for site in federation.sites:
+        while time.monotonic() < end:
+            running = find_running(coordinator.parent / site)
+            if running is None or running.connected(federation.port):
+                break
+            time.sleep(0.2)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = "\n".join(blocks(page, "python"))
@@ -67,37 +88,74 @@ def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.documents
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.stem)
-def test_commands_run(page: Path, folder: Path) -> None:
+def lines_to_run(page: Path) -> list[str]:
+    """Return the command lines of a page but those that other tests and targets run."""
     lines = [command.line for command in commands(page)]
-    assert lines
+    return [line for line in lines if not SET_UP_ELSEWHERE.match(line) and line not in RUN_ELSEWHERE]
+
+
+def begins_another(page: Path) -> bool:
+    """Tell whether a later page begins with all that this page runs; all pages begin in the same folder."""
+    lines = lines_to_run(page)
+    return any(lines_to_run(other)[: len(lines)] == lines for other in PAGES[PAGES.index(page) + 1 :])
+
+
+TO_RUN = [page for page in PAGES if lines_to_run(page) and not begins_another(page)]
+
+
+@pytest.mark.parametrize("page", TO_RUN, ids=lambda page: page.stem)
+def test_commands_run_and_print_what_the_page_shows(page: Path, folder: Path) -> None:
+    wanted = set(lines_to_run(page))
+    for command in commands(page):
+        if command.line in wanted:
+            answer = run_line(command.line, folder)
+            assert answer.code == 0, f"{command.line}\n{answer.err}"
+            assert shows(answer.out, command.output), f"{page.name} shows other output than\n{answer.out}"
+
+
+def run_line(line: str, folder: Path) -> Answer:
+    """Run a command line: in this process where it is one command of the project's, else by a shell."""
+    if ASKS.match(line):
+        return in_a_process(line, folder)
+    if ONE_COMMAND.fullmatch(line):
+        return confide(*shlex.split(line)[1:], folder=folder)
+    if ONE_STUDY.fullmatch(line):
+        return studies(*shlex.split(line)[3:], folder=folder)
+    if written := ONE_COMMAND_INTO_A_FILE.fullmatch(line):
+        answer = run_line(written["command"], folder)
+        (folder / written["file"]).write_text(answer.out, encoding="utf-8")
+        return answer
+    return in_a_shell(line, folder)
+
+
+def in_a_shell(line: str, folder: Path) -> Answer:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    modules = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))  # studies are not installed
-    for line in lines:
-        if SET_UP_ELSEWHERE.match(line):
-            target = line.split()[-1]
-            assert target in (".", "'.[federation]'", "demo", "check", "test", "bench", "docs")
-            continue
-        if line in RUN_ELSEWHERE:
-            continue
-        if ASKS.match(line):
-            answer = in_a_process(line, folder)
-            assert answer.code == 0, f"{line}\n{answer.err}"
-            continue
-        if ONE_COMMAND.fullmatch(line):
-            answer = confide(*shlex.split(line)[1:], folder=folder)
-            assert answer.code == 0, f"{line}\n{answer.err}"
-            continue
-        finished = subprocess.run(
-            ["bash", "-ceu", line],
-            cwd=folder,
-            env={**os.environ, "PATH": path, "PYTHONPATH": modules},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert finished.returncode == 0, f"{line}\n{finished.stderr}"
+    finished = subprocess.run(
+        ["bash", "-ceu", line],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Answer(finished.returncode, finished.stdout, finished.stderr)
+
+
+def test_every_page_with_commands_is_run() -> None:
+    """A page that is left out begins another one, which is run."""
+    every = [page for page in PAGES if blocks(page, "console")]
+    assert all(commands(page) for page in every)
+    run = [lines_to_run(page) for page in TO_RUN]
+    for page in every:
+        lines = lines_to_run(page)
+        assert not lines or any(other[: len(lines)] == lines for other in run), page.name
+
+
+def test_what_is_set_up_elsewhere_is_known() -> None:
+    known = (".", "'.[federation]'", "demo", "check", "test", "bench", "docs")
+    lines = [command.line for page in PAGES for command in commands(page) if SET_UP_ELSEWHERE.match(command.line)]
+    assert lines
+    assert {line.split()[-1] for line in lines} <= set(known)
 
 
 def test_every_make_target_in_the_documentation_exists() -> None:

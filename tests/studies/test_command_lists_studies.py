@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import runpy
 
 import pytest
 
+from tests.cli.commands import run_here
 from tests.studies.commands import studies
 
 NAMES = ("stoddard", "stoddard-attacks", "schalk", "schalk-attacks")
@@ -16,6 +18,15 @@ def test_without_a_name_studies_are_listed() -> None:
     assert answer.code == 0
     assert [line.split()[0] for line in answer.out.splitlines()] == list(NAMES)
     assert "python -m studies NAME" in answer.err
+
+
+@pytest.mark.filterwarnings("ignore:'studies.__main__' found in sys.modules")
+def test_the_package_runs_as_a_module() -> None:
+    def run() -> None:
+        runpy.run_module("studies", run_name="__main__")
+
+    answer = run_here(run, "studies")
+    assert (answer.code, answer.out) == (0, studies().out)
 
 
 @pytest.mark.parametrize("name", NAMES)

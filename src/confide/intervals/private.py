@@ -19,7 +19,6 @@ from functools import cache
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincinv, log_ndtr, ndtr, ndtri, owens_t, stdtr
 
 from confide.counts import FloatArray, read_only
@@ -32,7 +31,8 @@ SPREAD_RATIO = 1.25
 
 _CORRELATIONS = (SPREAD_RATIO**2 / (1.0 + SPREAD_RATIO**2), 1.0 / (1.0 + SPREAD_RATIO**2))
 _MIXTURE = 64
-_STEPS = 32  # limits within 2.4e-10
+_STEPS = 45
+_ROOT_STEPS, _NEAR = 12, 2.0**-49
 
 Spread: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """The standard deviation of a metric at (theta, positives, negatives) from sampling."""
@@ -81,10 +81,10 @@ def limits(probability: Probability, releases: int, level: float) -> tuple[Float
     """Solve for the lower and upper limit in [0, 1] of so many releases; `probability` falls in theta."""
     tail = (1.0 - level) / 2.0
 
-    def exceeds(chance: float) -> Callable[[FloatArray], NDArray[np.bool_]]:
-        return lambda theta: probability(theta[:, None]).mean(axis=1) > chance
+    def excess(chance: float) -> _Function:
+        return lambda theta: probability(theta[:, None]).mean(axis=1) - chance
 
-    return _bisect(exceeds(1.0 - tail), releases)[0], _bisect(exceeds(tail), releases)[1]
+    return _turn(excess(1.0 - tail), releases)[0], _turn(excess(tail), releases)[1]
 
 
 def rank_sum_probability(
@@ -184,13 +184,54 @@ def _joint_excess(theta: FloatArray, correlation: float) -> FloatArray:
     return excess
 
 
-def _bisect(left: Callable[[FloatArray], NDArray[np.bool_]], size: int) -> tuple[FloatArray, FloatArray]:
-    """Halve [0, 1] around the point where `left` turns false; returns both ends, so either can err outwards."""
+_Function: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Function of theta for each release, which falls in theta."""
+
+
+def _turn(excess: _Function, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the cell of width 2^-45 in [0, 1] in which `excess` stops being above 0.
+
+    A root finder proposes cells, and values at their ends confirm them. Bisection finds the cells if one of them is not
+    confirmed. So the ends are those of bisection in either case.
+    """
+    cells = 2.0**_STEPS
+    low = np.clip(np.floor(_root(excess, size) * cells), 0.0, cells - 1.0) / cells
+    high = low + 1.0 / cells
+    begins = (low == 0.0) | (excess(np.where(low == 0.0, high, low)) > 0.0)  # never at 0 or 1, where spreads vanish
+    ends = (high == 1.0) | (excess(np.where(high == 1.0, low, high)) <= 0.0)
+    return (low, high) if np.all(begins & ends) else _bisect(excess, size)
+
+
+def _root(excess: _Function, size: int) -> FloatArray:
+    """Approximate the root in [0, 1] by Ridders' method; return 0 or 1 where there is none."""
+    edge = 2.0**-_STEPS
+    low, high = np.full(size, edge), np.full(size, 1.0 - edge)
+    at_low, at_high = excess(low), excess(high)
+    none_above, none_below = at_low <= 0.0, at_high > 0.0
+    root = np.full(size, np.inf)
+    for _ in range(_ROOT_STEPS):
+        middle = (low + high) / 2.0
+        at_middle = excess(middle)
+        scale = np.sqrt(np.maximum(at_middle**2 - at_low * at_high, 0.0))
+        shift = np.divide((middle - low) * at_middle, scale, out=np.zeros(size), where=scale > 0.0)
+        before, root = root, np.clip(middle + shift, low, high)
+        if np.all((np.abs(root - before) < _NEAR) | none_above | none_below):
+            break
+        for theta, value in ((middle, at_middle), (root, excess(root))):
+            left = (value > 0.0) & (theta >= low)
+            right = (value <= 0.0) & (theta <= high)
+            low, at_low = np.where(left, theta, low), np.where(left, value, at_low)
+            high, at_high = np.where(right, theta, high), np.where(right, value, at_high)
+    return np.where(none_above, 0.0, np.where(none_below, 1.0, root))
+
+
+def _bisect(excess: _Function, size: int) -> tuple[FloatArray, FloatArray]:
+    """Halve [0, 1] around the point where `excess` stops being above 0; return both ends, to err outwards."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(_STEPS):
         middle = (low + high) / 2.0
-        on_the_left = left(middle)
-        low, high = np.where(on_the_left, middle, low), np.where(on_the_left, high, middle)
+        above = excess(middle) > 0.0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
     return low, high
 
 

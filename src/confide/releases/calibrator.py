@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression
 
 from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.errors import ParameterError
@@ -82,6 +81,8 @@ def _isotonic(counts: ScoreCounts, grid: Grid) -> tuple[FloatArray, FloatArray]:
 
     So no risk becomes exactly 0 or 1, which no finite number of rows could show.
     """
+    from scipy.optimize import isotonic_regression
+
     rows = counts.positives + counts.negatives + 1.0
     return counts.scores, isotonic_regression((counts.positives + 0.5) / rows, weights=rows).x
 

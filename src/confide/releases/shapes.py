@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import isotonic_regression, least_squares, minimize
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from confide.counts import FloatArray, ScoreCounts, equal_mass_starts
@@ -125,6 +124,8 @@ def rising(tables: FloatArray) -> FloatArray:
 
     The last axis of the tables has the cells; each line along it is treated by itself.
     """
+    from scipy.optimize import isotonic_regression
+
     sums = np.cumsum(tables[..., ::-1], axis=-1)
     totals = np.maximum(sums[..., -1:], 0.0)
     lines = sums.reshape(-1, sums.shape[-1])
@@ -150,6 +151,8 @@ def _concave(table: FloatArray) -> FloatArray:
     Cells that violate this are pooled (isotonic regression of the share on the cell, weighted by the
     rows), which draws the curve along its convex hull. Every cell keeps its rows, every class its total.
     """
+    from scipy.optimize import isotonic_regression
+
     rows = table.sum(axis=0)
     used = rows > 0.0
     pooled = table.copy()
@@ -181,6 +184,7 @@ def _on_line(table: FloatArray, intercept: float, slope: float) -> FloatArray:
 
 def probit_line(z: FloatArray, share: FloatArray) -> tuple[float, float]:
     """Intercept and slope, not below 0, of the probit regression of shares on z, all weighing the same."""
+    from scipy.optimize import minimize
 
     def loss(line: FloatArray) -> float:
         linear = line[0] + line[1] * z
@@ -197,6 +201,8 @@ def _binormal(table: FloatArray) -> FloatArray:
     between (Dorfman & Alf 1969); cells are put together first where there are many. Noise is as large in
     empty cells as in full ones, which maximum likelihood would not know.
     """
+    from scipy.optimize import least_squares
+
     rows = table.sum(axis=0)
     starts = equal_mass_starts(np.maximum(rows, 1e-9), _FITTED_CELLS)
     counts, totals = np.add.reduceat(table, starts, axis=1), table.sum(axis=1, keepdims=True)
