@@ -179,7 +179,7 @@ def uniform_of(law: str, variate: Any, angular: int) -> int:
         u = mpmath.mpf(1) / 2 + mpmath.atan(variate) / mpmath.pi
     elif law in SHAPES:
         above, total = SHAPES[law].above, sum(masses(SHAPES[law].above)) + sum(masses(SHAPES[law].below))
-        core, tail = real(above.core), real(above.tail)
+        tail = real(above.tail)
         ratio = (1 + tail * variate) / (1 + tail)
         assert variate > 1
         u = masses(above)[1] * (ratio ** (-1 / tail) if tail else mpmath.exp(1 - variate)) / total

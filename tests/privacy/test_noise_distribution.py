@@ -231,7 +231,7 @@ def pareto_cdf(shape: ParetoShape) -> Distribution:
 
     steps = np.linspace(0.0, 60.0, 6001)
     mass = {
-        name: cumulative_trapezoid([density(side, x) for x in steps.tolist()], steps, initial=0.0)
+        name: cumulative_trapezoid(np.array([density(side, x) for x in steps.tolist()]), steps, initial=0)
         for name, side in (("above", shape.above), ("below", shape.below))
     }
     beyond = density(shape.below, 60.0) * (1.0 + 60.0 * float(shape.below.tail))  # of the power law's tail

@@ -15,7 +15,7 @@ from confide.intervals.private_local import LocalScale, local_probability
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.local_auc import LocalParameters, local_auc, local_parameters
 from confide.privacy.noise.pareto import ParetoShape, Side
-from confide.privacy.queries import Noise
+from confide.privacy.queries import CutQuery, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 from confide.releases.smooth_sensitivity import plausible_class_sizes, shown_sizes
 from confide.releases.terms import Terms
@@ -30,16 +30,16 @@ def local_terms(terms: Terms, rows: int | None) -> LocalParameters | None:
     return local_parameters(epsilon, terms.neighbours, rows, terms.prevalence_guess)
 
 
+def local_queries(counts: ScoreCounts, terms: Terms, rows: int | None) -> tuple[CutQuery, IntegerQuery]:
+    """Query AUC and the class sizes, each with its share of epsilon; refuse too few rows."""
+    parameters = _checked_parameters(terms, rows)
+    return local_auc(counts, parameters), class_sizes(counts, terms.epsilon * SIZES_SHARE, terms.neighbours)
+
+
 def prepare_local_auc(counts: ScoreCounts, terms: Terms, rows: int | None, noise: Noise) -> PreparedRelease:
     """Check a request for AUC at the local scale and say its price."""
-    parameters = local_terms(terms, rows)
-    if parameters is None:
-        raise ParameterError(
-            "there are too few rows for noise at the scale of the smaller class: epsilon times rows must be above "
-            "about 3.4; use mechanism='rank-sum' or a larger epsilon"
-        )
-    query = local_auc(counts, parameters)
-    sizes_query = class_sizes(counts, terms.epsilon * SIZES_SHARE, terms.neighbours)
+    parameters = _checked_parameters(terms, rows)
+    query, sizes_query = local_queries(counts, terms, rows)
     guarantee = terms.guarantee()
     options = {"least_class": parameters.least, "centre": float(parameters.centre)}
 
@@ -87,6 +87,16 @@ def noise_of(shape: ParetoShape) -> ParetoNoise:
         return NoiseSide(core=float(exact.core), tail=float(exact.tail))
 
     return ParetoNoise(above=side(shape.above), below=side(shape.below))
+
+
+def _checked_parameters(terms: Terms, rows: int | None) -> LocalParameters:
+    parameters = local_terms(terms, rows)
+    if parameters is None:
+        raise ParameterError(
+            "there are too few rows for noise at the scale of the smaller class: epsilon times rows must be above "
+            "about 3.4; use mechanism='rank-sum' or a larger epsilon"
+        )
+    return parameters
 
 
 def _intervals(value: float, sizes: ClassSizes, parameters: LocalParameters, level: float) -> PrivateIntervals:

@@ -117,8 +117,8 @@ def nearest_grid_point(
         if floor is not None:
             return whole + int(floor)
     raise ConfideError(
-        f"no grid point is certain after {most_bits:,} random bits. Either the source of random bits gives the same bit "
-        "for ever, or the grid is finer than the noise by a factor that no result can carry: choose a coarser grid"
+        f"no grid point is certain after {most_bits:,} random bits. Either the source of random bits gives the same "
+        "bit for ever, or the grid is finer than the noise by a factor that no result can carry: choose a coarser grid"
     )
 
 

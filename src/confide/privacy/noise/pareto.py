@@ -30,7 +30,6 @@ from confide.privacy.noise.bits import SYSTEM_BITS, BitSource, LazyUniform
 from confide.privacy.noise.heavy_tailed import checked_step, nearest_grid_point
 from confide.privacy.noise.reals import ExactReal, as_fraction
 
-
 MOST_BITS = 2**16
 """So many random bits are drawn for one number before their source is called stuck."""
 
