@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -16,7 +17,7 @@ from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
 from confide.releases.local_auc import SIZES_SHARE, local_limits, local_terms, prepare_local_auc
-from confide.releases.release import PreparedRelease, PrivateIntervals, Release
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
     SmoothRelease,
@@ -136,8 +137,8 @@ def _by_rank_sum(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRel
     query = rank_sum(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        twice, positives = query.draw(noise)
+    def build(drawn: Sequence[float]) -> tuple[Release, ...]:
+        twice, positives = (int(number) for number in drawn)
         return (
             Release(
                 metric="auc",
@@ -149,7 +150,15 @@ def _by_rank_sum(counts: ScoreCounts, terms: Terms, noise: Noise) -> PreparedRel
             ),
         )
 
-    return PreparedRelease(guarantee=guarantee, request=terms.request("auc", "rank-sum"), counts=counts, draw=draw)
+    return prepare_numbers(
+        guarantee=guarantee,
+        request=terms.request("auc", "rank-sum"),
+        counts=counts,
+        level=terms.level,
+        drawn=query.draw,
+        build=build,
+        noise=noise,
+    )
 
 
 def auc_of(twice_rank_sums: Any, positives: Any, rows: int) -> FloatArray:

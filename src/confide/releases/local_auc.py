@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +17,7 @@ from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.local_auc import LocalParameters, local_auc, local_parameters
 from confide.privacy.noise.pareto import ParetoShape, Side
 from confide.privacy.queries import CutQuery, IntegerQuery, Noise
-from confide.releases.release import PreparedRelease, PrivateIntervals, Release
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.smooth_sensitivity import plausible_class_sizes, shown_sizes
 from confide.releases.terms import Terms
 
@@ -43,8 +44,11 @@ def prepare_local_auc(counts: ScoreCounts, terms: Terms, rows: int | None, noise
     guarantee = terms.guarantee()
     options = {"least_class": parameters.least, "centre": float(parameters.centre)}
 
-    def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        value, sizes = float(query.draw(noise)), sizes_query.draw(noise)
+    def drawn(noise: Noise) -> tuple[float, ...]:
+        return float(query.draw(noise)), *sizes_query.draw(noise)
+
+    def build(numbers: Sequence[float]) -> tuple[Release, ...]:
+        value, sizes = numbers[0], tuple(int(size) for size in numbers[1:])
         plausible = plausible_class_sizes(sizes, float(sizes_query.scales[0]), rows)
         return (
             Release(
@@ -58,8 +62,15 @@ def prepare_local_auc(counts: ScoreCounts, terms: Terms, rows: int | None, noise
             ),
         )
 
-    request = terms.request("auc", "local", **options)
-    return PreparedRelease(guarantee=guarantee, request=request, counts=counts, draw=draw)
+    return prepare_numbers(
+        guarantee=guarantee,
+        request=terms.request("auc", "local", **options),
+        counts=counts,
+        level=terms.level,
+        drawn=drawn,
+        build=build,
+        noise=noise,
+    )
 
 
 def local_limits(
