@@ -11,10 +11,12 @@ every value.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import coo_array, vstack
 
 from benchmarks.timing import table
 from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
@@ -44,13 +46,17 @@ def least_worst_error(smaller: int, epsilon: float) -> float:
     table_size = values * values
     # Probabilities of one value are at most exp(epsilon) times those of the next, both ways.
     one, next_ = (np.arange(table_size - values) + shift for shift in (0, values))
-    ratios = vstack([_difference(a, b, math.exp(epsilon), table_size + 1) for a, b in ((one, next_), (next_, one))])
+    ratios: Any = vstack(
+        [_difference(a, b, math.exp(epsilon), table_size + 1) for a, b in ((one, next_), (next_, one))]
+    )
     away = np.abs(np.subtract.outer(np.arange(values), np.arange(values))) / smaller
     rows = np.repeat(np.arange(values), values)
     columns = np.arange(table_size)
-    errors = coo_array((away.ravel(), (rows, columns)), shape=(values, table_size + 1)).tocsr()
-    worst = coo_array((-np.ones(values), (np.arange(values), np.full(values, table_size))), shape=errors.shape).tocsr()
-    sums = coo_array((np.ones(table_size), (rows, columns)), shape=errors.shape).tocsr()
+    errors: Any = coo_array((away.ravel(), (rows, columns)), shape=(values, table_size + 1)).tocsr()
+    worst: Any = coo_array(
+        (-np.ones(values), (np.arange(values), np.full(values, table_size))), shape=errors.shape
+    ).tocsr()
+    sums: Any = coo_array((np.ones(table_size), (rows, columns)), shape=errors.shape).tocsr()
     solved = linprog(
         np.concatenate((np.zeros(table_size), [1.0])),
         A_ub=vstack([ratios, errors + worst]),
@@ -62,7 +68,7 @@ def least_worst_error(smaller: int, epsilon: float) -> float:
     return float(solved.fun) * smaller * epsilon
 
 
-def _difference(ours: np.ndarray, theirs: np.ndarray, factor: float, width: int) -> csr_array:
+def _difference(ours: NDArray[np.int64], theirs: NDArray[np.int64], factor: float, width: int) -> Any:
     rows = np.arange(ours.size)
     entries = np.concatenate((np.ones(ours.size), np.full(ours.size, -factor)))
     places = (np.concatenate((rows, rows)), np.concatenate((ours, theirs)))
