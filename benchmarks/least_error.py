@@ -57,7 +57,7 @@ def least_worst_error(smaller: int, epsilon: float) -> float:
         (-np.ones(values), (np.arange(values), np.full(values, table_size))), shape=errors.shape
     ).tocsr()
     sums: Any = coo_array((np.ones(table_size), (rows, columns)), shape=errors.shape).tocsr()
-    solved = linprog(
+    solved: Any = linprog(
         np.concatenate((np.zeros(table_size), [1.0])),
         A_ub=vstack([ratios, errors + worst]),
         b_ub=np.zeros(ratios.shape[0] + values),
