@@ -18,6 +18,7 @@ import pytest
 
 from confide import Release, ScoreCounts
 from confide.privacy.noise.choice import exponential_top, permute_and_flip_top
+from confide.privacy.noise.pareto import pareto_between, pareto_on_grid
 from confide.privacy.noise.reals import ExactReal, upper_bound
 from confide.privacy.queries import Noise
 from confide.releases.registry import RELEASABLE
@@ -99,6 +100,8 @@ SILENT = Noise(
     laplace=_rounded,
     cauchy=_rounded,
     student_t=_rounded,
+    pareto=_rounded,
+    pareto_between=_rounded,
     exponential_choice=_cheapest,
     exponential_top=_cheapest_first,
     permute_and_flip_top=_cheapest_first,
@@ -117,6 +120,8 @@ FORBIDDEN = Noise(
     laplace=_forbidden,
     cauchy=_forbidden,
     student_t=_forbidden,
+    pareto=_forbidden,
+    pareto_between=_forbidden,
     exponential_choice=_forbidden,
     exponential_top=_forbidden,
     permute_and_flip_top=_forbidden,
@@ -143,6 +148,8 @@ class Deaf:
             laplace=self._real("laplace"),
             cauchy=self._real("cauchy"),
             student_t=self._real("student-t"),
+            pareto=self._real("pareto"),
+            pareto_between=self._real("pareto, cut"),
             exponential_choice=self._choice,
             exponential_top=self._top("exponential"),
             permute_and_flip_top=self._top("permute-and-flip"),
@@ -228,6 +235,8 @@ def seeded(seed: int) -> Noise:
         laplace=real(lambda: float(rng.laplace())),
         cauchy=real(lambda: float(rng.standard_cauchy())),
         student_t=real(lambda degrees_of_freedom: float(rng.standard_t(degrees_of_freedom))),
+        pareto=partial(pareto_on_grid, bits=bits),
+        pareto_between=partial(pareto_between, bits=bits),
         exponential_choice=choose,
         exponential_top=partial(exponential_top, bits=bits),
         permute_and_flip_top=partial(permute_and_flip_top, bits=bits),

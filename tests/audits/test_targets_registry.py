@@ -25,7 +25,8 @@ from confide.privacy import mechanisms
 from confide.privacy.accounting import rho_for
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, as_real, lower_bound, upper_bound
-from confide.privacy.queries import IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
+from confide.privacy.queries import GRID as REAL_GRID
+from confide.privacy.queries import CutQuery, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
 from confide.releases.counting import FAMILIES, PUBLISHED
 from confide.releases.grids import Automatic, PrivateQuantiles, RecursiveMedians, grid_source
 from confide.releases.registry import RELEASABLE
@@ -134,7 +135,7 @@ def recording(calls: list[Call]) -> Noise:
         return add
 
     def reals(family: str) -> Callable[..., int]:
-        def add(value: Fraction, scale: ExactReal, grid: Fraction, **shape: int) -> int:
+        def add(value: Fraction, scale: ExactReal | Fraction, grid: Fraction, **shape: Any) -> int:
             calls.append((f"{family} {shape}", (value,), middle(scale)))
             return round(value / grid)
 
@@ -150,6 +151,8 @@ def recording(calls: list[Call]) -> Noise:
         laplace=reals("laplace"),
         cauchy=reals("cauchy"),
         student_t=reals("student-t"),
+        pareto=reals("pareto"),
+        pareto_between=reals("pareto, cut"),
         exponential_choice=choose,
     )
 
@@ -165,6 +168,9 @@ def asked(queries: Sequence[Query]) -> list[Call]:
         if isinstance(query, IntegerQuery):
             pairs = zip(query.values, query.scales, strict=True)
             calls.extend((query.family, (Fraction(value),), scale) for value, scale in pairs)
+        elif isinstance(query, CutQuery):
+            shape = {"shape": query.shape, "lowest": 0, "highest": int(1 / REAL_GRID)}
+            calls.append((f"pareto, cut {shape}", (query.value,), middle(query.scale)))
         elif isinstance(query, RealQuery):
             shape = {"degrees_of_freedom": query.degrees_of_freedom} if query.family == "student-t" else {}
             calls.append((f"{query.family} {shape}", (query.value,), middle(query.scale)))

@@ -46,6 +46,7 @@ ROOT = Path(__file__).parents[2]
     ("name", "said"),
     [
         ("private-auc", "targets missed by rank-sum in"),
+        ("least-error", "any mechanism, at least"),
         ("coverage", "are LOW"),
         ("private-curves", "targets missed in"),
         ("curve-coverage", "are LOW"),

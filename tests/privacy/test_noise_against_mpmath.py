@@ -21,10 +21,19 @@ import pytest
 from confide.privacy.noise import reals
 from confide.privacy.noise.bits import BitSource
 from confide.privacy.noise.heavy_tailed import cauchy_on_grid, laplace_on_grid, student_t_on_grid
+from confide.privacy.noise.pareto import ParetoShape, Side, pareto_between, pareto_on_grid
 from confide.privacy.noise.reals import ExactReal, exponential, maximum, square_root
 
 DIGITS = 4096
-LAWS = ("laplace", "cauchy", "t1", "t2", "t3", "t4", "t5", "t40")
+SHAPES = {
+    "pareto": ParetoShape.symmetric(core=Fraction(1, 5), tail=Fraction(1, 50)),
+    "pareto without core": ParetoShape.symmetric(core=Fraction(0), tail=Fraction(1, 7)),
+    "pareto on two sides": ParetoShape(
+        above=Side(core=Fraction(1, 3)), below=Side(core=Fraction(2, 5), tail=Fraction(1, 9))
+    ),
+}
+LAWS = ("laplace", "cauchy", "t1", "t2", "t3", "t4", "t5", "t40", *SHAPES)
+ONE_UNIFORM = ("laplace", "cauchy", *SHAPES)
 
 
 @contextmanager
@@ -67,6 +76,8 @@ def draw(law: str, value: Fraction, scale: Fraction | ExactReal, grid: Fraction,
         return laplace_on_grid(value, scale, grid, bits=bits)
     if law == "cauchy":
         return cauchy_on_grid(value, scale, grid, bits=bits)
+    if law in SHAPES:
+        return pareto_on_grid(value, scale, grid, shape=SHAPES[law], bits=bits)
     return student_t_on_grid(value, scale, grid, degrees_of_freedom=int(law[1:]), bits=bits)
 
 
@@ -74,7 +85,7 @@ def stream(law: str, *uniforms: int, sign: int = 1) -> Expansions:
     """A stream for a law from the first one or two of the numbers."""
     if law == "laplace":
         return Expansions(uniforms[:1], sign)
-    return Expansions(uniforms[: 1 if law == "cauchy" else 2])
+    return Expansions(uniforms[: 1 if law in ONE_UNIFORM else 2])
 
 
 def ideal(law: str, bits: Expansions) -> Any:
@@ -84,8 +95,39 @@ def ideal(law: str, bits: Expansions) -> Any:
         return -mpmath.log(u) if bits.sign else mpmath.log(u)
     if law == "cauchy":
         return mpmath.tan(mpmath.pi * (u - mpmath.mpf(1) / 2))
+    if law in SHAPES:
+        return pareto(SHAPES[law], u)
     d = int(law[1:])
     return mpmath.sqrt(d * (u ** (-mpmath.mpf(2) / d) - 1)) * mpmath.cos(2 * mpmath.pi * others[0])
+
+
+def masses(side: Side) -> tuple[Any, Any]:
+    """The integrals of `exp(-K)` from 0 to 1 and from 1 on, by their antiderivatives."""
+    core, tail = real(side.core), real(side.tail)
+    inside = 1 - (1 - core) ** (1 / core) if core else 1 - mpmath.exp(-1)
+    return inside, at_one(side) * (1 + tail)
+
+
+def at_one(side: Side) -> Any:
+    core = real(side.core)
+    return (1 - core) ** (1 / core - 1) if core else mpmath.exp(-1)
+
+
+def distance(side: Side, beyond: Any) -> Any:
+    """The distance from zero beyond which there is a mass: each antiderivative, solved for its end."""
+    core, tail = real(side.core), real(side.tail)
+    inside, outside = masses(side)
+    if beyond < outside:
+        ratio = outside / beyond
+        return ((1 + tail) * ratio**tail - 1) / tail if tail else 1 + mpmath.log(ratio)
+    within = inside + outside - beyond
+    return (1 - (1 - within) ** core) / core if core else -mpmath.log(1 - within)
+
+
+def pareto(shape: ParetoShape, u: Any) -> Any:
+    above, below = sum(masses(shape.above)), sum(masses(shape.below))
+    place = u * (above + below)
+    return distance(shape.above, place) if place < above else -distance(shape.below, above + below - place)
 
 
 def nearest(law: str, value: Fraction, scale: Any, grid: Fraction, bits: Expansions) -> int:
@@ -135,6 +177,12 @@ def uniform_of(law: str, variate: Any, angular: int) -> int:
         u = mpmath.exp(-abs(variate))
     elif law == "cauchy":
         u = mpmath.mpf(1) / 2 + mpmath.atan(variate) / mpmath.pi
+    elif law in SHAPES:
+        above, total = SHAPES[law].above, sum(masses(SHAPES[law].above)) + sum(masses(SHAPES[law].below))
+        tail = real(above.tail)
+        ratio = (1 + tail * variate) / (1 + tail)
+        assert variate > 1
+        u = masses(above)[1] * (ratio ** (-1 / tail) if tail else mpmath.exp(1 - variate)) / total
     else:
         d, cosine = int(law[1:]), mpmath.cos(2 * mpmath.pi * mpmath.mpf(angular) / 2**DIGITS)
         u = (1 + (variate / cosine) ** 2 / d) ** (-mpmath.mpf(d) / 2)
@@ -160,7 +208,7 @@ def test_streams_next_to_a_rounding_boundary(law: str, distance: int, irrational
             assert max(bits.used) > distance
 
 
-UNIFORMS = [(law, which) for law in LAWS for which in range(1 if law in ("laplace", "cauchy") else 2)]
+UNIFORMS = [(law, which) for law in LAWS for which in range(1 if law in ONE_UNIFORM else 2)]
 
 
 @pytest.mark.parametrize(("law", "which"), UNIFORMS)
@@ -190,6 +238,36 @@ def test_a_value_in_the_middle_between_two_grid_points(side: int, away: int) -> 
     bits = stream("cauchy", (1 << (DIGITS - 1)) + side * (1 << (DIGITS - away)))
     assert draw("cauchy", 7 * grid + grid / 2, Fraction(1, 10**6), grid, bits) == (7 if side < 0 else 8)
     assert bits.used[0] >= away - 1
+
+
+@pytest.mark.parametrize("law", SHAPES)
+@pytest.mark.parametrize("away", [100, 200, 1000])
+def test_streams_next_to_the_end_of_a_piece(law: str, away: int) -> None:
+    """Uniform numbers within 2^-away of zero noise, or of the distance where core and tail meet, on either side."""
+    shape, value, scale, grid = SHAPES[law], Fraction(2, 7), Fraction(1, 3), Fraction(1, 10**9)
+    with precision(2500):
+        (_, outer), (_, lower) = masses(shape.above), masses(shape.below)
+        above, below = sum(masses(shape.above)), sum(masses(shape.below))
+        for end in (outer, above, above + below - lower):
+            for side in (-1, 1):
+                u = int(mpmath.floor(mpmath.ldexp(end / (above + below) + side * mpmath.ldexp(1, -away), DIGITS)))
+                bits = stream(law, u)
+                assert draw(law, value, scale, grid, bits) == nearest(law, value, real(scale), grid, bits)
+                assert bits.used[0] >= min(away, 128)
+
+
+def test_noise_that_is_cut_is_the_same_noise_cut() -> None:
+    rng, shape = random.Random(5), SHAPES["pareto"]
+    seen = set()
+    for _ in range(200):
+        u, value = some_uniform(rng), Fraction(rng.randrange(101), 100)
+        free = pareto_on_grid(value, Fraction(1, 3), Fraction(1, 8), shape=shape, bits=stream("pareto", u))
+        cut = pareto_between(
+            value, Fraction(1, 3), Fraction(1, 8), shape=shape, lowest=0, highest=8, bits=stream("pareto", u)
+        )
+        assert cut == min(max(free, 0), 8)
+        seen.add((free > cut) - (free < cut))
+    assert seen == {-1, 0, 1}
 
 
 # --- bounds

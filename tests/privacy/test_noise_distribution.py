@@ -21,9 +21,11 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import cumulative_trapezoid, quad
 
 from confide.privacy.noise.heavy_tailed import cauchy_on_grid, laplace_on_grid, student_t_on_grid
 from confide.privacy.noise.integers import discrete_gaussian, discrete_laplace
+from confide.privacy.noise.pareto import ParetoShape, Side, pareto_on_grid
 from confide.privacy.noise.reals import ExactReal, exponential, maximum
 
 pytestmark = pytest.mark.statistical
@@ -212,3 +214,46 @@ def test_rounding_the_noise_instead_of_the_sum_is_refused() -> None:
     cauchy = [rounded + cauchy_on_grid(Fraction(0), RATIONAL, GRID, bits=bits) for _ in range(20_000)]
     assert refused(laplace, on_grid(stats.laplace.cdf, 0.3, STEPS["rational"]), cells=12)
     assert refused(cauchy, on_grid(stats.cauchy.cdf, 0.3, STEPS["rational"]), cells=20)
+
+
+# --- Pareto noise
+
+SHAPE = ParetoShape(above=Side(core=Fraction(1, 3)), below=Side(core=Fraction(1, 5), tail=Fraction(1, 4)))
+
+
+def pareto_cdf(shape: ParetoShape) -> Distribution:
+    """The distribution function, by quadrature of the density that the slopes give."""
+
+    def density(side: Side, x: float) -> float:
+        core, tail = float(side.core), float(side.tail)
+        inner, _ = quad(lambda t: (1.0 - core) / (1.0 - core * t), 0.0, min(x, 1.0))
+        return math.exp(-inner - (quad(lambda t: (1.0 + tail) / (1.0 + tail * t), 1.0, x)[0] if x > 1.0 else 0.0))
+
+    steps = np.linspace(0.0, 60.0, 6001)
+    mass = {
+        name: cumulative_trapezoid(np.array([density(side, x) for x in steps.tolist()]), steps, initial=0)
+        for name, side in (("above", shape.above), ("below", shape.below))
+    }
+    beyond = density(shape.below, 60.0) * (1.0 + 60.0 * float(shape.below.tail))  # of the power law's tail
+    total = mass["above"][-1] + mass["below"][-1] + beyond
+
+    def cdf(x: float) -> float:
+        name = "above" if x >= 0.0 else "below"
+        part = float(np.interp(abs(x), steps, mass[name]))
+        return float((mass["below"][-1] + beyond + (part if x >= 0.0 else -part)) / total)
+
+    return cdf
+
+
+def pareto_noise(shape: ParetoShape, seed: int, times: int) -> list[int]:
+    bits = random.Random(seed).getrandbits
+    return [pareto_on_grid(Fraction(1, 3), Fraction(5), Fraction(1), shape=shape, bits=bits) for _ in range(times)]
+
+
+def test_pareto_noise() -> None:
+    cdf = on_grid(pareto_cdf(SHAPE), 1.0 / 3.0, 5.0)
+    assert not refused(pareto_noise(SHAPE, 1, 15_000), cdf, cells=30)
+    mirrored = ParetoShape(above=SHAPE.below, below=SHAPE.above)
+    laplace = ParetoShape.symmetric(core=Fraction(0), tail=Fraction(0))
+    for other in (mirrored, laplace):
+        assert refused(pareto_noise(other, 1, 15_000), cdf, cells=30)

@@ -22,6 +22,7 @@ from confide.privacy.noise import integers, reals
 from confide.privacy.noise.bits import SYSTEM_BITS, BitSource, LazyUniform
 from confide.privacy.noise.heavy_tailed import cauchy_on_grid, laplace_on_grid, student_t_on_grid
 from confide.privacy.noise.integers import discrete_gaussian, discrete_laplace, float_at_least
+from confide.privacy.noise.pareto import ParetoShape, pareto_on_grid
 from confide.privacy.noise.reals import ExactReal, exact, exponential, maximum, working_precision
 
 Draw = Callable[..., int]
@@ -31,7 +32,12 @@ def student_t3(value: Fraction, scale: Fraction | ExactReal, grid: Fraction, *, 
     return student_t_on_grid(value, scale, grid, degrees_of_freedom=3, bits=bits)
 
 
-DRAWS: list[Draw] = [laplace_on_grid, cauchy_on_grid, student_t3]
+def pareto(value: Fraction, scale: Fraction | ExactReal, grid: Fraction, *, bits: BitSource) -> int:
+    shape = ParetoShape.symmetric(core=Fraction(1, 5), tail=Fraction(1, 50))
+    return pareto_on_grid(value, scale, grid, shape=shape, bits=bits)
+
+
+DRAWS: list[Draw] = [laplace_on_grid, cauchy_on_grid, student_t3, pareto]
 each_draw = pytest.mark.parametrize("draw", DRAWS)
 
 seeds = st.integers(0, 2**32)
@@ -73,7 +79,7 @@ def mirrored(draw: Draw, seed: int) -> BitSource:
         drawn, call = rng.getrandbits(count), next(calls)
         if draw is laplace_on_grid:
             return drawn ^ 1 if call == 0 else drawn
-        if draw is cauchy_on_grid:
+        if draw in (cauchy_on_grid, pareto):
             return drawn ^ ((1 << count) - 1)
         return drawn ^ (1 << (count - 1)) if call == 1 else drawn
 

@@ -268,7 +268,7 @@ def test_mechanisms_that_cannot_be_used_are_left_out_with_the_reason() -> None:
     found = plan("auc", rows=400, epsilon=1, neighbours="add-remove-one", curve=False)
     assert "add-remove-one" in found.left_out["rank-sum"]
     assert "delta" in found.left_out["published-laplace"]
-    assert found.auto == "student-t"
+    assert found.auto == "local"
     with pytest.raises(KeyError):
         found["rank-sum"]
 

@@ -46,9 +46,21 @@ def of(metric: str, *, without: str = "") -> pytest.MarkDecorator:
 @every_data
 @of("auc")
 def test_auc_against_scikit_learn(way: Way, data: Rows) -> None:
-    (release,) = silent(way, data)
+    (release,) = silent(way, data, epsilon=20)  # enough that no class is too small for the local scale
     assert release.value == pytest.approx(sk.roc_auc_score(*data), abs=GRID_STEP)
     check_sizes(release, data, way)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_auc_of_a_class_too_small_for_the_local_scale_is_shrunk(relation: str) -> None:
+    """At epsilon 1/2, a tenth of it for the sizes, a class counts as 12 rows at least: 5 / 0.45, rounded up."""
+    labels, scores = rows(1)
+    few = np.concatenate((np.flatnonzero(labels)[:5], np.flatnonzero(1 - labels)))
+    (release,) = silent(Way("auc", "local", relation), (labels[few], scores[few]), epsilon="1/2")
+    exact = sk.roc_auc_score(labels[few], scores[few])
+    assert release.options == {"least_class": 12, "centre": 0.75}
+    assert release.value == pytest.approx(0.75 + 5 / 12 * (exact - 0.75), abs=GRID_STEP)
+    assert exact in release.intervals.sample
 
 
 def check_sizes(release: Release, data: Rows, way: Way) -> None:

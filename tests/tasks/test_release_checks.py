@@ -80,6 +80,22 @@ def test_the_page_is_the_one_that_the_command_line_writes(desk: Desk) -> None:
     assert done["auc"].metric == "auc"
 
 
+@pytest.mark.parametrize("metrics", ["auc", "ap", "brier", ["recall", "precision"], ["roc", "auc"]], ids=str)
+def test_another_level_costs_nothing(desk: Desk, metrics: Any) -> None:
+    """The answer that the ledger keeps gives the intervals at any level."""
+    desk.open_account("trial", file="rows.csv")
+    first = ask(desk, metrics=metrics)
+    desk.hear(FORBIDDEN)
+    again = ask(desk, metrics=metrics, level=0.5)
+    desk.hear_the_system_again()
+    assert again.receipt.reused
+    assert spent(desk) == 1
+    assert [one.value for one in again.releases] == [one.value for one in first.releases]
+    for wide, narrow in zip(first.releases, again.releases, strict=True):
+        assert (wide.intervals.population.level, narrow.intervals.population.level) == (0.95, 0.5)
+        assert narrow.intervals.population.width < wide.intervals.population.width
+
+
 def test_a_quote_charges_nothing(desk: Desk) -> None:
     desk.open_account("trial", file="rows.csv")
     before = desk.files()

@@ -14,12 +14,12 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ConfideError
 from confide.grid import Grid
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
+from confide.privacy.queries import SYSTEM_NOISE, CutQuery, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
 
 Data = TypeVar("Data")
 """Dataset, of the kind that a mechanism takes."""
 
-Query: TypeAlias = IntegerQuery | RealQuery | ThresholdQuery | TopQuery
+Query: TypeAlias = CutQuery | IntegerQuery | RealQuery | ThresholdQuery | TopQuery
 Queries: TypeAlias = Callable[[Data], tuple[Query, ...]]
 """Function that returns the queries of a release of a dataset; all answers are shown."""
 

@@ -17,6 +17,7 @@ from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
 from confide.privacy.mechanisms.average_precision_sensitivity import smooth_average_precision
 from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.local_auc import local_auc
 from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, published_laplace, student_t
@@ -24,6 +25,7 @@ from confide.privacy.mechanisms.squared_error import squared_error
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import default_mechanism
 from confide.releases.average_precision import average_precision_bounds
+from confide.releases.local_auc import local_queries
 from confide.releases.smooth_sensitivity import calibrate, sizes_query
 from confide.releases.terms import Terms, public_rows
 
@@ -44,6 +46,7 @@ def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
     """Return every mechanism under every relation, at an epsilon."""
     return (
         *_integers(epsilon, "auc/rank-sum", ("auc", "rank-sum"), rank_sum, _RANK_SUM),
+        *_local(epsilon),
         *_smooth(epsilon, "auc", _SMOOTH_AUC),
         *_smooth(epsilon, "average_precision", _SMOOTH_AP),
         *_integers(epsilon, "average_precision/private-counts", ("average_precision", "private-counts"), *_HISTOGRAM),
@@ -92,6 +95,15 @@ _SMOOTH_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (_MOVED, _BOTTOM_FLIPPED),
     Neighbours.ADD_REMOVE_ONE: (_SECOND,),
     Neighbours.LABEL_ONLY: (_BOTTOM_FLIPPED,),
+}
+
+# Balanced classes, all positives on top: the top row goes to the bottom, changes its class, or goes away. The value is
+# cut at 1, and moves by a step of the noise's scale.
+_HALVES = [(1, 0.6 + k / 100) for k in range(12)] + [(0, 0.4 + k / 100) for k in range(12)]
+_LOCAL_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: (differing(_HALVES, [(1, 0.9)], [(1, 0.1)]), differing(_HALVES, [(1, 0.1)], [(0, 0.1)])),
+    Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]),),
+    Neighbours.LABEL_ONLY: (differing(_HALVES, [(1, 0.1)], [(0, 0.1)]),),
 }
 
 # The first positive comes, on top of all negatives: average precision goes from 0 to 1.
@@ -164,6 +176,26 @@ def _gaussian(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
         )
 
 
+def _local(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
+    """Audit AUC at the scale of the smaller class beside the class sizes."""
+    for neighbours, strained in _LOCAL_AUC.items():
+        terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
+
+        def queries(counts: ScoreCounts, terms: Terms = terms) -> tuple[Query, ...]:
+            return local_queries(counts, terms, public_rows(counts) if terms.rows_are_public else None)
+
+        yield asking(
+            "auc/local",
+            neighbours,
+            epsilon,
+            Fraction(0),
+            strained,
+            queries,
+            (local_auc, class_sizes),
+            ("auc", "local"),
+        )
+
+
 def _smooth(
     epsilon: Fraction, metric: str, pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]]
 ) -> Iterator[Subject[ScoreCounts]]:
@@ -191,18 +223,18 @@ def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     name, release = "curves/symmetric-binormal", ("curves", "symmetric-binormal")
     for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
         terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
-        proven = (rank_sum,) if terms.rows_are_public else (smooth_auc, student_t, class_sizes)
-        yield asking(name, neighbours, epsilon, Fraction(0), strained, _area_queries(terms), proven, release)
+        queries = _area_queries(terms)
+        yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, (local_auc, class_sizes), release)
 
 
 def _area_queries(terms: Terms) -> Queries[ScoreCounts]:
     """Return the query of a release of AUC with the default mechanism."""
 
     def queries(counts: ScoreCounts) -> tuple[Query, ...]:
-        chosen = default_mechanism(terms, public_rows(counts) if terms.rows_are_public else None)
-        if chosen == "rank-sum":
+        rows = public_rows(counts) if terms.rows_are_public else None
+        if default_mechanism(terms, rows) == "rank-sum":
             return (rank_sum(counts, terms.epsilon, terms.neighbours),)
-        return smooth_queries("auc", chosen, terms)(counts)
+        return local_queries(counts, terms, rows)
 
     return queries
 

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Literal
 
 from confide.errors import ParameterError
 from confide.privacy.noise import choice, heavy_tailed, integers, shares, spherical
+from confide.privacy.noise.pareto import pareto_between, pareto_on_grid
 
 if TYPE_CHECKING:
+    from confide.privacy.noise.pareto import ParetoShape
     from confide.privacy.noise.reals import ExactReal
 
-Family = Literal["laplace", "cauchy", "student-t"]
+Family = Literal["laplace", "cauchy", "student-t", "pareto"]
 
 GRID = Fraction(1, 2**40)
 """Released real numbers are multiples of this, whatever the data."""
@@ -39,6 +41,8 @@ class Noise:
     laplace: Callable[..., int] = heavy_tailed.laplace_on_grid
     cauchy: Callable[..., int] = heavy_tailed.cauchy_on_grid
     student_t: Callable[..., int] = heavy_tailed.student_t_on_grid
+    pareto: Callable[..., int] = pareto_on_grid
+    pareto_between: Callable[..., int] = pareto_between
     exponential_choice: Callable[..., int] = choice.exponential_choice
     exponential_top: Callable[..., list[int]] = choice.exponential_top
     permute_and_flip_top: Callable[..., list[int]] = choice.permute_and_flip_top
@@ -116,21 +120,47 @@ class RealQuery:
     """A real number to be released as `value + scale * X`, rounded to the public grid.
 
     `value` is exact and `scale` an exact real number, both private; X is standard Laplace, Cauchy or
-    Student-t. The sum is rounded, so the ideal mechanism's guarantee carries over.
+    Student-t, or has a Pareto `shape`. The sum is rounded, so the ideal mechanism's guarantee carries over.
     """
 
     value: Fraction = field(repr=False)
     scale: ExactReal = field(repr=False)
     family: Family
     degrees_of_freedom: int = 0
+    shape: ParetoShape | None = None
 
     def draw(self, noise: Noise = SYSTEM_NOISE) -> Fraction:
         """Release the number once."""
+        if self.shape is not None:
+            return noise.pareto(self.value, self.scale, GRID, shape=self.shape) * GRID
         if self.family == "laplace":
             return noise.laplace(self.value, self.scale, GRID) * GRID
         if self.family == "cauchy":
             return noise.cauchy(self.value, self.scale, GRID) * GRID
         return noise.student_t(self.value, self.scale, GRID, degrees_of_freedom=self.degrees_of_freedom) * GRID
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[Fraction]:
+        """Release independently many times, as an audit does."""
+        return [self.draw(noise) for _ in range(times)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutQuery:
+    """A number in [0, 1] to be released as `value + scale * X`, cut to [0, 1] and rounded to the public grid.
+
+    The cut is part of the mechanism: `value + scale * X` itself has no guarantee. So nothing here returns it, and what
+    is drawn is cut where it is drawn. `value` and `scale` are private; X has a public Pareto `shape`.
+    """
+
+    value: Fraction = field(repr=False)
+    scale: Fraction = field(repr=False)
+    shape: ParetoShape
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> Fraction:
+        """Release the number once."""
+        highest = int(1 / GRID)
+        steps = noise.pareto_between(self.value, self.scale, GRID, shape=self.shape, lowest=0, highest=highest)
+        return steps * GRID
 
     def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[Fraction]:
         """Release independently many times, as an audit does."""

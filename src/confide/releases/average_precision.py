@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Unpack
 
 import numpy as np
@@ -23,7 +24,7 @@ from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.counting import noisy_cells
-from confide.releases.release import PreparedRelease, PrivateIntervals, Release
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
     Bounds,
@@ -123,8 +124,8 @@ def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None
     guarantee = terms.guarantee(public=("grid of scores",))
     options = {"grid": [float(edge) for edge in grid.edges]}
 
-    def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
+    def build(drawn: Sequence[float]) -> tuple[Release, ...]:
+        noisy = noisy_cells(tuple(int(number) for number in drawn), query, cells, terms.neighbours, rows)
         table = noisy.adjusted()
         sample, population = count_intervals(
             plausible_counts(noisy),
@@ -145,8 +146,16 @@ def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None
             ),
         )
 
-    request = terms.request("average_precision", "private-counts", **options)
-    return PreparedRelease(guarantee=guarantee, request=request, counts=counts, draw=draw)
+    return prepare_numbers(
+        guarantee=guarantee,
+        request=terms.request("average_precision", "private-counts", **options),
+        counts=counts,
+        level=terms.level,
+        drawn=query.draw,
+        build=build,
+        noise=noise,
+        numbers=len(query.values),
+    )
 
 
 def lowest_average_precision(tables: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Unpack
 
 import numpy as np
@@ -13,7 +14,7 @@ from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.squared_error import UNITS, squared_error
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
-from confide.releases.release import PreparedRelease, PrivateIntervals, Release
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("laplace",)
@@ -66,8 +67,8 @@ def prepare_brier(
     query = squared_error(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        drawn = query.draw(noise)
+    def build(numbers: Sequence[float]) -> tuple[Release, ...]:
+        drawn = tuple(int(number) for number in numbers)
         size = float(rows if rows is not None else max(drawn[2], 1))
         return (
             Release(
@@ -81,7 +82,15 @@ def prepare_brier(
             ),
         )
 
-    return PreparedRelease(guarantee=guarantee, request=terms.request("brier", chosen), counts=counts, draw=draw)
+    return prepare_numbers(
+        guarantee=guarantee,
+        request=terms.request("brier", chosen),
+        counts=counts,
+        level=terms.level,
+        drawn=query.draw,
+        build=build,
+        noise=noise,
+    )
 
 
 def _intervals(drawn: tuple[int, ...], query: IntegerQuery, rows: int | None, level: float) -> PrivateIntervals:

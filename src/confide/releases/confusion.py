@@ -20,7 +20,7 @@ from confide.privacy.mechanisms.private_counts import cells_above, concentrated_
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.counting import noisy_cells
-from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release
+from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
 MECHANISMS = ("laplace", "gaussian")
@@ -172,17 +172,19 @@ def prepare_confusion(
     )
     guarantee = terms.guarantee(needs_delta=rho is not None, public=("threshold",), rho=rho)
 
-    def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        noisy = noisy_cells(query.draw(noise), query, cells, terms.neighbours, rows)
-        drawn = confusion_releases(noisy, guarantee, chosen, cut, terms.level)
-        return tuple(drawn[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
+    def build(drawn: Sequence[float]) -> tuple[Release, ...]:
+        noisy = noisy_cells(tuple(int(number) for number in drawn), query, cells, terms.neighbours, rows)
+        every = confusion_releases(noisy, guarantee, chosen, cut, terms.level)
+        return tuple(every[measure] for measure in dict.fromkeys((*measures, *CONFUSION_METRICS)))
 
-    request = terms.request("confusion", chosen, threshold=cut)
-    return PreparedRelease(
+    return prepare_numbers(
         guarantee=guarantee,
-        request=request,
+        request=terms.request("confusion", chosen, threshold=cut),
         counts=counts,
-        draw=draw,
+        level=terms.level,
+        drawn=query.draw,
+        build=build,
+        noise=noise,
         requested=tuple(measures),
         numbers=_NUMBERS * len(CONFUSION_METRICS),
     )
@@ -251,8 +253,8 @@ def prepare_prevalence(
     query = class_sizes(counts, terms.epsilon, terms.neighbours)
     guarantee = terms.guarantee()
 
-    def draw(noise: Noise = noise) -> tuple[Release, ...]:
-        drawn = np.array(query.draw(noise), dtype=np.float64)
+    def build(numbers: Sequence[float]) -> tuple[Release, ...]:
+        drawn = np.array(numbers, dtype=np.float64)
         scale = float(query.scales[0])
         if rows is None:
             noisy = NoisyCells(cells=drawn.reshape(2, 1), scale=scale)
@@ -273,7 +275,15 @@ def prepare_prevalence(
             ),
         )
 
-    return PreparedRelease(guarantee=guarantee, request=terms.request("prevalence", chosen), counts=counts, draw=draw)
+    return prepare_numbers(
+        guarantee=guarantee,
+        request=terms.request("prevalence", chosen),
+        counts=counts,
+        level=terms.level,
+        drawn=query.draw,
+        build=build,
+        noise=noise,
+    )
 
 
 def checked_threshold(threshold: object) -> float:

@@ -184,7 +184,6 @@ def prepare_curves(
         return curves_of(raw, level=terms.level, shape=counting.shape).releases(threshold=cut, target=target)
 
     request = terms.request("curves", counting.mechanism, **counting.request(cut))
-    del request["level"]  # levels are post-processing
     return PreparedRelease(
         guarantee=guarantee,
         request=request,

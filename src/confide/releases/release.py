@@ -12,6 +12,7 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import Prepared
+from confide.privacy.queries import Noise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +99,8 @@ class Release:
 
     `parts` holds what else was released with it (the private number of positives, the private
     confusion matrix); `options` the public parameters of the mechanism. Where the number is the
-    summary of a curve, such as the area under it, `curve` has the points and bands.
+    summary of a curve, such as the area under it, `curve` has the points and bands. `noisy` holds the numbers as they
+    were drawn, from which intervals at another level follow.
     """
 
     metric: str
@@ -109,6 +111,7 @@ class Release:
     parts: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     curve: ReleasedCurve | None = None
+    noisy: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("parts", "options"):
@@ -132,6 +135,7 @@ class Release:
             "parts": dict(self.parts),
             "options": dict(self.options),
             **({} if self.curve is None else {"curve": self.curve.to_dict()}),
+            **({"noisy": list(self.noisy)} if self.noisy else {}),
         }
 
     def __repr__(self) -> str:
@@ -173,6 +177,7 @@ class Release:
             parts=dict(plain["parts"]),
             options=dict(plain["options"]),
             curve=ReleasedCurve.from_dict(plain["curve"]) if "curve" in plain else None,
+            noisy=tuple(plain.get("noisy", ())),
         )
 
 
@@ -196,13 +201,17 @@ class PreparedRelease(Prepared[Release]):
     """A request for metrics: see `Prepared`.
 
     `chosen` returns the releases named in `requested`, in that order. With `derive`, noisy counts are drawn, and the
-    releases follow from them. Requests that differ only in this post-processing share one identity.
+    releases follow from them. With `build`, the releases follow from the numbers that were drawn, and are built again
+    where the level of their intervals is another one. Requests that differ only in this post-processing share one
+    identity.
     """
 
     counts: ScoreCounts = field(repr=False)
     read: Callable[[Mapping[str, Any], Guarantee], Release] = field(init=False, repr=False, compare=False)
     requested: tuple[str, ...] = ()
     derive: Callable[[Release], tuple[Release, ...]] | None = field(default=None, repr=False)
+    build: Callable[[Sequence[float]], tuple[Release, ...]] | None = field(default=None, repr=False)
+    level: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "read", Release.from_dict)
@@ -212,7 +221,46 @@ class PreparedRelease(Prepared[Release]):
         every = tuple(answers)
         if self.derive is not None:
             every = self.derive(every[0])
+        elif self.build is not None and every[0].intervals.sample.level != self.level:
+            every = self.build(every[0].noisy)
         if not self.requested:
             return every
         result = {release.metric: release for release in every}
         return tuple(result[metric] for metric in self.requested)
+
+
+def prepare_numbers(
+    *,
+    guarantee: Guarantee,
+    request: Mapping[str, Any],
+    counts: ScoreCounts,
+    level: float,
+    drawn: Callable[[Noise], Sequence[float]],
+    build: Callable[[Sequence[float]], tuple[Release, ...]],
+    noise: Noise,
+    requested: tuple[str, ...] = (),
+    numbers: int = 0,
+) -> PreparedRelease:
+    """Prepare releases that follow from some noisy numbers: `drawn` draws these, and `build` makes the releases.
+
+    The first release keeps the numbers. A level of intervals is post-processing, so it is not part of the request: who
+    asks for another one gets intervals from the same numbers, at no further cost.
+    """
+
+    def built(numbers: Sequence[float]) -> tuple[Release, ...]:
+        first, *others = build(numbers)
+        return replace(first, noisy=tuple(numbers)), *others
+
+    def draw(noise: Noise = noise) -> tuple[Release, ...]:
+        return built(drawn(noise))
+
+    return PreparedRelease(
+        guarantee=guarantee,
+        request=request,
+        counts=counts,
+        draw=draw,
+        requested=requested,
+        build=built,
+        level=level,
+        numbers=numbers,
+    )

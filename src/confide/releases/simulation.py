@@ -46,6 +46,7 @@ from confide.releases.average_precision import (
 from confide.releases.brier import prepare_brier
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
 from confide.releases.counting import noisy_cells
+from confide.releases.local_auc import SIZES_SHARE, local_limits, local_terms, scale_of
 from confide.releases.release import PreparedRelease
 from confide.releases.smooth_sensitivity import Bounds, calibrate, sizes_query, smooth_limits
 from confide.releases.stand_in import StandIn, planned_measure
@@ -76,6 +77,8 @@ def simulate(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) ->
     """Release the guess's metric many times by a mechanism that can."""
     if mechanism == "rank-sum":
         return _by_rank_sum(stand_in, terms, effort)
+    if mechanism == "local":
+        return _by_local_scale(stand_in, terms, effort)
     if stand_in.metric in ("auc", "average_precision"):
         by = _by_counts if mechanism == "private-counts" else _by_smooth_sensitivity
         return by(mechanism, stand_in, terms, effort)
@@ -96,6 +99,28 @@ def _by_rank_sum(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationR
     sample, population = (
         rank_sum_limits(*drawn(effort.widths), stand_in.rows, scales, terms.level, population=which)
         for which in (False, True)
+    )
+    return _outcome(errors, _width(sample), _width(population))
+
+
+def _by_local_scale(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
+    rows = stand_in.rows if terms.rows_are_public else None
+    parameters = local_terms(terms, rows)
+    if parameters is None:  # below the least epsilon that the mechanism takes: no better than no answer
+        return SimulationResult(mean_absolute_error=0.5, sample_width=1.0, population_width=1.0)
+    local = scale_of(parameters)
+    ours, theirs = (np.array([float(size)]) for size in (stand_in.positives, stand_in.negatives))
+    share, scale = (float(part[0]) for part in local.at(ClassSizes(positives=ours, negatives=theirs)))
+
+    def released(uniforms: FloatArray) -> FloatArray:
+        shrunk = local.centre + share * (stand_in.value - local.centre)
+        return np.clip(shrunk + scale * local.noise.quantile(uniforms), 0.0, 1.0)
+
+    errors = np.abs(released(_uniforms(effort.errors, 1)[0]) - stand_in.value)
+    uniforms = _uniforms(effort.widths, 3)
+    sizes = _plausible(stand_in, 1 / (terms.epsilon * SIZES_SHARE), uniforms[1:], rows)
+    sample, population = (
+        local_limits(released(uniforms[0]), sizes, parameters, terms.level, population=which) for which in (False, True)
     )
     return _outcome(errors, _width(sample), _width(population))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -29,7 +29,7 @@ from confide.privacy.mechanisms.smooth_sensitivity import (
     student_t,
 )
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery
-from confide.releases.release import PreparedRelease, PrivateIntervals, Release
+from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import Terms
 
 SMOOTH_MECHANISMS = ("student-t", "published-cauchy", "published-laplace")
@@ -166,8 +166,12 @@ def smooth_prepared(
     if calibration.degrees_of_freedom:
         options["degrees_of_freedom"] = calibration.degrees_of_freedom
 
-    def draw(noise: Noise = noise) -> tuple[Release, ...]:
+    def drawn(noise: Noise) -> tuple[float, ...]:
         answer = smooth.draw(noise)
+        return answer.value, *answer.sizes
+
+    def build(numbers: Sequence[float]) -> tuple[Release, ...]:
+        answer = SmoothAnswer(value=numbers[0], sizes=tuple(int(size) for size in numbers[1:]))
         return (
             Release(
                 metric=metric,
@@ -180,6 +184,12 @@ def smooth_prepared(
             ),
         )
 
-    return PreparedRelease(
-        guarantee=guarantee, request=terms.request(metric, mechanism, **options), counts=counts, draw=draw
+    return prepare_numbers(
+        guarantee=guarantee,
+        request=terms.request(metric, mechanism, **options),
+        counts=counts,
+        level=terms.level,
+        drawn=drawn,
+        build=build,
+        noise=noise,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
@@ -63,6 +65,9 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise = SYSTEM_N
         (drawn,) = area.draw(noise)
         return (_roc(drawn),)
 
+    def build(numbers: Sequence[float]) -> tuple[Release, ...]:
+        return tuple(_roc(built) for built in area.build(numbers)) if area.build else ()
+
     request = {**area.request, "metric": "roc", "mechanism": SYMMETRIC, "area": area.request["mechanism"]}
     return PreparedRelease(
         guarantee=area.guarantee,
@@ -70,6 +75,8 @@ def prepare_symmetric(counts: ScoreCounts, terms: Terms, noise: Noise = SYSTEM_N
         counts=counts,
         draw=draw,
         requested=("roc",),
+        build=build,
+        level=terms.level,
         numbers=8 * POINTS,  # the curve's two coordinates, and two bands with three each
     )
 
@@ -105,4 +112,5 @@ def _roc(area: Release) -> Release:
         parts=area.parts,
         options={"area": area.mechanism, "assumed": "normal scores with equal spread in both classes"},
         curve=ReleasedCurve.of(points=points, bands=bands),
+        noisy=area.noisy,
     )

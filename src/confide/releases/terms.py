@@ -117,7 +117,6 @@ class Terms:
         return {
             "metric": metric,
             "mechanism": mechanism,
-            "level": self.level,
             "rows_per_person": self.rows_per_person,
             **options,
         }

@@ -41,5 +41,5 @@ def rank_sum_scales(rows: int, epsilon: Fraction, neighbours: Neighbours) -> tup
     if neighbours == Neighbours.LABEL_ONLY:
         return reach / ((1 - LABEL_ONLY_SHARE) * epsilon), 1 / (LABEL_ONLY_SHARE * epsilon)
     raise ParameterError(
-        "the rank sum has no bound under add-remove-one; use mechanism='student-t', or neighbours='replace-one'"
+        "the rank sum has no bound under add-remove-one; use mechanism='local', or neighbours='replace-one'"
     )

@@ -35,7 +35,7 @@ from flint import arb, fmpq
 
 from confide.errors import ConfideError, ParameterError
 from confide.privacy.noise.bits import SYSTEM_BITS, BitSource, LazyUniform
-from confide.privacy.noise.reals import ExactReal, as_fraction, exact, precisions, working_precision
+from confide.privacy.noise.reals import LARGEST_PRECISION, ExactReal, as_fraction, exact, precisions, working_precision
 
 # Digits beyond those drawn, so that the width of a ball comes from what is not drawn yet and not from rounding.
 GUARD = 64
@@ -54,13 +54,13 @@ def laplace_on_grid(
     >>> laplace_on_grid(Fraction(3, 4), Fraction(1, 100), Fraction(1, 1000), bits=lambda count: 1 << (count - 1))
     757
     """
-    step = _checked_step(value, scale, grid)
+    step = checked_step(value, scale, grid)
     negative = bits(1) == 0
 
     def standard(uniform: arb) -> arb:
         return uniform.log() if negative else -uniform.log()
 
-    return _nearest(value / grid, step, standard, (LazyUniform(bits),))
+    return nearest_grid_point(value / grid, step, standard, (LazyUniform(bits),))
 
 
 def cauchy_on_grid(
@@ -70,8 +70,8 @@ def cauchy_on_grid(
 
     `X = tan(pi (U - 1/2)) = -cot(pi U)`.
     """
-    step = _checked_step(value, scale, grid)
-    return _nearest(value / grid, step, lambda uniform: -uniform.cot_pi(), (LazyUniform(bits),))
+    step = checked_step(value, scale, grid)
+    return nearest_grid_point(value / grid, step, lambda uniform: -uniform.cot_pi(), (LazyUniform(bits),))
 
 
 def student_t_on_grid(
@@ -86,7 +86,7 @@ def student_t_on_grid(
 
     `X = sqrt(d (U^(-2/d) - 1)) cos(2 pi V)`, exact for every d [2]_. One degree of freedom is Cauchy noise.
     """
-    step = _checked_step(value, scale, grid)
+    step = checked_step(value, scale, grid)
     d = _checked_degrees(degrees_of_freedom)
     power = fmpq(-2, d)
 
@@ -94,28 +94,35 @@ def student_t_on_grid(
         # U^(-2/d) - 1 without the cancellation near U = 1.
         return ((radial.log() * power).expm1() * d).sqrt() * (angular * 2).cos_pi()
 
-    return _nearest(value / grid, step, standard, (LazyUniform(bits), LazyUniform(bits)))
+    return nearest_grid_point(value / grid, step, standard, (LazyUniform(bits), LazyUniform(bits)))
 
 
-def _nearest(centre: Fraction, step: ExactReal, standard: Variate, uniforms: tuple[LazyUniform, ...]) -> int:
+def nearest_grid_point(
+    centre: Fraction,
+    step: ExactReal,
+    standard: Variate,
+    uniforms: tuple[LazyUniform, ...],
+    *,
+    most_bits: int = LARGEST_PRECISION,
+) -> int:
     """Return the integer nearest to `centre + step * X`: the floor of that plus one half."""
     whole, rest = divmod(2 * centre.numerator + centre.denominator, 2 * centre.denominator)
     offset = fmpq(rest, 2 * centre.denominator)
-    for count in precisions():
+    for count in precisions(last=most_bits):
         for uniform in uniforms:
             uniform.reveal(count)
         with working_precision(count + GUARD):
             noisy = step.enclose() * standard(*(uniform.ball() for uniform in uniforms)) + offset
-            nearest = noisy.floor().unique_fmpz()
-        if nearest is not None:
-            return whole + int(nearest)
+            floor = noisy.floor().unique_fmpz()
+        if floor is not None:
+            return whole + int(floor)
     raise ConfideError(
-        "no grid point is certain after a million random bits. Either the source of random bits gives the same bit "
-        "for ever, or the grid is finer than the noise by a factor that no result can carry: choose a coarser grid"
+        f"no grid point is certain after {most_bits:,} random bits. Either the source of random bits gives the same "
+        "bit for ever, or the grid is finer than the noise by a factor that no result can carry: choose a coarser grid"
     )
 
 
-def _checked_step(value: Fraction, scale: Fraction | ExactReal, grid: Fraction) -> ExactReal:
+def checked_step(value: Fraction, scale: Fraction | ExactReal, grid: Fraction) -> ExactReal:
     """Return the scale in units of the grid. Errors show neither value nor scale: both may come from private data."""
     as_fraction(value, "value")
     if as_fraction(grid, "grid") <= 0:

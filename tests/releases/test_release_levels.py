@@ -1,0 +1,43 @@
+"""A level of intervals is post-processing: asked for at another level, stored noise gives the intervals anew."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from confide import Release, ScoreCounts
+from tests.noises import FORBIDDEN, WAYS, Way, seeded
+
+RNG = np.random.default_rng(3)
+LABELS = RNG.random(400) < 0.3
+COUNTS = ScoreCounts.from_arrays(LABELS, np.clip(RNG.normal(0.4 + 0.2 * LABELS, 0.2), 0.0, 1.0))
+
+
+def stored(releases: tuple[Release, ...]) -> tuple[Release, ...]:
+    """Releases as a ledger gives them back."""
+    return tuple(Release.from_dict(json.loads(json.dumps(one.to_dict())), one.guarantee) for one in releases)
+
+
+# Of curves the kinds of noise are alike here, and each takes seconds.
+SOME = [way for way in WAYS if way.metric != "curves" or (way.mechanism, way.relation) == ("laplace", "replace-one")]
+
+
+@pytest.mark.parametrize("way", SOME, ids=str)
+def test_another_level_gives_other_intervals_from_the_same_noise(way: Way) -> None:
+    first = way.prepare(COUNTS, noise=seeded(1), level=0.8)
+    again = way.prepare(COUNTS, noise=FORBIDDEN, level=0.99)
+    assert again.request == first.request
+    assert again.guarantee == first.guarantee
+    drawn = first.draw()
+    before, after = first.chosen(drawn), again.chosen(stored(drawn))
+    assert [one.value for one in before] == pytest.approx([one.value for one in after], nan_ok=True)
+    for narrow, wide in zip(before, after, strict=True):
+        for name in ("sample", "population"):
+            ours, theirs = getattr(narrow.intervals, name), getattr(wide.intervals, name)
+            assert (ours.level, theirs.level) == (0.8, 0.99)
+            assert theirs.lower <= ours.lower
+            assert ours.upper <= theirs.upper
+    anew = way.prepare(COUNTS, noise=seeded(1), level=0.99)
+    assert [one.to_dict() for one in anew.chosen(anew.draw())] == [one.to_dict() for one in after]
