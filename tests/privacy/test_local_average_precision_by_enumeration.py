@@ -122,8 +122,8 @@ def steepest(relation: Neighbours, least: int = FEWEST) -> Fraction:
     """The least epsilon that so few positives allow, rounded up."""
     room = STEEPEST
     if relation == ADD_REMOVE:
-        gain = 1 + sum(Fraction(1, 4 * j + 2) for j in range(1, least + 1))
-        room = 1 - gain / sum(Fraction(1, k) for k in range(2, least + 3))
+        gain = 1 + sum((Fraction(1, 4 * j + 2) for j in range(1, least + 1)), Fraction(0))
+        room = 1 - gain / sum((Fraction(1, k) for k in range(2, least + 3)), Fraction(0))
     return parameters_of(relation, Fraction(1000), least).steepness * 1000 / room * Fraction(1001, 1000)
 
 
