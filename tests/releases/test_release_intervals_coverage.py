@@ -127,7 +127,6 @@ SETTINGS = (
     Setting(AUC, 300, 0.3, "1", level=0.99),
     Setting(Way("auc", "rank-sum", "label-only"), 200, 0.5, "1"),
     Setting(Way("auc", "student-t", "add-remove-one"), 600, 0.3, "1"),
-    Setting(Way("average_precision", "local", "replace-one"), 200, 0.1, "0.5"),
     Setting(Way("average_precision", "student-t", "replace-one"), 1000, 0.5, "1"),
     Setting(Way("average_precision", "private-counts", "replace-one"), 1000, 0.5, "1"),
     Setting(Way("brier", "laplace", "replace-one"), 200, 0.3, "1"),
@@ -135,6 +134,7 @@ SETTINGS = (
     Setting(Way("prevalence", "laplace", "replace-one"), 200, 0.3, "0.5"),
     Setting(Way("confusion", "laplace", "replace-one"), 300, 0.3, "0.5"),
     Setting(Way("confusion", "gaussian", "add-remove-one"), 300, 0.3, "1"),
+    Setting(Way("average_precision", "local", "replace-one"), 200, 0.1, "0.5"),
 )
 SLOW = (
     Setting(Way("average_precision", "local", "replace-one"), 1000, 0.5, "1"),
