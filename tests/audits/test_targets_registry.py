@@ -169,10 +169,13 @@ def asked(queries: Sequence[Query]) -> list[Call]:
             pairs = zip(query.values, query.scales, strict=True)
             calls.extend((query.family, (Fraction(value),), scale) for value, scale in pairs)
         elif isinstance(query, CutQuery):
-            shape = {"shape": query.shape, "lowest": 0, "highest": int(1 / REAL_GRID)}
+            shape: dict[str, object] = {"shape": query.shape, "lowest": 0, "highest": int(1 / REAL_GRID)}
             calls.append((f"pareto, cut {shape}", (query.value,), middle(query.scale)))
         elif isinstance(query, RealQuery):
-            shape = {"degrees_of_freedom": query.degrees_of_freedom} if query.family == "student-t" else {}
+            if query.family == "student-t":
+                shape = {"degrees_of_freedom": query.degrees_of_freedom}
+            else:
+                shape = {} if query.shape is None else {"shape": query.shape}
             calls.append((f"{query.family} {shape}", (query.value,), middle(query.scale)))
     return calls
 

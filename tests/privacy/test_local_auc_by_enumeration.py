@@ -172,6 +172,7 @@ def ours(every: list[Table], relation: Neighbours, parameters: LocalParameters) 
 
     def query(table: Table) -> tuple[float, float]:
         asked = local_auc(counts_of(table), parameters)
+        assert isinstance(asked.scale, Fraction)
         return float(asked.value), float(1 / (asked.scale * parameters.epsilon))
 
     return pairs(every, relation, epsilon, query)
@@ -265,6 +266,7 @@ def test_with_a_smaller_least_size_it_loses_more() -> None:
 
     def query(table: Table) -> tuple[float, float]:
         asked = local_auc(counts_of(table), parameters_of(REPLACE, Fraction(4), 24, 1, THREE_QUARTERS))
+        assert isinstance(asked.scale, Fraction)
         return float(asked.value), float(1 / (asked.scale * 4))
 
     found = pairs(list(two_levels(1, 23)), REPLACE, epsilon, query)

@@ -55,6 +55,10 @@ CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("auc", "student-t", {"neighbours": "add-remove-one"}),
     ("auc", "published-cauchy", {}),
     ("auc", "published-laplace", {"delta": 1e-6}),
+    ("auc", "pareto", {}),
+    ("average_precision", "local", {}),
+    ("average_precision", "local", {"neighbours": "add-remove-one"}),
+    ("average_precision", "pareto", {"neighbours": "add-remove-one"}),
     ("average_precision", "student-t", {}),
     ("average_precision", "published-cauchy", {}),
     ("average_precision", "published-laplace", {"delta": 1e-6}),
@@ -173,6 +177,7 @@ def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: di
     [
         ("auc", "rank-sum", 0.1),
         ("auc", "student-t", 0.12),
+        ("average_precision", "local", 0.2),
         ("average_precision", "student-t", 0.2),
         ("brier", "laplace", 0.05),
         ("prevalence", "laplace", 0.08),

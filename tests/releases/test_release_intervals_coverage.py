@@ -134,10 +134,18 @@ SETTINGS = (
     Setting(Way("prevalence", "laplace", "replace-one"), 200, 0.3, "0.5"),
     Setting(Way("confusion", "laplace", "replace-one"), 300, 0.3, "0.5"),
     Setting(Way("confusion", "gaussian", "add-remove-one"), 300, 0.3, "1"),
+    Setting(Way("average_precision", "local", "replace-one"), 200, 0.1, "0.5"),
+)
+SLOW = (
+    Setting(Way("average_precision", "local", "replace-one"), 1000, 0.5, "1"),
+    Setting(Way("average_precision", "local", "add-remove-one"), 300, 0.3, "1"),
+    Setting(Way("average_precision", "pareto", "replace-one"), 300, 0.5, "1"),
 )
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize(
+    "setting", [*SETTINGS, *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)], ids=str
+)
 def test_intervals_cover_the_sample_s_value_and_the_population_s(setting: Setting) -> None:
     value = truth(setting)
     every = [(run.exact, run.release.intervals) for run in runs(setting)]

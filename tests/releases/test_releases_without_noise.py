@@ -87,10 +87,23 @@ def pessimistic(labels: NDArray[np.int64], scores: NDArray[np.float64]) -> Fract
 @every_data
 @of("average_precision", without="private-counts")
 def test_average_precision_by_brute_force(way: Way, data: Rows) -> None:
-    (release,) = silent(way, data)
+    (release,) = silent(way, data, epsilon=20)  # enough that five positives are not too few for the local scale
     assert release.value == pytest.approx(float(pessimistic(*data)), abs=2 * GRID_STEP)
     assert release.value <= sk.average_precision_score(*data) + GRID_STEP  # which takes tied rows together
     check_sizes(release, data, way)
+
+
+@pytest.mark.parametrize(("relation", "least"), [("replace-one", 23), ("label-only", 23), ("add-remove-one", 12)])
+def test_average_precision_of_too_few_positives_for_the_local_scale_is_drawn_to_1(relation: str, least: int) -> None:
+    """At epsilon 1/2, a tenth of it for the sizes, positives count as 10 / 0.45 at least, or 5 / 0.45, rounded up."""
+    labels, scores = rows(1)
+    few = np.concatenate((np.flatnonzero(labels)[:8], np.flatnonzero(1 - labels)))
+    data = (labels[few], scores[few])
+    (release,) = silent(Way("average_precision", "local", relation), data, epsilon="1/2")
+    exact = float(pessimistic(*data))
+    assert release.options == {"least_positives": least}
+    assert release.value == pytest.approx(1.0 - 8 / least * (1.0 - exact), abs=2 * GRID_STEP)
+    assert exact in release.intervals.sample
 
 
 @pytest.mark.slow

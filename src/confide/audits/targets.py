@@ -18,15 +18,17 @@ from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth
 from confide.privacy.mechanisms.average_precision_sensitivity import smooth_average_precision
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.local_auc import local_auc
+from confide.privacy.mechanisms.local_average_precision import local_average_precision
 from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.rank_sum import rank_sum
-from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, published_laplace, student_t
+from confide.privacy.mechanisms.smooth_sensitivity import pareto, published_cauchy, published_laplace, student_t
 from confide.privacy.mechanisms.squared_error import squared_error
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import default_mechanism
 from confide.releases.average_precision import average_precision_bounds
 from confide.releases.local_auc import local_queries
-from confide.releases.smooth_sensitivity import calibrate, sizes_query
+from confide.releases.local_average_precision import precision_queries
+from confide.releases.smooth_sensitivity import PUBLISHED, calibrate, sizes_query
 from confide.releases.terms import Terms, public_rows
 
 GRID = Grid.uniform(2)
@@ -36,6 +38,7 @@ ROWS = 20
 """Number of rows of the larger datasets. Noise that is scaled to it does not depend on it."""
 
 _CALIBRATIONS: dict[str, Callable[..., Any]] = {
+    "pareto": pareto,
     "student-t": student_t,
     "published-cauchy": published_cauchy,
     "published-laplace": published_laplace,
@@ -46,8 +49,9 @@ def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
     """Return every mechanism under every relation, at an epsilon."""
     return (
         *_integers(epsilon, "auc/rank-sum", ("auc", "rank-sum"), rank_sum, _RANK_SUM),
-        *_local(epsilon),
+        *_local(epsilon, "auc", _LOCAL_AUC, local_queries, local_auc),
         *_smooth(epsilon, "auc", _SMOOTH_AUC),
+        *_local(epsilon, "average_precision", _LOCAL_AP, precision_queries, local_average_precision),
         *_smooth(epsilon, "average_precision", _SMOOTH_AP),
         *_integers(epsilon, "average_precision/private-counts", ("average_precision", "private-counts"), *_HISTOGRAM),
         *_integers(epsilon, "brier/laplace", ("brier", "laplace"), squared_error, _SQUARED_ERROR),
@@ -104,6 +108,16 @@ _LOCAL_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (differing(_HALVES, [(1, 0.9)], [(1, 0.1)]), differing(_HALVES, [(1, 0.1)], [(0, 0.1)])),
     Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]),),
     Neighbours.LABEL_ONLY: (differing(_HALVES, [(1, 0.1)], [(0, 0.1)]),),
+}
+
+# Forty positives, enough that none is held up, above as many negatives: the top row goes to the bottom or changes its
+# class, or a negative comes above all of them. The value leaves 1 by a step of the noise's scale.
+_FORTIES = [(1, 0.5 + k / 100) for k in range(40)] + [(0, 0.05 + k / 100) for k in range(40)]
+_ON_TOP = differing(_FORTIES, [(1, 0.95)], [(0, 0.95)])
+_LOCAL_AP: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: (_ON_TOP, differing(_FORTIES, [(0, 0.01)], [(0, 0.95)])),
+    Neighbours.ADD_REMOVE_ONE: (differing(_FORTIES, [], [(0, 0.95)]),),
+    Neighbours.LABEL_ONLY: (_ON_TOP,),
 }
 
 # The first positive comes, on top of all negatives: average precision goes from 0 to 1.
@@ -176,24 +190,22 @@ def _gaussian(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
         )
 
 
-def _local(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Audit AUC at the scale of the smaller class beside the class sizes."""
-    for neighbours, strained in _LOCAL_AUC.items():
+def _local(
+    epsilon: Fraction,
+    metric: str,
+    pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]],
+    ask: Callable[[ScoreCounts, Terms, int | None], tuple[Query, ...]],
+    proven: Callable[..., Any],
+) -> Iterator[Subject[ScoreCounts]]:
+    """Audit a value with noise at its local scale beside the class sizes."""
+    for neighbours, strained in pairs.items():
         terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
 
         def queries(counts: ScoreCounts, terms: Terms = terms) -> tuple[Query, ...]:
-            return local_queries(counts, terms, public_rows(counts) if terms.rows_are_public else None)
+            return ask(counts, terms, public_rows(counts) if terms.rows_are_public else None)
 
-        yield asking(
-            "auc/local",
-            neighbours,
-            epsilon,
-            Fraction(0),
-            strained,
-            queries,
-            (local_auc, class_sizes),
-            ("auc", "local"),
-        )
+        name, functions = f"{metric}/local", (proven, class_sizes)
+        yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, functions, (metric, "local"))
 
 
 def _smooth(
@@ -247,7 +259,7 @@ def smooth_queries(metric: str, mechanism: str, terms: Terms) -> Queries[ScoreCo
         if metric == "auc":
             value = smooth_auc(counts, calibrate(mechanism, terms, auc_smooth_bounds, rows))
         else:
-            published = mechanism != "student-t"
+            published = mechanism in PUBLISHED
             bounds = average_precision_bounds(terms, rows, published=published)
             calibration = calibrate(mechanism, terms, bounds, rows)
             value = smooth_average_precision(counts, calibration, terms.neighbours, published=published)

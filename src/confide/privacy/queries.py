@@ -153,7 +153,7 @@ class CutQuery:
     """
 
     value: Fraction = field(repr=False)
-    scale: Fraction = field(repr=False)
+    scale: Fraction | ExactReal = field(repr=False)
     shape: ParetoShape
 
     def draw(self, noise: Noise = SYSTEM_NOISE) -> Fraction:

@@ -53,8 +53,8 @@ def release_auc(
     integer noise to the centred rank sum and to the number of positives. Its error is larger, but its interval is
     narrower where one class is small. It is chosen if a `prevalence_guess` predicts so, or if there are too few rows
     for "local".
-    "student-t", "published-cauchy" and "published-laplace" scale noise to the smooth sensitivity, the last two as
-    Boyd, Lantz & Page (2015) do; all three are for comparison. Data with one class only get an answer too.
+    "pareto", "student-t", "published-cauchy" and "published-laplace" scale noise to the smooth sensitivity, the last
+    two as Boyd, Lantz & Page (2015) do; all four are for comparison. Data with one class only get an answer too.
 
     `neighbours` is "replace-one", "add-remove-one" or "label-only". `unit` is "row", or "person" with
     `rows_per_person`, the most rows that a person has. `delta` is for mechanisms that need it. `level` is

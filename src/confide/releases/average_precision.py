@@ -24,8 +24,10 @@ from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.counting import noisy_cells
+from confide.releases.local_average_precision import prepare_local_average_precision
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.smooth_sensitivity import (
+    PUBLISHED,
     SMOOTH_MECHANISMS,
     Bounds,
     SmoothRelease,
@@ -35,7 +37,7 @@ from confide.releases.smooth_sensitivity import (
 )
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
-MECHANISMS = (*SMOOTH_MECHANISMS, "private-counts")
+MECHANISMS = ("local", *SMOOTH_MECHANISMS, "private-counts")
 
 DEFAULT_GRID = Grid.uniform(16)
 """Default grid, for scores that are probabilities; other scores need their own grid."""
@@ -56,11 +58,13 @@ def release_average_precision(
 ) -> Release:
     """Release average precision under differential privacy, tied negatives counting as above.
 
-    "student-t" (the default without a grid) scales Student-t noise to the smooth sensitivity, with the exact local
-    sensitivity; "private-counts" reads average precision off noisy counts on a public grid, by
-    default 16 equal cells of [0, 1], and is often better for scores that are probabilities;
-    "published-cauchy" and "published-laplace" are the mechanisms of Boyd, Lantz & Page (2015) with
-    their bound. The other parameters are those of `release_auc`.
+    Without a grid, noise has the scale of the local sensitivity at the number of positives of these very rows
+    ("local", pure epsilon). A tenth of epsilon goes to the class sizes, which intervals need. With fewer positives
+    than about 11 over epsilon the value is drawn towards 1; the intervals allow for it. "private-counts" reads average
+    precision off noisy counts on a public grid, by default 16 equal cells of [0, 1].
+    "pareto" and "student-t" scale noise to the smooth sensitivity, with the exact local sensitivity.
+    "published-cauchy" and "published-laplace" are the mechanisms of Boyd, Lantz & Page (2015) with their bound. These
+    four are for comparison. The other parameters are those of `release_auc`.
     """
     prepared = prepare_average_precision(
         counts,
@@ -89,7 +93,7 @@ def prepare_average_precision(
     """Check a request for average precision and say its price."""
     terms = Terms.checked(epsilon=epsilon, **options)
     requested = known_mechanism(mechanism, MECHANISMS, "average_precision")
-    chosen = requested or ("student-t" if grid is None else "private-counts")
+    chosen = requested or ("local" if grid is None else "private-counts")
     if grid is not None and not isinstance(grid, Grid):
         raise ParameterError(f"grid must be a Grid, for example Grid.uniform(16); got {type(grid).__name__}")
     if grid is not None and chosen != "private-counts":
@@ -98,12 +102,15 @@ def prepare_average_precision(
     rows = public_rows(counts) if terms.rows_are_public else None
     if chosen == "private-counts":
         return _from_counts(counts, terms, grid or DEFAULT_GRID, rows, noise)
-    bounds = average_precision_bounds(terms, rows, published=chosen != "student-t")
+    if chosen == "local":
+        return prepare_local_average_precision(counts, terms, rows, noise)
+    published = chosen in PUBLISHED
+    bounds = average_precision_bounds(terms, rows, published=published)
     calibration = calibrate(chosen, terms, bounds, rows)
     smooth = SmoothRelease(
         terms=terms,
         calibration=calibration,
-        query=smooth_average_precision(counts, calibration, terms.neighbours, published=chosen != "student-t"),
+        query=smooth_average_precision(counts, calibration, terms.neighbours, published=published),
         sizes_query=sizes_query(counts, terms),
         bounds=bounds,
         spread=binomial_spread,

@@ -10,15 +10,13 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
 from confide.intervals.interval import Interval
-from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
 from confide.intervals.private import ClassSizes, binormal_spread, limits
 from confide.intervals.private_local import LocalScale, local_probability
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.local_auc import LocalParameters, local_auc, local_parameters
-from confide.privacy.noise.pareto import ParetoShape, Side
 from confide.privacy.queries import CutQuery, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
-from confide.releases.smooth_sensitivity import plausible_class_sizes, shown_sizes
+from confide.releases.smooth_sensitivity import noise_of, plausible_class_sizes, shown_sizes
 from confide.releases.terms import Terms
 
 SIZES_SHARE = Fraction(1, 10)
@@ -89,15 +87,6 @@ def scale_of(parameters: LocalParameters) -> LocalScale:
         least=float(parameters.least),
         centre=float(parameters.centre),
     )
-
-
-def noise_of(shape: ParetoShape) -> ParetoNoise:
-    """Return the law of the noise in floats."""
-
-    def side(exact: Side) -> NoiseSide:
-        return NoiseSide(core=float(exact.core), tail=float(exact.tail))
-
-    return ParetoNoise(above=side(shape.above), below=side(shape.below))
 
 
 def _checked_parameters(terms: Terms, rows: int | None) -> LocalParameters:

@@ -18,8 +18,16 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from confide.counts import FloatArray
-from confide.intervals.private import ClassSizes, binomial_spread, binormal_spread, plausible_pairs, plausible_sizes
+from confide.intervals.private import (
+    ClassSizes,
+    binomial_spread,
+    binormal_spread,
+    limits,
+    plausible_pairs,
+    plausible_sizes,
+)
 from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
+from confide.intervals.private_local import ScaleAtSizes, local_probability
 from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
 from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds
@@ -46,9 +54,17 @@ from confide.releases.average_precision import (
 from confide.releases.brier import prepare_brier
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
 from confide.releases.counting import noisy_cells
-from confide.releases.local_auc import SIZES_SHARE, local_limits, local_terms, scale_of
+from confide.releases.local_auc import SIZES_SHARE, local_terms, scale_of
+from confide.releases.local_average_precision import precision_scale, precision_terms
 from confide.releases.release import PreparedRelease
-from confide.releases.smooth_sensitivity import Bounds, calibrate, sizes_query, smooth_limits
+from confide.releases.smooth_sensitivity import (
+    PUBLISHED,
+    Bounds,
+    calibrate,
+    noise_of,
+    sizes_query,
+    smooth_limits,
+)
 from confide.releases.stand_in import StandIn, planned_measure
 from confide.releases.terms import Terms
 
@@ -105,10 +121,14 @@ def _by_rank_sum(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationR
 
 def _by_local_scale(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     rows = stand_in.rows if terms.rows_are_public else None
-    parameters = local_terms(terms, rows)
-    if parameters is None:  # below the least epsilon that the mechanism takes: no better than no answer
-        return SimulationResult(mean_absolute_error=0.5, sample_width=1.0, population_width=1.0)
-    local = scale_of(parameters)
+    local: ScaleAtSizes
+    if stand_in.metric == "average_precision":
+        local, spread = precision_scale(precision_terms(terms, rows)), binomial_spread
+    else:
+        parameters = local_terms(terms, rows)
+        if parameters is None:  # below the least epsilon that the mechanism takes: no better than no answer
+            return SimulationResult(mean_absolute_error=0.5, sample_width=1.0, population_width=1.0)
+        local, spread = scale_of(parameters), binormal_spread
     ours, theirs = (np.array([float(size)]) for size in (stand_in.positives, stand_in.negatives))
     share, scale = (float(part[0]) for part in local.at(ClassSizes(positives=ours, negatives=theirs)))
 
@@ -119,8 +139,9 @@ def _by_local_scale(stand_in: StandIn, terms: Terms, effort: Effort) -> Simulati
     errors = np.abs(released(_uniforms(effort.errors, 1)[0]) - stand_in.value)
     uniforms = _uniforms(effort.widths, 3)
     sizes = _plausible(stand_in, 1 / (terms.epsilon * SIZES_SHARE), uniforms[1:], rows)
+    values = released(uniforms[0])
     sample, population = (
-        local_limits(released(uniforms[0]), sizes, parameters, terms.level, population=which) for which in (False, True)
+        limits(local_probability(values, sizes, local, which), values.size, terms.level) for which in (None, spread)
     )
     return _outcome(errors, _width(sample), _width(population))
 
@@ -130,7 +151,7 @@ def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effo
     bounds: Bounds = (
         auc_smooth_bounds
         if stand_in.metric == "auc"
-        else average_precision_bounds(terms, rows, published=mechanism != "student-t")
+        else average_precision_bounds(terms, rows, published=mechanism in PUBLISHED)
     )
     calibration = calibrate(mechanism, terms, bounds, rows)
     ours, theirs = (np.array([float(size)]) for size in (stand_in.positives, stand_in.negatives))
@@ -335,6 +356,8 @@ def discrete_gaussian(uniforms: FloatArray, scale: Fraction) -> FloatArray:
 
 
 def _heavy_tailed(uniforms: FloatArray, calibration: Calibration) -> FloatArray:
+    if calibration.shape is not None:
+        return noise_of(calibration.shape).quantile(uniforms)
     if calibration.family == "laplace":
         noise: FloatArray = -np.sign(uniforms - 0.5) * np.log(1.0 - np.abs(2.0 * uniforms - 1.0))
     elif calibration.family == "cauchy":

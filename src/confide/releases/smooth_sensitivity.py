@@ -11,6 +11,7 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Interval
+from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
 from confide.intervals.private import (
     ClassSizes,
     Spread,
@@ -19,20 +20,26 @@ from confide.intervals.private import (
     plausible_sizes,
     smooth_probability,
 )
+from confide.intervals.private_local import GivenScale, local_probability
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.smooth_sensitivity import (
     DEFAULT_SMOOTHNESS,
     DEGREES_OF_FREEDOM,
     Calibration,
+    pareto,
     published_cauchy,
     published_laplace,
     student_t,
 )
+from confide.privacy.noise.pareto import ParetoShape, Side
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import Terms
 
-SMOOTH_MECHANISMS = ("student-t", "published-cauchy", "published-laplace")
+PUBLISHED = ("published-cauchy", "published-laplace")
+"""Noise and bounds of Boyd, Lantz & Page (2015)."""
+
+SMOOTH_MECHANISMS = ("pareto", "student-t", *PUBLISHED)
 
 SIZES_SHARE = Fraction(1, 10)
 """Share of epsilon for the class sizes, which intervals need."""
@@ -50,10 +57,13 @@ def calibrate(mechanism: str, terms: Terms, bounds: Bounds, rows: int | None) ->
         return published_cauchy(epsilon)
     if mechanism == "published-laplace":
         return published_laplace(epsilon, terms.delta)
-    return student_t(epsilon, epsilon * smoothness(epsilon, bounds, rows, terms.prevalence_guess))
+    noise = pareto if mechanism == "pareto" else student_t
+    return noise(epsilon, epsilon * smoothness(epsilon, bounds, rows, terms.prevalence_guess, mechanism))
 
 
-def smoothness(epsilon: Fraction, bounds: Bounds, rows: int | None, prevalence_guess: float | None) -> Fraction:
+def smoothness(
+    epsilon: Fraction, bounds: Bounds, rows: int | None, prevalence_guess: float | None, mechanism: str = "student-t"
+) -> Fraction:
     """Beta over epsilon: 1/10 without a guess.
 
     With one, of those that promise no more noise at the guess than 1/10 does, the one that promises
@@ -62,15 +72,20 @@ def smoothness(epsilon: Fraction, bounds: Bounds, rows: int | None, prevalence_g
     if rows is None or prevalence_guess is None:
         return DEFAULT_SMOOTHNESS
     guessed = np.maximum(np.rint(rows * prevalence_guess * np.array([1.0, 0.5])), 1.0)
-    noise = {share: noise_factors(share, epsilon, bounds, guessed, rows) for share in _TRIED}
-    usual = noise_factors(float(DEFAULT_SMOOTHNESS), epsilon, bounds, guessed, rows)[0]
+    noise = {share: noise_factors(share, epsilon, bounds, guessed, rows, mechanism) for share in _TRIED}
+    usual = noise_factors(float(DEFAULT_SMOOTHNESS), epsilon, bounds, guessed, rows, mechanism)[0]
     good = [share for share in _TRIED if noise[share][0] <= usual]
     return Fraction(str(min(good, key=lambda share: float(noise[share].sum()))))
 
 
-def noise_factors(share: float, epsilon: Fraction, bounds: Bounds, positives: FloatArray, rows: int) -> FloatArray:
-    """Return the scale of Student-t noise at guessed numbers of positives, but for a factor that all betas share."""
+def noise_factors(
+    share: float, epsilon: Fraction, bounds: Bounds, positives: FloatArray, rows: int, mechanism: str
+) -> FloatArray:
+    """Return the size of noise at guessed numbers of positives, but for a factor that all betas share."""
     smooth = bounds(positives, np.maximum(rows - positives, 1.0), share * float(epsilon))
+    if mechanism == "pareto":
+        side = NoiseSide(core=share, tail=share)
+        return smooth * ParetoNoise(above=side, below=side).mean_absolute
     return smooth / (1.0 - DEGREES_OF_FREEDOM * share)
 
 
@@ -144,8 +159,20 @@ def smooth_limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Limits for many releases at once."""
     scales = float(calibration.multiplier) * bounds(sizes.positives, sizes.negatives, float(calibration.beta))
+    if calibration.shape is not None:
+        noise = GivenScale(noise=noise_of(calibration.shape), scales=scales)
+        return limits(local_probability(np.clip(values, 0.0, 1.0), sizes, noise, spread), values.size, level)
     degrees = {"laplace": 0, "cauchy": 1, "student-t": calibration.degrees_of_freedom}[calibration.family]
     return limits(smooth_probability(values, scales, sizes, degrees, spread), values.size, level)
+
+
+def noise_of(shape: ParetoShape) -> ParetoNoise:
+    """Return the law of the noise in floats."""
+
+    def side(exact: Side) -> NoiseSide:
+        return NoiseSide(core=float(exact.core), tail=float(exact.tail))
+
+    return ParetoNoise(above=side(shape.above), below=side(shape.below))
 
 
 def shown_sizes(noisy: tuple[int, ...], rows: int | None) -> dict[str, float]:

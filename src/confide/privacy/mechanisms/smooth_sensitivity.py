@@ -1,4 +1,4 @@
-"""Noise scaled to a smooth bound on the local sensitivity: Student-t, and the papers' Cauchy and Laplace.
+"""Noise scaled to a smooth bound on the local sensitivity: Pareto, Student-t, and the papers' Cauchy and Laplace.
 
 Proof: smooth_sensitivity.proof.md.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.errors import ParameterError
+from confide.privacy.noise.pareto import ParetoShape
 from confide.privacy.noise.reals import ExactReal, lower_log, upper_log, upper_sqrt
 from confide.privacy.queries import Family, RealQuery
 
@@ -26,6 +27,7 @@ class Calibration:
     multiplier: Fraction
     degrees_of_freedom: int = 0
     delta: Fraction = Fraction(0)
+    shape: ParetoShape | None = None
 
     def query(self, value: Fraction, smooth_bound: ExactReal) -> RealQuery:
         """Query a value with this noise."""
@@ -34,7 +36,16 @@ class Calibration:
             scale=smooth_bound * self.multiplier,
             family=self.family,
             degrees_of_freedom=self.degrees_of_freedom,
+            shape=self.shape,
         )
+
+
+def pareto(epsilon: Fraction, beta: Fraction) -> Calibration:
+    """Calibrate Pareto noise: epsilon-differentially private, with the least error that the proof's way allows."""
+    if not 0 < beta < epsilon:
+        raise ParameterError("beta must lie strictly between 0 and epsilon; lower beta")
+    shape = ParetoShape.symmetric(core=beta / epsilon, tail=beta / epsilon)
+    return Calibration(family="pareto", beta=beta, multiplier=1 / epsilon, shape=shape)
 
 
 def student_t(epsilon: Fraction, beta: Fraction, degrees_of_freedom: int = DEGREES_OF_FREEDOM) -> Calibration:
