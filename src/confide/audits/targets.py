@@ -103,7 +103,7 @@ _SMOOTH_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
 
 # Balanced classes, all positives on top: the top row goes to the bottom, changes its class, or goes away. The value is
 # cut at 1, and moves by a step of the noise's scale.
-_HALVES = [(1, 0.6 + k / 100) for k in range(12)] + [(0, 0.4 + k / 100) for k in range(12)]
+_HALVES = [(1, 0.55 + k / 100) for k in range(30)] + [(0, 0.15 + k / 100) for k in range(30)]
 _LOCAL_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     Neighbours.REPLACE_ONE: (differing(_HALVES, [(1, 0.9)], [(1, 0.1)]), differing(_HALVES, [(1, 0.1)], [(0, 0.1)])),
     Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]),),
