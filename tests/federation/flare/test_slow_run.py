@@ -132,7 +132,7 @@ def test_slow_broken_and_old_sites_are_each_named(slow_run: SlowRun) -> None:
     assert reports["east"].state == SiteState.FAILED
     assert "its reply cannot be read" in reports["east"].message
     assert reports["north"].state == SiteState.FAILED
-    assert "another version of the protocol" in reports["north"].message
+    assert "speaks version 0 of the protocol" in reports["north"].message
     assert reports["west"].state == SiteState.SILENT
     assert "did not reply in time" in reports["west"].message
     for name in SITES:
