@@ -17,6 +17,7 @@ from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
 from confide.privacy.mechanisms.average_precision_sensitivity import smooth_average_precision
 from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.free_class_sizes import auc_then_sizes
 from confide.privacy.mechanisms.local_auc import local_auc
 from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.rank_sum import rank_sum
@@ -100,10 +101,17 @@ _SMOOTH_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
 # Balanced classes, all positives on top: the top row goes to the bottom, changes its class, or goes away. The value is
 # cut at 1, and moves by a step of the noise's scale.
 _HALVES = [(1, 0.6 + k / 100) for k in range(12)] + [(0, 0.4 + k / 100) for k in range(12)]
+# Classes of twenty and sixty rows, half of each at either score: AUC is 1/2, so that an integer follows which tells of
+# the class sizes.
+_EVEN = [(1, 0.2), (1, 0.8)] * 10 + [(0, 0.2), (0, 0.8)] * 30
 _LOCAL_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
-    Neighbours.REPLACE_ONE: (differing(_HALVES, [(1, 0.9)], [(1, 0.1)]), differing(_HALVES, [(1, 0.1)], [(0, 0.1)])),
-    Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]),),
-    Neighbours.LABEL_ONLY: (differing(_HALVES, [(1, 0.1)], [(0, 0.1)]),),
+    Neighbours.REPLACE_ONE: (
+        differing(_HALVES, [(1, 0.9)], [(1, 0.1)]),
+        differing(_HALVES, [(1, 0.1)], [(0, 0.1)]),
+        differing(_EVEN, [(1, 0.8)], [(0, 0.2)]),
+    ),
+    Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]), differing(_EVEN, [(1, 0.8)], [])),
+    Neighbours.LABEL_ONLY: (differing(_HALVES, [(1, 0.1)], [(0, 0.1)]), differing(_EVEN, [(1, 0.8)], [(0, 0.8)])),
 }
 
 # The first positive comes, on top of all negatives: average precision goes from 0 to 1.
@@ -191,7 +199,7 @@ def _local(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
             Fraction(0),
             strained,
             queries,
-            (local_auc, class_sizes),
+            (local_auc, auc_then_sizes, class_sizes),
             ("auc", "local"),
         )
 
@@ -224,7 +232,9 @@ def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
         terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
         queries = _area_queries(terms)
-        yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, (local_auc, class_sizes), release)
+        yield asking(
+            name, neighbours, epsilon, Fraction(0), strained, queries, (local_auc, auc_then_sizes, class_sizes), release
+        )
 
 
 def _area_queries(terms: Terms) -> Queries[ScoreCounts]:

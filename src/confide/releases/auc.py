@@ -15,7 +15,14 @@ from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth
 from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
-from confide.releases.local_auc import SIZES_SHARE, local_limits, local_terms, prepare_local_auc
+from confide.releases.local_auc import (
+    SIZES_SHARE,
+    followed_by,
+    local_limits,
+    local_terms,
+    plausible_after,
+    prepare_local_auc,
+)
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release
 from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
@@ -123,8 +130,12 @@ def default_mechanism(terms: Terms, rows: int | None) -> str:
     if terms.prevalence_guess is None:
         return "local"
     positives = np.array([float(max(min(round(rows * terms.prevalence_guess), rows - 1), 1))])
-    sizes = plausible_sizes(positives, 1.0 / float(terms.epsilon * SIZES_SHARE), rows=rows)
-    lower, upper = local_limits(np.array([SUPPOSED_AUC]), sizes, parameters, terms.level, population=False)
+    supposed, guessed = np.array([SUPPOSED_AUC]), int(positives[0])
+    (free,) = followed_by(supposed, parameters)
+    integer = np.array([0.0 if free is None else float(free.value(guessed, rows - guessed))])
+    scale = 1.0 / float(terms.epsilon * SIZES_SHARE)
+    sizes = plausible_after(supposed, [positives], integer, parameters, scale)
+    lower, upper = local_limits(supposed, sizes, parameters, terms.level, population=False)
     scales = rank_sum_scales(rows, terms.epsilon, terms.neighbours)
     twice = (2.0 * SUPPOSED_AUC - 1.0) * positives * (rows - positives)
     least, most = rank_sum_limits(twice, positives, rows, scales, terms.level, population=False)

@@ -46,7 +46,7 @@ from confide.releases.average_precision import (
 from confide.releases.brier import prepare_brier
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
 from confide.releases.counting import noisy_cells
-from confide.releases.local_auc import SIZES_SHARE, local_limits, local_terms, scale_of
+from confide.releases.local_auc import SIZES_SHARE, followed_by, local_limits, local_terms, plausible_after, scale_of
 from confide.releases.release import PreparedRelease
 from confide.releases.smooth_sensitivity import Bounds, calibrate, sizes_query, smooth_limits
 from confide.releases.stand_in import StandIn, planned_measure
@@ -117,10 +117,18 @@ def _by_local_scale(stand_in: StandIn, terms: Terms, effort: Effort) -> Simulati
         return np.clip(shrunk + scale * local.noise.quantile(uniforms), 0.0, 1.0)
 
     errors = np.abs(released(_uniforms(effort.errors, 1)[0]) - stand_in.value)
-    uniforms = _uniforms(effort.widths, 3)
-    sizes = _plausible(stand_in, 1 / (terms.epsilon * SIZES_SHARE), uniforms[1:], rows)
+    uniforms = _uniforms(effort.widths, 4)
+    values = released(uniforms[0])
+    integers = np.zeros(values.size)
+    for k, free in enumerate(followed_by(values, parameters)):
+        if free is not None:
+            exact = free.value(stand_in.positives, stand_in.negatives)
+            integers[k] = exact + discrete_laplace(uniforms[1][k : k + 1], free.scale)[0]
+    sizes_scale = 1 / (terms.epsilon * SIZES_SHARE)
+    noisy = _noisy_sizes(stand_in, sizes_scale, uniforms[2:])
+    sizes = _thinned(plausible_after(values, noisy, integers, parameters, float(sizes_scale)), stand_in, rows)
     sample, population = (
-        local_limits(released(uniforms[0]), sizes, parameters, terms.level, population=which) for which in (False, True)
+        local_limits(values, sizes, parameters, terms.level, population=which) for which in (False, True)
     )
     return _outcome(errors, _width(sample), _width(population))
 
@@ -149,17 +157,26 @@ def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effo
 
 
 def _plausible(stand_in: StandIn, scale: Fraction, uniforms: Sequence[FloatArray], rows: int | None) -> ClassSizes:
-    """Class sizes that are plausible after each release, a third of those that an interval is made from."""
-    ours, theirs = (
+    """Class sizes that are plausible after each release."""
+    ours, theirs = _noisy_sizes(stand_in, scale, uniforms)
+    if rows is not None:
+        return _thinned(plausible_sizes(ours, float(scale), rows=rows), stand_in, rows)
+    return _thinned(plausible_pairs(ours, theirs, float(scale)), stand_in, rows)
+
+
+def _noisy_sizes(stand_in: StandIn, scale: Fraction, uniforms: Sequence[FloatArray]) -> list[FloatArray]:
+    return [
         size + discrete_laplace(uniform, scale)
         for size, uniform in zip((stand_in.positives, stand_in.negatives), uniforms, strict=True)
-    )
+    ]
+
+
+def _thinned(sizes: ClassSizes, stand_in: StandIn, rows: int | None) -> ClassSizes:
+    """Keep a third of the class sizes that an interval is made from: enough for a mean of widths."""
+    columns = np.arange(sizes.positives.shape[1])
     if rows is not None:
-        sizes = plausible_sizes(ours, float(scale), rows=rows)
-        kept = np.arange(sizes.positives.shape[1]) % 3 == 1
+        kept = columns % 3 == 1
     else:
-        sizes = plausible_pairs(ours, theirs, float(scale))
-        columns = np.arange(sizes.positives.shape[1])
         steps = math.isqrt(columns.size)
         larger = columns % steps if stand_in.positives <= stand_in.negatives else columns // steps
         kept = larger % 4 == 1  # the sizes of the smaller class matter more
