@@ -3,12 +3,17 @@
 The integer tells of the smaller class: `max(n m, n1 (N - n1))` where the number N of rows is public, else
 `max(q, n1)` with q the smaller of n and m. Sizes are weighed by the likelihood of all that was released, with a flat
 prior, on points around the noisy size, and represented by quantiles of equal probability.
+
+A flat prior covers at the level on average over sizes. A small class is often taken for a larger one, with less noise
+than it has: 95 % intervals covered 88 % where epsilon times its size was 5. So where the sizes that a flat prior leaves
+may be small, smaller ones count more. They cover 94 % then; the price is paid where epsilon times the size is 15 to 50.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +23,12 @@ from confide.intervals.private import PLAUSIBLE, ClassSizes
 _PLACES = np.linspace(-12.0, 12.0, 961)
 """Points around a noisy size, in units of its noise's scale."""
 
+_SMALL, _LARGE = 2.5, 3.1
+"""Smaller sizes count more, fully and not at all, where the median of the smaller class is so many scales of noise."""
+
+_TILT = 6.0
+"""Power of the prior, fully tilted, in `1/2 + size / scale`."""
+
 _FEW = math.isqrt(PLAUSIBLE) + 4
 
 
@@ -25,24 +36,49 @@ _FEW = math.isqrt(PLAUSIBLE) + 4
 class Following:
     """Integers that followed released AUCs, one for each: value, least size n1 told apart, and loss of one step.
 
-    Where nothing followed, the rate is 0.
+    Where nothing followed, the rate is 0. `tilt` is how much more smaller sizes count, with the scale of the noise of
+    class sizes.
     """
 
     value: FloatArray
     least: FloatArray
     rate: FloatArray
+    tilt: FloatArray | None = None
+    scale: float = 1.0
 
     def log_likelihood(self, smaller: FloatArray, rows: float | None) -> FloatArray:
-        """Return the logarithm of the likelihood of sizes of the smaller class; releases are rows."""
+        """Return the logarithm of the likelihood, times the prior, of sizes of the smaller class; releases are rows."""
         known = np.maximum(smaller, self.least[:, None])
         if rows is not None:
             known = known * (rows - known)
         missed: FloatArray = -np.abs(self.value[:, None] - known) * self.rate[:, None]
+        if self.tilt is not None:
+            missed -= self.tilt[:, None] * np.log1p(2.0 * np.maximum(smaller, 0.0) / self.scale)
         return missed
+
+    def tilted(self, sizes: ClassSizes, scale: float) -> Following:
+        """Return the same with a prior that suits the sizes which a flat one leaves."""
+        smaller = np.median(np.minimum(sizes.positives, sizes.negatives), axis=1) / scale
+        tilt = _TILT * np.clip((_LARGE - smaller) / (_LARGE - _SMALL), 0.0, 1.0)
+        return replace(self, tilt=tilt, scale=scale)
 
 
 def joint_sizes(noisy_positives: FloatArray, scale: float, *, rows: int, after: Following) -> ClassSizes:
     """Sizes in equal steps of probability, where the number of rows is public."""
+    return _twice(lambda with_prior: _sizes(noisy_positives, scale, rows, with_prior), after, scale)
+
+
+def joint_pairs(noisy_positives: FloatArray, noisy_negatives: FloatArray, scale: float, after: Following) -> ClassSizes:
+    """Pairs of sizes: quantiles of the negatives, and for each of them quantiles of the positives."""
+    return _twice(lambda with_prior: _pairs(noisy_positives, noisy_negatives, scale, with_prior), after, scale)
+
+
+def _twice(plausible: Callable[[Following], ClassSizes], after: Following, scale: float) -> ClassSizes:
+    """Find the plausible sizes with a flat prior, and then with the one that these call for."""
+    return plausible(after.tilted(plausible(after), scale))
+
+
+def _sizes(noisy_positives: FloatArray, scale: float, rows: int, after: Following) -> ClassSizes:
     sizes, weight = _around(noisy_positives, scale, float(rows))
     inside = np.clip(sizes, 0.0, rows)
     log = after.log_likelihood(np.minimum(inside, rows - inside), float(rows))
@@ -50,8 +86,7 @@ def joint_sizes(noisy_positives: FloatArray, scale: float, *, rows: int, after: 
     return ClassSizes(positives=positives, negatives=rows - positives)
 
 
-def joint_pairs(noisy_positives: FloatArray, noisy_negatives: FloatArray, scale: float, after: Following) -> ClassSizes:
-    """Pairs of sizes: quantiles of the negatives, and for each of them quantiles of the positives."""
+def _pairs(noisy_positives: FloatArray, noisy_negatives: FloatArray, scale: float, after: Following) -> ClassSizes:
     (ours, weight), (theirs, other) = (_around(noisy, scale, math.inf) for noisy in (noisy_positives, noisy_negatives))
     log = _relative(after.log_likelihood(np.concatenate((ours, theirs), axis=1), None))
     likely, likely_other = log[:, : ours.shape[1]], log[:, ours.shape[1] :]

@@ -8,8 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
+from confide.intervals.auc_spread import auc_spread
 from confide.intervals.interval import Interval
-from confide.intervals.private import binormal_spread, limits, plausible_sizes, rank_sum_probability
+from confide.intervals.private import limits, plausible_sizes, rank_sum_probability
 from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
 from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
@@ -110,7 +111,7 @@ def prepare_auc(
         query=smooth_auc(counts, calibration),
         sizes_query=sizes_query(counts, terms),
         bounds=auc_smooth_bounds,
-        spread=binormal_spread,
+        spread=auc_spread,
         rows=rows,
     )
     return smooth_prepared("auc", chosen, counts, smooth, noise)
@@ -181,7 +182,7 @@ def rank_sum_limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Limits for many releases at once, of the sample's or the population's AUC."""
     sizes = plausible_sizes(positives, float(scales[1]), rows=rows)
-    spread = binormal_spread if population else None
+    spread = auc_spread if population else None
     probability = rank_sum_probability(twice_rank_sums / 2.0, float(scales[0]) / 2.0, sizes, spread)
     return limits(probability, twice_rank_sums.size, level)
 

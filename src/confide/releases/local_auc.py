@@ -9,10 +9,11 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
+from confide.intervals.auc_spread import auc_spread
 from confide.intervals.interval import Interval
 from confide.intervals.joint_sizes import Following, joint_pairs, joint_sizes
 from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
-from confide.intervals.private import ClassSizes, binormal_spread, limits
+from confide.intervals.private import ClassSizes, limits
 from confide.intervals.private_local import LocalScale, local_probability
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.free_class_sizes import FreeSizes, auc_then_sizes, free_sizes
@@ -104,7 +105,7 @@ def local_limits(
     values: FloatArray, sizes: ClassSizes, parameters: LocalParameters, level: float, *, population: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Limits for many releases at once, of the sample's or the population's AUC."""
-    spread = binormal_spread if population else None
+    spread = auc_spread if population else None
     return limits(local_probability(values, sizes, scale_of(parameters), spread), values.size, level)
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from confide.counts import FloatArray
-from confide.intervals.private import ClassSizes, binomial_spread, binormal_spread, plausible_pairs, plausible_sizes
+from confide.intervals.auc_spread import auc_spread
+from confide.intervals.private import ClassSizes, binomial_spread, plausible_pairs, plausible_sizes
 from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
 from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
 from confide.privacy.accounting import rho_for
@@ -149,7 +150,7 @@ def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effo
     uniforms = _uniforms(effort.widths, 3)
     values = stand_in.value + scale * _heavy_tailed(uniforms[0], calibration)
     sizes = _plausible(stand_in, sizes_query(stand_in.counts, terms).scales[0], uniforms[1:], rows)
-    spread = binormal_spread if stand_in.metric == "auc" else binomial_spread
+    spread = auc_spread if stand_in.metric == "auc" else binomial_spread
     sample, population = (
         smooth_limits(values, sizes, calibration, bounds, which, terms.level) for which in (None, spread)
     )
