@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def binormal(auc: float, positives: int, negatives: int, ratio: float) -> float:
     """The standard error for normal scores whose positives spread `ratio` times as much, by integration."""
     shift = norm.ppf(auc) * math.hypot(1.0, ratio)
 
-    def mean(of: object) -> float:
+    def mean(of: Callable[[float], float]) -> float:
         return float(integrate.quad(of, -12.0, 12.0)[0])
 
     two_positives = mean(lambda x: norm.pdf(x) * norm.sf((x - shift) / ratio) ** 2)

@@ -16,7 +16,8 @@ NOTHING = Following(value=np.zeros(1), least=np.ones(1), rate=np.zeros(1))
 def quartiles(sizes: FloatArray, weight: FloatArray) -> FloatArray:
     order = np.argsort(sizes)
     below = np.cumsum(weight[order]) - weight[order] / 2.0
-    return np.interp(np.array([0.25, 0.5, 0.75]) * weight.sum(), below, sizes[order])
+    found: FloatArray = np.interp(np.array([0.25, 0.5, 0.75]) * weight.sum(), below, sizes[order])
+    return found
 
 
 def following(value: float, least: float, rate: float) -> Following:
