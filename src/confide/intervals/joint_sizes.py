@@ -6,8 +6,8 @@ prior, on points around the noisy size, and represented by quantiles of equal pr
 
 A flat prior covers at the level on average over sizes. A small class is often taken for a larger one, with less noise
 than it has: 95 % intervals covered 88 % where epsilon times its size was 5. So where the sizes that a flat prior leaves
-may be small, smaller ones count more. They cover 93-94 % there then. The price is width where epsilon times the size
-is 15 to 70.
+may be small, smaller ones count more. They cover 93-95 % there then, at AUC 0.55, where it is hardest. With one to
+three rows in the smaller class they cover 89-95 %. The price is width where epsilon times the size is 15 to 70.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from confide.releases.terms import Terms
 SIZES_SHARE = Fraction(1, 10)
 """Share of epsilon for the class sizes, which intervals need.
 
-What AUC leaves of its own share tells of the sizes too. With half of this share intervals are up to 1.3 times wider
+What AUC leaves of its own share tells of the sizes too. With half of this share intervals are up to 1.35 times wider
 where AUC is near 1, which leaves little, or where classes are balanced; point errors are 0.95 times as large.
 """
 
