@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.interval_simulation import (
     ENOUGH,
     LEVEL,
+    LOCAL,
     LOWEST,
     WIDEST,
     Found,
@@ -37,6 +38,8 @@ OTHER_SCORES = (
     Scores(auc=0.9, ratio=0.67),
     Scores(auc=0.8, exponential=True),
     Scores(auc=0.9, exponential=True),
+    Scores(auc=0.8, tied=True),
+    Scores(auc=0.9, tied=True),
 )
 OTHER_ROWS = ((200, 0.05), (200, 0.5), (1_000, 0.05), (1_000, 0.2), (1_000, 0.8), (5_000, 0.05), (5_000, 0.5))
 _AGAIN = 5  # times as many repetitions
@@ -45,8 +48,10 @@ _AGAIN = 5  # times as many repetitions
 def run(*, quick: bool = False) -> None:
     repetitions = 200 if quick else 4_000
     everything = [
+        *_local(repetitions, quick),
         *_rank_sum(repetitions, quick),
-        *_other_scores(repetitions, quick),
+        *_other_scores("local", repetitions, quick),
+        *_other_scores("rank-sum", repetitions, quick),
         *_label_only(repetitions, quick),
         *_student_t(repetitions, quick),
         *_average_precision(repetitions, quick),
@@ -56,6 +61,18 @@ def run(*, quick: bool = False) -> None:
     times = 10 if quick else 600
     _title("real releases (average precision by private-counts), calibrated binormal scores, AUC 0.8", times)
     released(times, quick=quick)
+
+
+def _local(repetitions: int, quick: bool) -> list[Found]:
+    rows, aucs, epsilons = ((50, 1_000), (0.8, 0.98), ("0.5", "4")) if quick else (ROWS, AUCS, EPSILONS)
+    every: list[Found] = []
+    for kind in LOCAL[:1] if quick else LOCAL:
+        # Under other relations than the usual one a quarter of the repetitions, as pairs of sizes take longer.
+        times = repetitions if kind == "local" else repetitions // 4
+        found = _all(kind, aucs, rows, PREVALENCES, epsilons, times)
+        _title(f"AUC at the local scale ({kind}), binormal scores", times)
+        every += _shown(found)
+    return every
 
 
 def _rank_sum(repetitions: int, quick: bool) -> list[Found]:
@@ -86,14 +103,14 @@ def _average_precision(repetitions: int, quick: bool) -> list[Found]:
     return _shown(found)
 
 
-def _other_scores(repetitions: int, quick: bool) -> list[Found]:
+def _other_scores(kind: Kind, repetitions: int, quick: bool) -> list[Found]:
     tasks = [
-        Task("rank-sum", scores, rows, prevalence, ("1", "4"), repetitions, widths=100)
+        Task(kind, scores, rows, prevalence, ("1", "4"), repetitions, widths=100)
         for scores in (OTHER_SCORES[1::2] if quick else OTHER_SCORES)
         for rows, prevalence in (OTHER_ROWS[3:4] if quick else OTHER_ROWS)
     ]
     found = _flat(in_parallel(measure, tasks))
-    _title("AUC by rank-sum where scores are not as the interval supposes", repetitions)
+    _title(f"AUC by {kind} where scores are not normal with equal spreads", repetitions)
     lines = []
     for scores in dict.fromkeys(f.task.scores for f in found):
         here = [f for f in found if f.task.scores == scores]

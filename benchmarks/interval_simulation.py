@@ -15,30 +15,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import stdtrit
 
 from benchmarks.simulated import Samples, Scores, draw_samples, laplace_integers
 from confide.counts import FloatArray
+from confide.intervals.auc_spread import auc_spread
 from confide.intervals.private import (
     ClassSizes,
     Probability,
     binomial_spread,
-    binormal_spread,
     plausible_pairs,
     plausible_sizes,
     rank_sum_probability,
     smooth_probability,
 )
+from confide.intervals.private_local import local_probability
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds
 from confide.privacy.mechanisms.rank_sum import rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import auc_of, rank_sum_limits
 from confide.releases.average_precision import average_precision_bounds
+from confide.releases.local_auc import SIZES_SHARE as LOCAL_SIZES_SHARE
+from confide.releases.local_auc import followed_by, local_limits, local_terms, plausible_after, scale_of
 from confide.releases.smooth_sensitivity import SIZES_SHARE, Bounds, calibrate, smooth_limits
 from confide.releases.terms import Terms
 
@@ -60,8 +63,17 @@ def is_low(coverage: float, repetitions: int) -> bool:
     return coverage < LOWEST - 2.0 * max(standard_error(repetitions) - standard_error(4_000), 0.0)
 
 
-Kind = Literal["rank-sum", "label-only", "student-t", "average precision"]
-KINDS: tuple[Kind, ...] = ("rank-sum", "label-only", "student-t", "average precision")
+Kind = Literal[
+    "rank-sum",
+    "label-only",
+    "student-t",
+    "average precision",
+    "local",
+    "local, add-remove-one",
+    "local, label-only",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LOCAL: tuple[Kind, ...] = ("local", "local, add-remove-one", "local, label-only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +132,24 @@ class Found:
 
 
 def measure(task: Task) -> list[Found]:
-    numbers = 1_000 * np.array([task.prevalence, task.scores.auc, task.scores.ratio, task.scores.exponential])
+    scores = task.scores
+    numbers = 1_000 * np.array([task.prevalence, scores.auc, scores.ratio, scores.exponential, scores.tied])
     rng = np.random.default_rng([task.seed, KINDS.index(task.kind), task.rows, *np.rint(numbers).astype(int)])
     samples = draw_samples(task.scores, task.rows, task.prevalence, task.repetitions, rng)
-    judge = _judge_rank_sum if task.kind in ("rank-sum", "label-only") else _judge_smooth
+    by_kind = {"rank-sum": _judge_rank_sum, "label-only": _judge_rank_sum} | dict.fromkeys(LOCAL, _judge_local)
+    judge = by_kind.get(task.kind, _judge_smooth)
     return [judge(task, samples, Fraction(epsilon), rng) for epsilon in task.epsilons]
 
 
 def _judge_rank_sum(task: Task, samples: Samples, epsilon: Fraction, rng: np.random.Generator) -> Found:
-    neighbours = Neighbours.LABEL_ONLY if task.kind == "label-only" else Neighbours.REPLACE_ONE
+    neighbours = Neighbours.LABEL_ONLY if "label-only" in task.kind else Neighbours.REPLACE_ONE
     scales = rank_sum_scales(task.rows, epsilon, neighbours)
     twice = samples.twice + laplace_integers(scales[0], task.repetitions, rng)
     positives = samples.positives + laplace_integers(scales[1], task.repetitions, rng)
     sizes = plausible_sizes(positives, float(scales[1]), rows=task.rows)
     some = slice(0, task.widths)
     probabilities = [
-        rank_sum_probability(twice / 2.0, float(scales[0]) / 2.0, sizes, spread) for spread in (None, binormal_spread)
+        rank_sum_probability(twice / 2.0, float(scales[0]) / 2.0, sizes, spread) for spread in (None, auc_spread)
     ]
     truths = samples.auc, np.full(task.repetitions, task.scores.auc)
     pairs = np.maximum(samples.positives, 1.0) * np.maximum(samples.negatives, 1.0)
@@ -155,12 +169,65 @@ def _judge_rank_sum(task: Task, samples: Samples, epsilon: Fraction, rng: np.ran
     )
 
 
+def _judge_local(task: Task, samples: Samples, epsilon: Fraction, rng: np.random.Generator) -> Found:
+    """Judge AUC at the local scale; ideal is Laplace noise at the local sensitivity, with all of epsilon."""
+    terms = Terms.checked(epsilon=epsilon, neighbours=task.kind.removeprefix("local, ").replace("local", "replace-one"))
+    parameters = local_terms(terms, task.rows if terms.rows_are_public else None)
+    if parameters is None:
+        return replace(_judge_rank_sum(task, samples, epsilon, rng), left_out=math.nan)
+    local = scale_of(parameters)
+    column = ClassSizes(positives=samples.positives, negatives=samples.negatives)
+    shares, scales = local.at(column)
+    shrunk = local.centre + shares * (samples.auc - local.centre)
+    values = np.clip(shrunk + scales * local.noise.quantile(rng.random(task.repetitions)), 0.0, 1.0)
+    of_sizes = 1 / (epsilon * LOCAL_SIZES_SHARE)
+    noisy = [
+        size + laplace_integers(of_sizes, task.repetitions, rng) for size in (samples.positives, samples.negatives)
+    ]
+    integers = np.zeros(task.repetitions)
+    for k, free in enumerate(followed_by(values, parameters)):
+        if free is not None:
+            exact = free.value(int(samples.positives[k]), int(samples.negatives[k]))
+            integers[k] = exact + laplace_integers(free.scale, 1, rng)[0]
+
+    def sizes(which: slice) -> ClassSizes:
+        some = [size[which] for size in noisy]
+        return plausible_after(values[which], some, integers[which], parameters, float(of_sizes))
+
+    truths = samples.auc, np.full(task.repetitions, task.scores.auc)
+    kept: list[list[FloatArray]] = [[], []]
+    for start in range(0, task.repetitions, _AT_ONCE):
+        which = slice(start, start + _AT_ONCE)
+        plausible = sizes(which)
+        for population in (False, True):
+            spread = auc_spread if population else None
+            probability = local_probability(values[which], plausible, local, spread)
+            kept[population].append(_kept(probability, truths[population][which]))
+    some = slice(0, task.widths)
+    plausible = sizes(some)
+    return _found(
+        task,
+        epsilon,
+        kept=[np.concatenate(parts) for parts in kept],
+        ends=[
+            local_limits(values[some], plausible, parameters, LEVEL, population=population)
+            for population in (False, True)
+        ],
+        truths=truths,
+        released=values,
+        noise_width=2.0
+        * math.log(1.0 / (1.0 - LEVEL))
+        / (float(epsilon) * np.maximum(np.minimum(samples.positives, samples.negatives), 1.0)),
+        sampling_width=samples.delong_width(LEVEL),
+    )
+
+
 def _judge_smooth(task: Task, samples: Samples, epsilon: Fraction, rng: np.random.Generator) -> Found:
     of_auc = task.kind == "student-t"
     terms = Terms.checked(epsilon=epsilon, neighbours="add-remove-one" if of_auc else "replace-one")
     rows = None if of_auc else task.rows
     bounds: Bounds = auc_smooth_bounds if of_auc else average_precision_bounds(terms, rows, published=False)
-    spread = binormal_spread if of_auc else binomial_spread
+    spread = auc_spread if of_auc else binomial_spread
     calibration = calibrate("student-t", terms, bounds, rows)
     degrees = calibration.degrees_of_freedom
     exact = samples.auc if of_auc else samples.average_precision

@@ -22,6 +22,7 @@ from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration, published_cauchy
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import auc_of
+from confide.releases.local_auc import local_queries
 from confide.releases.smooth_sensitivity import calibrate
 from confide.releases.terms import Terms
 
@@ -30,6 +31,13 @@ EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
 AUC = 0.8
 OTHERS = (0.6, 0.75, 0.9, 0.95)
 EVERYWHERE, FEW_POSITIVES = 2.05, 1.45
+WORST, MEDIAN = 1.25, 1.15
+"""What noise at the local scale is to reach over all settings."""
+
+_REAL = 4
+"""Drawing a real number takes longer: so many times fewer are drawn at the local scale, for each of five AUCs."""
+
+RELATIONS = (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE)
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class Errors:
     student_t: float
     guessed: float
     cauchy: float
+    local: tuple[tuple[float, ...], ...]
+    """Those of noise at the local scale, for each relation and each AUC."""
 
     @property
     def target(self) -> float:
@@ -70,11 +80,28 @@ def run(*, quick: bool = False) -> None:
     print(f"mean absolute error of AUC {AUC}, pure epsilon, replace-one, over 1/(min(n, m) epsilon); {draws:,} draws;")
     print(f"worst: of AUC {', '.join(map(str, OTHERS))}; a MISS is above the target by more than two standard errors")
     print(f"(of {100 / math.sqrt(draws):.1f} % each)")
-    head = ("rows, positives", "epsilon", "rank-sum", "worst", "(at)", "target", "", "t", "t, guess", "paper's Cauchy")
+    print("local: noise at the scale of the smaller class, under replace-one and add-remove-one (a-r)")
+    head = (
+        "rows, positives",
+        "epsilon",
+        "local",
+        "worst",
+        "local, a-r",
+        "worst",
+        "rank-sum",
+        "worst",
+        "(at)",
+        "target",
+        "",
+        "t",
+        "t, guess",
+        "paper's Cauchy",
+    )
     lines = [
         (
             f"{e.task.rows:,}, {e.task.positives:,}",
             f"{float(e.task.epsilon):g}",
+            *(f"{error:.2f}" for errors in e.local for error in (errors[0], max(errors))),
             f"{e.rank_sum:.2f}",
             f"{e.worst:.2f}",
             f"{e.worst_auc:g}",
@@ -89,6 +116,12 @@ def run(*, quick: bool = False) -> None:
     table(head, lines)
     missed = sum(e.missed for e in found)
     print(f"targets missed by rank-sum in {missed} of {len(found)} settings")
+    for relation, errors in zip(RELATIONS, zip(*(e.local for e in found), strict=True), strict=True):
+        every = np.array(errors)
+        print(
+            f"local, {relation}: worst {every.max():.2f} (at most {WORST} wanted), "
+            f"median {np.median(every):.3f} (at most {MEDIAN}) over {every.size} settings"
+        )
 
 
 def measure(task: Task) -> Errors:
@@ -104,6 +137,9 @@ def measure(task: Task) -> Errors:
         student_t=_smooth(counts, task, calibrate("student-t", terms, auc_smooth_bounds, task.rows)),
         guessed=_smooth(counts, task, calibrate("student-t", guessed, auc_smooth_bounds, task.rows)),
         cauchy=_smooth(counts, task, published_cauchy(task.epsilon)),
+        local=tuple(
+            tuple(_local(rows_with(auc, task), task, relation) for auc in (AUC, *OTHERS)) for relation in RELATIONS
+        ),
     )
 
 
@@ -122,6 +158,13 @@ def rows_with(auc: float, task: Task) -> ScoreCounts:
 def _rank_sum(counts: ScoreCounts, task: Task) -> float:
     drawn = np.array(rank_sum(counts, task.epsilon, Neighbours.REPLACE_ONE).draw_many(task.draws))
     return _error(auc_of(drawn[:, 0], drawn[:, 1], task.rows), counts, task)
+
+
+def _local(counts: ScoreCounts, task: Task, relation: Neighbours) -> float:
+    terms = Terms.checked(epsilon=task.epsilon, neighbours=relation)
+    query, _ = local_queries(counts, terms, task.rows if terms.rows_are_public else None)
+    drawn = query.first.draw_many(task.draws // _REAL)
+    return _error(np.array([float(value) for value in drawn]), counts, task)
 
 
 def _smooth(counts: ScoreCounts, task: Task, calibration: Calibration) -> float:

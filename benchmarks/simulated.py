@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
 from confide.counts import FloatArray, ScoreCounts
@@ -23,25 +24,33 @@ _ELEMENTS = 1_000_000  # rows that are sorted at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """Normal scores, positives spread `ratio` times as much as negatives; or exponential ones (Hanley and McNeil)."""
+    """Normal scores, positives spread `ratio` times as much as negatives; or exponential ones (Hanley and McNeil).
+
+    Tied ones are normal scores of equal spread, shown at five levels, a deviation wide but for the outer two.
+    """
 
     auc: float
     ratio: float = 1.0
     exponential: bool = False
+    tied: bool = False
 
     @property
     def shift(self) -> float:
         """How far apart the means of normal scores are."""
+        if self.tied:
+            return float(brentq(lambda shift: _area(*_levels(shift)) - self.auc, -12.0, 12.0))
         return float(ndtri(self.auc)) * math.sqrt(1.0 + self.ratio**2)
 
     @property
     def name(self) -> str:
         if self.exponential:
             return "exponential"
+        if self.tied:
+            return "tied at five levels"
         return "binormal" if self.ratio == 1.0 else f"binormal, positives' spread x {self.ratio:g}"
 
     def draw(self, positive: np.ndarray, rng: np.random.Generator) -> FloatArray:
-        """A score for each row."""
+        """A score for each row, without ties."""
         if self.exponential:
             return rng.standard_exponential(positive.shape) * np.where(positive, self.auc / (1.0 - self.auc), 1.0)
         scores = rng.standard_normal(positive.shape)
@@ -87,6 +96,8 @@ class Samples:
 
 def draw_samples(scores: Scores, rows: int, prevalence: float, repetitions: int, rng: np.random.Generator) -> Samples:
     """Draw repetitions of a data set."""
+    if scores.tied:
+        return _tied(scores, rows, rng.binomial(rows, prevalence, repetitions), rng)
     most = max(_ELEMENTS // rows, 1)
     sizes = [min(most, repetitions - start) for start in range(0, repetitions, most)]
     parts = [_ranked(scores, rows, rng.binomial(rows, prevalence, size), rng) for size in sizes]
@@ -97,6 +108,41 @@ def draw_samples(scores: Scores, rows: int, prevalence: float, repetitions: int,
         auc=np.concatenate([part[3] for part in parts]),
         auc_variance=np.concatenate([part[4] for part in parts]),
         average_precision=np.concatenate([part[5] for part in parts]),
+    )
+
+
+def _levels(shift: float) -> tuple[FloatArray, FloatArray]:
+    """The chances of the five levels for positives and negatives whose means are so far apart."""
+    cuts = np.array([-1.5, -0.5, 0.5, 1.5]) + shift / 2.0
+    ours, theirs = (np.diff(ndtr(cuts - mean), prepend=0.0, append=1.0) for mean in (shift, 0.0))
+    return ours, theirs
+
+
+def _area(ours: FloatArray, theirs: FloatArray) -> float:
+    return float((ours * (np.cumsum(theirs) - theirs / 2.0)).sum())
+
+
+def _tied(scores: Scores, rows: int, positives: np.ndarray, rng: np.random.Generator) -> Samples:
+    """Repetitions of tied scores, by the numbers of rows at each level; average precision is not computed."""
+    chances = _levels(scores.shift)
+    ours, theirs = (
+        rng.multinomial(size, p).astype(float) for size, p in zip((positives, rows - positives), chances, strict=True)
+    )
+    n, m = ours.sum(axis=1), theirs.sum(axis=1)
+    below = np.cumsum(theirs, axis=1) - theirs / 2.0
+    above = n[:, None] - np.cumsum(ours, axis=1) + ours / 2.0
+    wins, pairs = (ours * below).sum(axis=1), n * m
+    auc = np.divide(wins, pairs, out=np.full_like(n, 0.5), where=pairs > 0.0)
+    squares = (ours * below**2).sum(axis=1), (theirs * above**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = (squares[0] / m**2 - n * auc**2) / (n - 1.0) / n + (squares[1] / n**2 - m * auc**2) / (m - 1.0) / m
+    return Samples(
+        positives=n,
+        negatives=m,
+        twice=2.0 * wins - pairs,
+        auc=auc,
+        auc_variance=np.maximum(variance, 0.0),
+        average_precision=np.full_like(n, np.nan),
     )
 
 

@@ -26,7 +26,7 @@ from confide.privacy.accounting import rho_for
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, as_real, lower_bound, upper_bound
 from confide.privacy.queries import GRID as REAL_GRID
-from confide.privacy.queries import CutQuery, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
+from confide.privacy.queries import CutQuery, FollowedQuery, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
 from confide.releases.counting import FAMILIES, PUBLISHED
 from confide.releases.grids import Automatic, PrivateQuantiles, RecursiveMedians, grid_source
 from confide.releases.registry import RELEASABLE
@@ -165,7 +165,11 @@ def middle(scale: ExactReal | Fraction) -> Fraction:
 def asked(queries: Sequence[Query]) -> list[Call]:
     calls: list[Call] = []
     for query in queries:
-        if isinstance(query, IntegerQuery):
+        if isinstance(query, FollowedQuery):
+            # Without noise, the number is its value on the grid; what follows is asked for after it.
+            following = query.then(round(query.first.value / REAL_GRID) * REAL_GRID)
+            calls += asked([query.first]) + asked([] if following is None else [following])
+        elif isinstance(query, IntegerQuery):
             pairs = zip(query.values, query.scales, strict=True)
             calls.extend((query.family, (Fraction(value),), scale) for value, scale in pairs)
         elif isinstance(query, CutQuery):
@@ -196,7 +200,7 @@ def test_only_selection_learning_and_sums_over_sites_have_no_release_of_a_metric
 @pytest.mark.parametrize("target", [target for target in TARGETS if target.release], ids=named)
 def test_the_audit_draws_what_the_release_draws(target: Subject[Any]) -> None:
     assert target.release is not None
-    for counts in target.pairs[0]:
+    for counts in (counts for pair in target.pairs for counts in pair):
         if not counts.total_positives + counts.total_negatives:
             continue
         calls: list[Call] = []
@@ -205,6 +209,17 @@ def test_the_audit_draws_what_the_release_draws(target: Subject[Any]) -> None:
         assert calls == drawn(target, counts)
         assert release.guarantee.epsilon == target.epsilon
         assert release.guarantee.delta == target.delta
+
+
+def test_what_follows_auc_is_audited() -> None:
+    """One pair of neighbours under each relation is followed by an integer that differs."""
+    local = [target for target in TARGETS if target.name == "auc/local"]
+    assert len(local) == 3
+    for target in local:
+        assert target.queries is not None
+        asked_last = [asked(target.queries(counts)[:1])[-1] for counts in target.pairs[-1]]
+        assert {family for family, _, _ in asked_last} == {"laplace"}
+        assert asked_last[0][1:] != asked_last[1][1:]
 
 
 Row = tuple[int, object]

@@ -7,10 +7,11 @@ import pytest
 
 from confide.counts import FloatArray
 from confide.intervals import private
+from confide.intervals.auc_spread import auc_spread
 from confide.intervals.private import ClassSizes, Probability, limits
 
 RNG_SEED = 20
-SPREADS = {"sample": None, "proportion": private.binomial_spread, "normal scores": private.binormal_spread}
+SPREADS = {"sample": None, "proportion": private.binomial_spread, "normal scores": auc_spread}
 
 
 def bisected(probability: Probability, releases: int, chance: float) -> tuple[FloatArray, FloatArray]:
@@ -45,7 +46,7 @@ def test_limits_are_those_of_bisection(spread: str, level: float, rows: int, rel
 
 
 def test_fewer_steps_are_taken() -> None:
-    probability, asked = probabilities(2_000, 1, private.binormal_spread)[1], []
+    probability, asked = probabilities(2_000, 1, auc_spread)[1], []
 
     def counted(theta: FloatArray) -> FloatArray:
         asked.append(theta)

@@ -66,6 +66,10 @@ def test_auc_of_a_class_too_small_for_the_local_scale_is_shrunk(relation: str) -
 def check_sizes(release: Release, data: Rows, way: Way) -> None:
     labels, _ = data
     sizes = {"positives": labels.sum(), "negatives": (1 - labels).sum(), "rows": labels.size}
+    sizes |= {
+        "pairs": sizes["positives"] * sizes["negatives"],
+        "smaller_class": min(sizes["positives"], sizes["negatives"]),
+    }
     shown = set(release.parts)
     assert {"positives", "negatives"} <= shown
     assert ("rows" in shown) <= (way.relation != "add-remove-one")

@@ -14,12 +14,21 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ConfideError
 from confide.grid import Grid
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.queries import SYSTEM_NOISE, CutQuery, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
+from confide.privacy.queries import (
+    SYSTEM_NOISE,
+    CutQuery,
+    FollowedQuery,
+    IntegerQuery,
+    Noise,
+    RealQuery,
+    ThresholdQuery,
+    TopQuery,
+)
 
 Data = TypeVar("Data")
 """Dataset, of the kind that a mechanism takes."""
 
-Query: TypeAlias = CutQuery | IntegerQuery | RealQuery | ThresholdQuery | TopQuery
+Query: TypeAlias = CutQuery | FollowedQuery | IntegerQuery | RealQuery | ThresholdQuery | TopQuery
 Queries: TypeAlias = Callable[[Data], tuple[Query, ...]]
 """Function that returns the queries of a release of a dataset; all answers are shown."""
 
@@ -149,6 +158,9 @@ def _cost(query: Query) -> int:
 def _columns(query: Query, times: int) -> FloatArray:
     if isinstance(query, ThresholdQuery | TopQuery):
         return selected_numbers(query.draw_many(times), len(query.values))
+    if isinstance(query, FollowedQuery):  # 0 where no integer follows, which the number before it shows as well
+        drawn = [(float(number), *(integers or (0,))) for number, integers in query.draw_many(times)]
+        return np.array(drawn, dtype=np.float64)
     return np.array(query.draw_many(times), dtype=np.float64).reshape(times, -1)
 
 

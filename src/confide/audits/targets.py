@@ -17,6 +17,7 @@ from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
 from confide.privacy.mechanisms.average_precision_sensitivity import smooth_average_precision
 from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.free_class_sizes import auc_then_sizes
 from confide.privacy.mechanisms.local_auc import local_auc
 from confide.privacy.mechanisms.local_average_precision import local_average_precision
 from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
@@ -49,9 +50,9 @@ def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
     """Return every mechanism under every relation, at an epsilon."""
     return (
         *_integers(epsilon, "auc/rank-sum", ("auc", "rank-sum"), rank_sum, _RANK_SUM),
-        *_local(epsilon, "auc", _LOCAL_AUC, local_queries, local_auc),
+        *_local(epsilon, "auc", _LOCAL_AUC, local_queries, (local_auc, auc_then_sizes)),
         *_smooth(epsilon, "auc", _SMOOTH_AUC),
-        *_local(epsilon, "average_precision", _LOCAL_AP, precision_queries, local_average_precision),
+        *_local(epsilon, "average_precision", _LOCAL_AP, precision_queries, (local_average_precision,)),
         *_smooth(epsilon, "average_precision", _SMOOTH_AP),
         *_integers(epsilon, "average_precision/private-counts", ("average_precision", "private-counts"), *_HISTOGRAM),
         *_integers(epsilon, "brier/laplace", ("brier", "laplace"), squared_error, _SQUARED_ERROR),
@@ -104,10 +105,17 @@ _SMOOTH_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
 # Balanced classes, all positives on top: the top row goes to the bottom, changes its class, or goes away. The value is
 # cut at 1, and moves by a step of the noise's scale.
 _HALVES = [(1, 0.55 + k / 100) for k in range(30)] + [(0, 0.15 + k / 100) for k in range(30)]
+# Classes of twenty and sixty rows, half of each at either score: AUC is 1/2, so that an integer follows which tells of
+# the class sizes.
+_EVEN = [(1, 0.2), (1, 0.8)] * 10 + [(0, 0.2), (0, 0.8)] * 30
 _LOCAL_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
-    Neighbours.REPLACE_ONE: (differing(_HALVES, [(1, 0.9)], [(1, 0.1)]), differing(_HALVES, [(1, 0.1)], [(0, 0.1)])),
-    Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]),),
-    Neighbours.LABEL_ONLY: (differing(_HALVES, [(1, 0.1)], [(0, 0.1)]),),
+    Neighbours.REPLACE_ONE: (
+        differing(_HALVES, [(1, 0.9)], [(1, 0.1)]),
+        differing(_HALVES, [(1, 0.1)], [(0, 0.1)]),
+        differing(_EVEN, [(1, 0.8)], [(0, 0.2)]),
+    ),
+    Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]), differing(_EVEN, [(1, 0.8)], [])),
+    Neighbours.LABEL_ONLY: (differing(_HALVES, [(1, 0.1)], [(0, 0.1)]), differing(_EVEN, [(1, 0.8)], [(0, 0.8)])),
 }
 
 # Forty positives, enough that none is held up, above as many negatives: the top row goes to the bottom or changes its
@@ -195,7 +203,7 @@ def _local(
     metric: str,
     pairs: dict[Neighbours, tuple[Pair[ScoreCounts], ...]],
     ask: Callable[[ScoreCounts, Terms, int | None], tuple[Query, ...]],
-    proven: Callable[..., Any],
+    proven: tuple[Callable[..., Any], ...],
 ) -> Iterator[Subject[ScoreCounts]]:
     """Audit a value with noise at its local scale beside the class sizes."""
     for neighbours, strained in pairs.items():
@@ -204,7 +212,7 @@ def _local(
         def queries(counts: ScoreCounts, terms: Terms = terms) -> tuple[Query, ...]:
             return ask(counts, terms, public_rows(counts) if terms.rows_are_public else None)
 
-        name, functions = f"{metric}/local", (proven, class_sizes)
+        name, functions = f"{metric}/local", (*proven, class_sizes)
         yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, functions, (metric, "local"))
 
 
@@ -236,7 +244,9 @@ def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     for neighbours, strained in {**_SMOOTH_AUC, **_RANK_SUM}.items():
         terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
         queries = _area_queries(terms)
-        yield asking(name, neighbours, epsilon, Fraction(0), strained, queries, (local_auc, class_sizes), release)
+        yield asking(
+            name, neighbours, epsilon, Fraction(0), strained, queries, (local_auc, auc_then_sizes, class_sizes), release
+        )
 
 
 def _area_queries(terms: Terms) -> Queries[ScoreCounts]:

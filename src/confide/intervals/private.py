@@ -19,17 +19,13 @@ from functools import cache
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import gammaincinv, log_ndtr, ndtr, ndtri, owens_t, stdtr
+from scipy.special import gammaincinv, log_ndtr, ndtr, stdtr
 
 from confide.counts import FloatArray, read_only
 
 PLAUSIBLE = 61
 """Number of plausible class sizes that represent all."""
 
-SPREAD_RATIO = 1.25
-"""Largest ratio of the classes' spreads of scores, for the sampling error of AUC."""
-
-_CORRELATIONS = (SPREAD_RATIO**2 / (1.0 + SPREAD_RATIO**2), 1.0 / (1.0 + SPREAD_RATIO**2))
 _MIXTURE = 64
 _STEPS = 45
 _ROOT_STEPS, _NEAR = 12, 2.0**-49
@@ -155,33 +151,6 @@ def binomial_spread(theta: FloatArray, positives: FloatArray, negatives: FloatAr
     """`sqrt(theta (1 - theta) / n)`: average precision as a proportion of n positives."""
     deviation: FloatArray = np.sqrt(np.clip(theta * (1.0 - theta), 0.0, None) / np.maximum(positives, 1.0))
     return deviation
-
-
-def binormal_spread(theta: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """Return the standard error of AUC at theta for normal scores whose spreads differ by at most `SPREAD_RATIO`.
-
-    `[A(1-A) + (n-1)(Q1 - A^2) + (m-1)(Q2 - A^2)] / (n m)` with `Q1` the chance that two positives outscore
-    one negative and `Q2` that one positive outscores two negatives: both are bivariate normal
-    probabilities, with correlation `1/(1 + r^2)` and `r^2/(1 + r^2)` if positives spread r times as
-    much. The worse of r and 1/r counts. Hanley and McNeil's formula assumes exponential scores: for normal
-    ones it is 1.2 (AUC 0.8) to 1.8 times (0.98) too wide where positives are few, and too narrow where
-    negatives are. An absent
-    class counts as one row.
-    """
-    n, m = np.maximum(positives, 1.0), np.maximum(negatives, 1.0)
-    wide, narrow = (_joint_excess(theta, share) for share in _CORRELATIONS)
-    few, many = np.minimum(n, m) - 1.0, np.maximum(n, m) - 1.0
-    variance = (theta * (1.0 - theta) + many * wide + few * narrow) / (n * m)
-    deviation: FloatArray = np.sqrt(np.clip(variance, 0.0, None))
-    return deviation
-
-
-def _joint_excess(theta: FloatArray, correlation: float) -> FloatArray:
-    """`Q - theta^2`, where Q is the chance that two standard normals of a correlation both lie below z(theta)."""
-    with np.errstate(invalid="ignore"):
-        both = theta - 2.0 * owens_t(ndtri(theta), math.sqrt((1.0 - correlation) / (1.0 + correlation)))
-    excess: FloatArray = np.where((theta > 0.0) & (theta < 1.0), both - theta * theta, 0.0)
-    return excess
 
 
 _Function: TypeAlias = Callable[[FloatArray], FloatArray]

@@ -168,6 +168,38 @@ class CutQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FollowedQuery:
+    """A number that is cut to [0, 1], followed by integers whose noise may depend on the number that was drawn.
+
+    `then` returns the query that follows a drawn number, or None if nothing does. Whether something follows, how many
+    integers and with which scales must depend on the drawn number and on public facts alone.
+    """
+
+    first: CutQuery
+    then: Callable[[Fraction], IntegerQuery | None] = field(repr=False)
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[Fraction, tuple[int, ...]]:
+        """Release the number and what follows it once."""
+        number = self.first.draw(noise)
+        following = self.then(number)
+        return number, () if following is None else following.draw(noise)
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[Fraction, tuple[int, ...]]]:
+        """Release independently many times, as an audit does; what has the same scales is drawn together."""
+        numbers = self.first.draw_many(times, noise)
+        alike: dict[IntegerQuery, list[int]] = {}
+        for place, number in enumerate(numbers):
+            following = self.then(number)
+            if following is not None:
+                alike.setdefault(following, []).append(place)
+        drawn: list[tuple[int, ...]] = [()] * times
+        for query, places in alike.items():
+            for place, answer in zip(places, query.draw_many(len(places), noise), strict=True):
+                drawn[place] = answer
+        return list(zip(numbers, drawn, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdQuery:
     """Test of integers against a threshold, one after another, until `cutoff` of them reach it.
 

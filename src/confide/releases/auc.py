@@ -9,14 +9,22 @@ from typing import Any, Unpack
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
+from confide.intervals.auc_spread import auc_spread
 from confide.intervals.interval import Interval
-from confide.intervals.private import binormal_spread, limits, plausible_sizes, rank_sum_probability
+from confide.intervals.private import limits, plausible_sizes, rank_sum_probability
 from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
 from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
-from confide.releases.local_auc import SIZES_SHARE, local_limits, local_terms, prepare_local_auc
+from confide.releases.local_auc import (
+    SIZES_SHARE,
+    followed_by,
+    local_limits,
+    local_terms,
+    plausible_after,
+    prepare_local_auc,
+)
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.smooth_sensitivity import (
     SMOOTH_MECHANISMS,
@@ -104,7 +112,7 @@ def prepare_auc(
         query=smooth_auc(counts, calibration),
         sizes_query=sizes_query(counts, terms),
         bounds=auc_smooth_bounds,
-        spread=binormal_spread,
+        spread=auc_spread,
         rows=rows,
     )
     return smooth_prepared("auc", chosen, counts, smooth, noise)
@@ -124,8 +132,12 @@ def default_mechanism(terms: Terms, rows: int | None) -> str:
     if terms.prevalence_guess is None:
         return "local"
     positives = np.array([float(max(min(round(rows * terms.prevalence_guess), rows - 1), 1))])
-    sizes = plausible_sizes(positives, 1.0 / float(terms.epsilon * SIZES_SHARE), rows=rows)
-    lower, upper = local_limits(np.array([SUPPOSED_AUC]), sizes, parameters, terms.level, population=False)
+    supposed, guessed = np.array([SUPPOSED_AUC]), int(positives[0])
+    (free,) = followed_by(supposed, parameters)
+    integer = np.array([0.0 if free is None else float(free.value(guessed, rows - guessed))])
+    scale = 1.0 / float(terms.epsilon * SIZES_SHARE)
+    sizes = plausible_after(supposed, [positives], integer, parameters, scale)
+    lower, upper = local_limits(supposed, sizes, parameters, terms.level, population=False)
     scales = rank_sum_scales(rows, terms.epsilon, terms.neighbours)
     twice = (2.0 * SUPPOSED_AUC - 1.0) * positives * (rows - positives)
     least, most = rank_sum_limits(twice, positives, rows, scales, terms.level, population=False)
@@ -179,7 +191,7 @@ def rank_sum_limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Limits for many releases at once, of the sample's or the population's AUC."""
     sizes = plausible_sizes(positives, float(scales[1]), rows=rows)
-    spread = binormal_spread if population else None
+    spread = auc_spread if population else None
     probability = rank_sum_probability(twice_rank_sums / 2.0, float(scales[0]) / 2.0, sizes, spread)
     return limits(probability, twice_rank_sums.size, level)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from confide.counts import FloatArray
 from confide.curves.reliability import ReliabilityBins
 from confide.grid import Grid
+from confide.intervals.auc_spread import auc_spread
 from confide.intervals.interval import Interval
-from confide.intervals.private import binormal_spread
 from confide.intervals.private_counts import NoisyCells
 from confide.intervals.private_curves import Errors, ratio_intervals
 from confide.releases.average_precision import (
@@ -219,7 +219,7 @@ def _auc_draws(
     sample = exact + _chance_in_order(table) * generator.standard_normal(exact.size)
     sizes = np.maximum(plausible.sum(axis=2), 1.0)
     inside = np.clip(np.nan_to_num(exact, nan=0.5), 1e-6, 1.0 - 1e-6)
-    deviation = binormal_spread(inside, sizes[:, 0], sizes[:, 1]) / (inside * (1.0 - inside))
+    deviation = auc_spread(inside, sizes[:, 0], sizes[:, 1]) / (inside * (1.0 - inside))
     logit = np.log(inside / (1.0 - inside)) + deviation * generator.standard_normal(inside.size)
     population = 1.0 / (1.0 + np.exp(-np.clip(logit, -700.0, 700.0)))
     population = np.where(np.isnan(exact), np.nan, population)

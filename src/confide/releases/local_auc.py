@@ -9,18 +9,25 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
+from confide.intervals.auc_spread import auc_spread
 from confide.intervals.interval import Interval
-from confide.intervals.private import ClassSizes, binormal_spread, limits
+from confide.intervals.joint_sizes import Following, joint_pairs, joint_sizes
+from confide.intervals.private import ClassSizes, limits
 from confide.intervals.private_local import LocalScale, local_probability
 from confide.privacy.mechanisms.class_sizes import class_sizes
-from confide.privacy.mechanisms.local_auc import LocalParameters, local_auc, local_parameters
-from confide.privacy.queries import CutQuery, IntegerQuery, Noise
+from confide.privacy.mechanisms.free_class_sizes import FreeSizes, auc_then_sizes, free_sizes
+from confide.privacy.mechanisms.local_auc import LocalParameters, local_parameters
+from confide.privacy.queries import FollowedQuery, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
-from confide.releases.smooth_sensitivity import noise_of, plausible_class_sizes, shown_sizes
+from confide.releases.smooth_sensitivity import noise_of, shown_sizes
 from confide.releases.terms import Terms
 
 SIZES_SHARE = Fraction(1, 10)
-"""Share of epsilon for the class sizes, which intervals need."""
+"""Share of epsilon for the class sizes, which intervals need.
+
+What AUC leaves of its own share tells of the sizes too. With half of this share intervals are up to 1.35 times wider
+where AUC is near 1, which leaves little, or where classes are balanced; point errors are 0.95 times as large.
+"""
 
 
 def local_terms(terms: Terms, rows: int | None) -> LocalParameters | None:
@@ -29,10 +36,10 @@ def local_terms(terms: Terms, rows: int | None) -> LocalParameters | None:
     return local_parameters(epsilon, terms.neighbours, rows, terms.prevalence_guess)
 
 
-def local_queries(counts: ScoreCounts, terms: Terms, rows: int | None) -> tuple[CutQuery, IntegerQuery]:
-    """Query AUC and the class sizes, each with its share of epsilon; refuse too few rows."""
+def local_queries(counts: ScoreCounts, terms: Terms, rows: int | None) -> tuple[FollowedQuery, IntegerQuery]:
+    """Query AUC with what follows it, and the class sizes, each with its share of epsilon; refuse too few rows."""
     parameters = _checked_parameters(terms, rows)
-    return local_auc(counts, parameters), class_sizes(counts, terms.epsilon * SIZES_SHARE, terms.neighbours)
+    return auc_then_sizes(counts, parameters), class_sizes(counts, terms.epsilon * SIZES_SHARE, terms.neighbours)
 
 
 def prepare_local_auc(counts: ScoreCounts, terms: Terms, rows: int | None, noise: Noise) -> PreparedRelease:
@@ -43,11 +50,20 @@ def prepare_local_auc(counts: ScoreCounts, terms: Terms, rows: int | None, noise
     options = {"least_class": parameters.least, "centre": float(parameters.centre)}
 
     def drawn(noise: Noise) -> tuple[float, ...]:
-        return float(query.draw(noise)), *sizes_query.draw(noise)
+        (number, integers), sizes = query.draw(noise), sizes_query.draw(noise)
+        return float(number), *sizes, *integers
 
     def build(numbers: Sequence[float]) -> tuple[Release, ...]:
-        value, sizes = numbers[0], tuple(int(size) for size in numbers[1:])
-        plausible = plausible_class_sizes(sizes, float(sizes_query.scales[0]), rows)
+        value, count = numbers[0], len(sizes_query.values)
+        sizes = tuple(int(size) for size in numbers[1 : 1 + count])
+        integers = tuple(int(integer) for integer in numbers[1 + count :])
+        plausible = plausible_after(
+            np.array([value]),
+            [np.array([float(size)]) for size in sizes],
+            np.array([float(integers[0]) if integers else 0.0]),
+            parameters,
+            float(sizes_query.scales[0]),
+        )
         return (
             Release(
                 metric="auc",
@@ -55,7 +71,7 @@ def prepare_local_auc(counts: ScoreCounts, terms: Terms, rows: int | None, noise
                 intervals=_intervals(value, plausible, parameters, terms.level),
                 guarantee=guarantee,
                 mechanism="local",
-                parts=shown_sizes(sizes, rows),
+                parts={**shown_sizes(sizes, rows), **_shown(integers, rows)},
                 options=options,
             ),
         )
@@ -71,11 +87,35 @@ def prepare_local_auc(counts: ScoreCounts, terms: Terms, rows: int | None, noise
     )
 
 
+def followed_by(values: FloatArray, parameters: LocalParameters) -> list[FreeSizes | None]:
+    """Return which integer follows each released value."""
+    return [free_sizes(parameters, Fraction(value)) for value in values.tolist()]
+
+
+def plausible_after(
+    values: FloatArray, noisy: Sequence[FloatArray], integers: FloatArray, parameters: LocalParameters, scale: float
+) -> ClassSizes:
+    """Plausible class sizes after many releases: AUC, noisy sizes of a scale, and integers that followed AUC.
+
+    `noisy` has the positives, and under add-remove-one also the negatives. Where nothing followed, the integer is not
+    looked at.
+    """
+    free = followed_by(values, parameters)
+    after = Following(
+        value=integers,
+        least=np.array([1.0 if each is None else float(each.least) for each in free]),
+        rate=np.array([0.0 if each is None else float(1 / each.scale) for each in free]),
+    )
+    if parameters.rows is None:
+        return joint_pairs(noisy[0], noisy[1], scale, after)
+    return joint_sizes(noisy[0], scale, rows=parameters.rows, after=after)
+
+
 def local_limits(
     values: FloatArray, sizes: ClassSizes, parameters: LocalParameters, level: float, *, population: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Limits for many releases at once, of the sample's or the population's AUC."""
-    spread = binormal_spread if population else None
+    spread = auc_spread if population else None
     return limits(local_probability(values, sizes, scale_of(parameters), spread), values.size, level)
 
 
@@ -97,6 +137,11 @@ def _checked_parameters(terms: Terms, rows: int | None) -> LocalParameters:
             "about 3.4; use mechanism='rank-sum' or a larger epsilon"
         )
     return parameters
+
+
+def _shown(integers: tuple[int, ...], rows: int | None) -> dict[str, float]:
+    """Return the integer that followed AUC, if one did."""
+    return {"smaller_class" if rows is None else "pairs": integers[0]} if integers else {}
 
 
 def _intervals(value: float, sizes: ClassSizes, parameters: LocalParameters, level: float) -> PrivateIntervals:

@@ -18,20 +18,15 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from confide.counts import FloatArray
-from confide.intervals.private import (
-    ClassSizes,
-    binomial_spread,
-    binormal_spread,
-    limits,
-    plausible_pairs,
-    plausible_sizes,
-)
+from confide.intervals.auc_spread import auc_spread
+from confide.intervals.private import ClassSizes, binomial_spread, limits, plausible_pairs, plausible_sizes
 from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
 from confide.intervals.private_local import ScaleAtSizes, local_probability
 from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
 from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds
 from confide.privacy.mechanisms.class_sizes import class_sizes
+from confide.privacy.mechanisms.local_auc import LocalParameters
 from confide.privacy.mechanisms.private_counts import (
     Cells,
     cells_above,
@@ -54,7 +49,7 @@ from confide.releases.average_precision import (
 from confide.releases.brier import prepare_brier
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
 from confide.releases.counting import noisy_cells
-from confide.releases.local_auc import SIZES_SHARE, local_terms, scale_of
+from confide.releases.local_auc import SIZES_SHARE, followed_by, local_terms, plausible_after, scale_of
 from confide.releases.local_average_precision import precision_scale, precision_terms
 from confide.releases.release import PreparedRelease
 from confide.releases.smooth_sensitivity import (
@@ -122,13 +117,13 @@ def _by_rank_sum(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationR
 def _by_local_scale(stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
     rows = stand_in.rows if terms.rows_are_public else None
     local: ScaleAtSizes
+    parameters = local_terms(terms, rows) if stand_in.metric == "auc" else None
     if stand_in.metric == "average_precision":
         local, spread = precision_scale(precision_terms(terms, rows)), binomial_spread
     else:
-        parameters = local_terms(terms, rows)
         if parameters is None:  # below the least epsilon that the mechanism takes: no better than no answer
             return SimulationResult(mean_absolute_error=0.5, sample_width=1.0, population_width=1.0)
-        local, spread = scale_of(parameters), binormal_spread
+        local, spread = scale_of(parameters), auc_spread
     ours, theirs = (np.array([float(size)]) for size in (stand_in.positives, stand_in.negatives))
     share, scale = (float(part[0]) for part in local.at(ClassSizes(positives=ours, negatives=theirs)))
 
@@ -137,13 +132,28 @@ def _by_local_scale(stand_in: StandIn, terms: Terms, effort: Effort) -> Simulati
         return np.clip(shrunk + scale * local.noise.quantile(uniforms), 0.0, 1.0)
 
     errors = np.abs(released(_uniforms(effort.errors, 1)[0]) - stand_in.value)
-    uniforms = _uniforms(effort.widths, 3)
-    sizes = _plausible(stand_in, 1 / (terms.epsilon * SIZES_SHARE), uniforms[1:], rows)
-    values = released(uniforms[0])
+    uniforms = _uniforms(effort.widths, 4)
+    values, scale_of_sizes = released(uniforms[0]), 1 / (terms.epsilon * SIZES_SHARE)
+    if parameters is None:
+        sizes = _plausible(stand_in, scale_of_sizes, uniforms[2:], rows)
+    else:
+        noisy = _noisy_sizes(stand_in, scale_of_sizes, uniforms[2:])
+        integers = _followed(stand_in, values, uniforms[1], parameters)
+        sizes = _thinned(plausible_after(values, noisy, integers, parameters, float(scale_of_sizes)), stand_in, rows)
     sample, population = (
         limits(local_probability(values, sizes, local, which), values.size, terms.level) for which in (None, spread)
     )
     return _outcome(errors, _width(sample), _width(population))
+
+
+def _followed(stand_in: StandIn, values: FloatArray, uniforms: FloatArray, parameters: LocalParameters) -> FloatArray:
+    """Draw the integer that follows each released AUC; 0 where none does."""
+    integers = np.zeros(values.size)
+    for k, free in enumerate(followed_by(values, parameters)):
+        if free is not None:
+            exact = free.value(stand_in.positives, stand_in.negatives)
+            integers[k] = exact + discrete_laplace(uniforms[k : k + 1], free.scale)[0]
+    return integers
 
 
 def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effort: Effort) -> SimulationResult:
@@ -162,7 +172,7 @@ def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effo
     uniforms = _uniforms(effort.widths, 3)
     values = stand_in.value + scale * _heavy_tailed(uniforms[0], calibration)
     sizes = _plausible(stand_in, sizes_query(stand_in.counts, terms).scales[0], uniforms[1:], rows)
-    spread = binormal_spread if stand_in.metric == "auc" else binomial_spread
+    spread = auc_spread if stand_in.metric == "auc" else binomial_spread
     sample, population = (
         smooth_limits(values, sizes, calibration, bounds, which, terms.level) for which in (None, spread)
     )
@@ -170,17 +180,26 @@ def _by_smooth_sensitivity(mechanism: str, stand_in: StandIn, terms: Terms, effo
 
 
 def _plausible(stand_in: StandIn, scale: Fraction, uniforms: Sequence[FloatArray], rows: int | None) -> ClassSizes:
-    """Class sizes that are plausible after each release, a third of those that an interval is made from."""
-    ours, theirs = (
+    """Class sizes that are plausible after each release."""
+    ours, theirs = _noisy_sizes(stand_in, scale, uniforms)
+    if rows is not None:
+        return _thinned(plausible_sizes(ours, float(scale), rows=rows), stand_in, rows)
+    return _thinned(plausible_pairs(ours, theirs, float(scale)), stand_in, rows)
+
+
+def _noisy_sizes(stand_in: StandIn, scale: Fraction, uniforms: Sequence[FloatArray]) -> list[FloatArray]:
+    return [
         size + discrete_laplace(uniform, scale)
         for size, uniform in zip((stand_in.positives, stand_in.negatives), uniforms, strict=True)
-    )
+    ]
+
+
+def _thinned(sizes: ClassSizes, stand_in: StandIn, rows: int | None) -> ClassSizes:
+    """Keep a third of the class sizes that an interval is made from: enough for a mean of widths."""
+    columns = np.arange(sizes.positives.shape[1])
     if rows is not None:
-        sizes = plausible_sizes(ours, float(scale), rows=rows)
-        kept = np.arange(sizes.positives.shape[1]) % 3 == 1
+        kept = columns % 3 == 1
     else:
-        sizes = plausible_pairs(ours, theirs, float(scale))
-        columns = np.arange(sizes.positives.shape[1])
         steps = math.isqrt(columns.size)
         larger = columns % steps if stand_in.positives <= stand_in.negatives else columns // steps
         kept = larger % 4 == 1  # the sizes of the smaller class matter more
