@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from confide.errors import ParameterError
 from confide.ledger.account import Account
-from confide.ledger.account_terms import AccountTerms, Caps, checked_name
+from confide.ledger.account_terms import AccountTerms, Caps, Composition, checked_name
 from confide.ledger.binding import check_elsewhere
 from confide.ledger.budget import Budget
 from confide.ledger.charging import Charged, charge, concluded, opened, quoted, read_answer, written
+from confide.ledger.concentrated import concentration_of
 from confide.ledger.entries import Draft, Kind
 from confide.ledger.key import fresh_key
 from confide.ledger.padding import STEP_SECONDS, padded
@@ -81,6 +82,7 @@ class Ledger(LedgerReader):
         data: str | Iterable[bytes] | None = None,
         label: str | None = None,
         positive: str | None = None,
+        composition: str = Composition.ADDITION,
         analyst_epsilon: Exact | None = None,
         analysts: Mapping[str, Exact] | None = None,
         also_charge: bool = False,
@@ -88,7 +90,8 @@ class Ledger(LedgerReader):
         """Open an account with caps: in all, for each analyst, and for named analysts.
 
         `data` is the declared name and version of the only data that the account is for, or the bytes of their file;
-        `label` and `positive` are the labels that it hides. Both are needed for label-only neighbours. Data that
+        `label` and `positive` are the labels that it hides. Both are needed for label-only neighbours. `composition` is
+        "addition", or "zcdp" for many small requests, which needs a `delta` (see `privacy.concentration`). Data that
         another account has are refused unless `also_charge` allows the budgets to add up. The terms of an account never
         change; `change_caps` changes its caps.
         """
@@ -103,6 +106,7 @@ class Ledger(LedgerReader):
             data=named,
             label=label,
             positive=positive,
+            concentration=concentration_of(total) if Composition.parse(composition) == Composition.ZCDP else None,
         )
         with self._writing() as transaction:
             identity = named if digest is None else data_identity(transaction.key, digest)
