@@ -20,11 +20,13 @@ from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.checkpoint import read_state, state_text
 from confide.ledger.concentrated import CONVERSION_SHARE, concentration_of
 from confide.ledger.spending import Cost
+from confide.privacy.accounting import rho_for
 from confide.privacy.concentration import Concentration
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
 from confide.releases.confusion import prepare_confusion
 from confide.releases.release import PreparedRelease
+from confide.releases.terms import Terms
 from confide.report.ledger import print_accounts, print_history
 from confide.tasks.ledger import Accounts, History
 from tests.ledger.asking import Book, about, ask
@@ -50,7 +52,7 @@ def test_a_whole_cap_of_rho_is_spent_exactly_and_then_nothing_fits(ledger: Book)
     for number in range(10):
         receipt = ledger.release(gaussian(WHOLE / 10, number=number))
     assert receipt.spent == Budget(epsilon=Fraction(3), delta=CONVERSION_SHARE * DELTA, rho=WHOLE)
-    assert (receipt.remaining.epsilon, receipt.remaining.rho) == (0, 0)
+    assert receipt.remaining.epsilon == receipt.remaining.rho == 0
     with pytest.raises(BudgetError, match=r"epsilon 0 left \(rho 0\), but rho .* was requested, which costs"):
         ledger.release(gaussian(WHOLE / 10**9, number=10))
     with pytest.raises(BudgetError, match="epsilon 0 left"):
@@ -125,17 +127,10 @@ def test_relations_multiply_rho_by_four(ledger: Book) -> None:
 
 def test_persons_multiply_rho_by_the_square_of_their_rows() -> None:
     counts = ScoreCounts.from_arrays([0, 1] * 20, [0.2, 0.8] * 20)
-    alone, several = (
-        prepare_confusion(counts, epsilon=1, delta=DELTA, mechanism="gaussian", unit="person", rows_per_person=rows)
-        for rows in (1, 3)
-    )
-    single = prepare_confusion(counts, epsilon="1/3", delta=DELTA, mechanism="gaussian").guarantee.rho
-    assert alone.guarantee.rho is not None
-    assert several.guarantee.rho is not None
-    assert single is not None
-    assert several.guarantee.rho < 9 * single  # as the delta of a row is smaller, too
-    scale = several.draw()[0].options.get("scale")
-    assert scale is None or Fraction(2) / (2 * Fraction(scale) ** 2) * 9 <= several.guarantee.rho
+    persons: dict[str, Any] = {"epsilon": 1, "delta": DELTA, "unit": "person", "rows_per_person": 3}
+    row = Terms.checked(**persons)
+    asked = prepare_confusion(counts, mechanism="gaussian", **persons)
+    assert asked.guarantee.rho == 9 * rho_for(row.epsilon, row.delta)
 
 
 def test_the_rho_of_persons_does_not_change_which_requests_are_the_same(ledger: Book) -> None:
@@ -166,7 +161,7 @@ def test_caps_of_analysts_count_prices_without_the_reserve(ledger: Book) -> None
     open_many(ledger, analyst_epsilon="1/2")
     share = Fraction(1, 2) / AT.order
     receipt = ledger.release(gaussian(share), analyst="ana")
-    assert (receipt.remaining.epsilon, receipt.remaining.rho) == (0, 0)
+    assert receipt.remaining.epsilon == receipt.remaining.rho == 0
     assert ledger.account("a").spent_by["ana"].epsilon == Fraction(1, 2)
     with pytest.raises(BudgetError, match="analyst 'ana' in account 'a' has epsilon 0 left"):
         ledger.release(gaussian(share / 100, n=1), analyst="ana")
@@ -232,10 +227,8 @@ def test_accounts_of_addition_are_written_as_before(ledger: Book) -> None:
     ledger.open_account("a", epsilon=3, delta=DELTA)
     ledger.release(gaussian(Fraction(1, 50)), analyst="ana")
     account, (opened, charge, _) = ledger.account("a"), ledger.history("a")
-    assert (
-        opened.request
-        == '{"analysts":{},"each_analyst":null,"neighbours":"replace-one","rows_per_person":1,"unit":"row"}'
-    )
+    terms = '"neighbours":"replace-one","rows_per_person":1,"unit":"row"'
+    assert opened.request == f'{{"analysts":{{}},"each_analyst":null,{terms}}}'
     assert json.loads(charge.request).keys() == {"request", "guarantee", "question"}
     assert (charge.epsilon, charge.delta) == ("1", "1/2000000")
     assert state_text(account) == (
@@ -248,12 +241,10 @@ def test_accounts_of_addition_are_written_as_before(ledger: Book) -> None:
 
 
 def test_terms_need_a_delta_and_a_known_composition(ledger: Book) -> None:
-    for given, message in [
-        ({"delta": 0}, "give delta"),
-        ({"composition": "renyi"}, "composition must be one of addition, zcdp"),
-    ]:
-        with pytest.raises(ParameterError, match=message):
-            open_many(ledger, **given)
+    with pytest.raises(ParameterError, match="give delta"):
+        open_many(ledger, delta=0)
+    with pytest.raises(ParameterError, match="composition must be one of addition, zcdp"):
+        open_many(ledger, composition="renyi")
 
 
 def test_caps_may_change_and_the_order_stays(ledger: Book) -> None:
@@ -261,7 +252,7 @@ def test_caps_may_change_and_the_order_stays(ledger: Book) -> None:
     ledger.release(gaussian(WHOLE))
     lowered = ledger.change_caps("a", epsilon=1, delta=DELTA / 10)
     assert lowered.remaining() == NOTHING
-    with pytest.raises(BudgetError, match="has spent|left"):
+    with pytest.raises(BudgetError, match="left"):
         ledger.release(gaussian(WHOLE / 100, n=1))
     raised = ledger.change_caps("a", epsilon=4, delta=DELTA)
     assert raised.remaining().rho == 1 / AT.order
@@ -312,10 +303,8 @@ def test_caps_hold_for_every_row_and_never_hold_back(asked: list[Cost]) -> None:
         fits = holds([*granted, cost], caps)
         try:
             account.require([cost], None, requested=Fraction(1))
-        except BudgetError as error:
+        except BudgetError:
             assert not fits
-            assert error.missing is not None
-            assert error.missing > 0
             continue
         assert fits
         granted.append(cost)
@@ -324,14 +313,8 @@ def test_caps_hold_for_every_row_and_never_hold_back(asked: list[Cost]) -> None:
 
 
 def holds(paid: list[Cost], caps: Budget) -> bool:
-    sums = [
-        [
-            sum((getattr(one.price, name) for one in paid if one.part in (None, part)), Fraction(0))
-            for part in (ONE, OTHER)
-        ]
-        for name in ("epsilon", "delta", "rho")
-    ]
-    epsilon, delta, rho = (max(both) for both in sums)
+    sums = [sum((one.price for one in paid if one.part in (None, part)), NOTHING) for part in (ONE, OTHER)]
+    epsilon, delta, rho = (max(getattr(one, name) for one in sums) for name in ("epsilon", "delta", "rho"))
     if not rho:
         return epsilon <= caps.epsilon and delta <= caps.delta
     return epsilon + AT.order * rho + AT.reserve <= caps.epsilon and delta + AT.delta <= caps.delta

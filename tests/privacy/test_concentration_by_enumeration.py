@@ -31,7 +31,7 @@ def worst_delta(left_outside: Callable[[int], float], epsilon: float, step: floa
     Questions are randomised response, whose loss is `step` or `-step`. After n of them the analyst may put the
     epsilon that is left outside into one last randomised response; below 0 none is left and the game is over.
     """
-    outside = []
+    outside: list[float] = []
     while (left := left_outside(len(outside))) >= 0:
         outside.append(left)
     right = np.exp(step) / (1 + np.exp(step))
@@ -76,7 +76,7 @@ def test_the_game_catches_a_reserve_that_is_left_out() -> None:
 
 def test_the_game_catches_an_order_that_follows_the_answers() -> None:
     """The best conversion of what was spent, at any time, is no filter: why the order is fixed beforehand."""
-    epsilon, delta, step = GAME
+    _, delta, step = GAME
     orders = np.concatenate([np.linspace(1.5, 12, 400), np.geomspace(12, 400, 300)])
     reserves = np.array([float(Concentration(order=Fraction(order), delta=delta).reserve) for order in orders])
 

@@ -41,14 +41,7 @@ def new(
     positive: Annotated[
         str | None, typer.Option(metavar="VALUE", help="The positive label, if requests will name one.")
     ] = None,
-    composition: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help="How prices become a total: addition, or zcdp for many small requests (needs --delta). "
-            "[default: addition]",
-        ),
-    ] = None,
+    composition: options.Composition = None,
     also_charge: Annotated[
         bool,
         typer.Option(
