@@ -18,10 +18,9 @@ from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms, Caps
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.checkpoint import read_state, state_text
-from confide.ledger.concentrated import CONVERSION_SHARE, concentration_of
 from confide.ledger.spending import Cost
 from confide.privacy.accounting import rho_for
-from confide.privacy.concentration import Concentration
+from confide.privacy.concentration import CONVERSION_SHARE, Concentration
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
 from confide.releases.confusion import prepare_confusion
@@ -33,7 +32,7 @@ from tests.ledger.asking import Book, about, ask
 from tests.ledger.places import Place
 
 DELTA = Fraction(1, 10**6)
-AT = Concentration.for_budget(Fraction(3), CONVERSION_SHARE * DELTA)
+AT = Concentration.for_account(Fraction(3), DELTA)
 WHOLE = AT.rho_within(Fraction(3))
 ONE, OTHER = Part("halves", "one"), Part("halves", "other")
 
@@ -296,7 +295,7 @@ parts = st.sampled_from([None, None, ONE, OTHER])
 def test_caps_hold_for_every_row_and_never_hold_back(asked: list[Cost]) -> None:
     """Granted exactly if, for either part, the proof's condition holds after it, amount by amount."""
     caps = Budget(epsilon=Fraction(3), delta=DELTA)
-    terms = AccountTerms(neighbours=Neighbours.ADD_REMOVE_ONE, concentration=concentration_of(caps))
+    terms = AccountTerms(neighbours=Neighbours.ADD_REMOVE_ONE, concentration=AT)
     account = Account(name="a", terms=terms, caps=Caps(total=caps))
     granted: list[Cost] = []
     for cost in asked:
@@ -314,7 +313,7 @@ def test_caps_hold_for_every_row_and_never_hold_back(asked: list[Cost]) -> None:
 
 def holds(paid: list[Cost], caps: Budget) -> bool:
     sums = [sum((one.price for one in paid if one.part in (None, part)), NOTHING) for part in (ONE, OTHER)]
-    epsilon, delta, rho = (max(getattr(one, name) for one in sums) for name in ("epsilon", "delta", "rho"))
-    if not rho:
-        return epsilon <= caps.epsilon and delta <= caps.delta
-    return epsilon + AT.order * rho + AT.reserve <= caps.epsilon and delta + AT.delta <= caps.delta
+    most = Budget.dearest(sums)
+    if not most.rho:
+        return most.epsilon <= caps.epsilon and most.delta <= caps.delta
+    return most.epsilon + AT.order * most.rho + AT.reserve <= caps.epsilon and most.delta + AT.delta <= caps.delta

@@ -15,14 +15,6 @@ from confide.ledger.spending import Cost
 from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import Guarantee, shown
 
-CONVERSION_SHARE = Fraction(9, 10)
-"""Share of a delta that converts rho. The rest is for releases with a delta and no rho; it costs little epsilon."""
-
-
-def concentration_of(caps: Budget) -> Concentration:
-    """Return the order and delta at which an account with these caps converts rho."""
-    return Concentration.for_budget(caps.epsilon, CONVERSION_SHARE * caps.delta)
-
 
 def converted(total: Budget, at: Concentration) -> Budget:
     """Return the epsilon and delta of a total of prices, beside its rho."""

@@ -21,7 +21,6 @@ from confide.ledger.account_terms import AccountTerms, Caps, Composition, checke
 from confide.ledger.binding import check_elsewhere
 from confide.ledger.budget import Budget
 from confide.ledger.charging import Charged, charge, concluded, opened, quoted, read_answer, written
-from confide.ledger.concentrated import concentration_of
 from confide.ledger.entries import Draft, Kind
 from confide.ledger.key import fresh_key
 from confide.ledger.padding import STEP_SECONDS, padded
@@ -30,6 +29,7 @@ from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
 from confide.ledger.record import Record
 from confide.ledger.requests import Request, data_identity, source_digest
+from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import A, Prepared
@@ -98,6 +98,8 @@ class Ledger(LedgerReader):
         total = Budget(epsilon=checked_epsilon(epsilon), delta=checked_delta(delta))
         caps = Caps(total=total).changed(analyst_epsilon=analyst_epsilon, analysts=analysts)
         checked_name(name, "account")
+        concentrated = Composition.parse(composition) == Composition.ZCDP
+        concentration = Concentration.for_account(total.epsilon, total.delta) if concentrated else None
         named, digest = (data, None) if data is None or isinstance(data, str) else (_UNKNOWN, source_digest(data))
         terms = AccountTerms(
             neighbours=Neighbours.parse(neighbours),
@@ -106,7 +108,7 @@ class Ledger(LedgerReader):
             data=named,
             label=label,
             positive=positive,
-            concentration=concentration_of(total) if Composition.parse(composition) == Composition.ZCDP else None,
+            concentration=concentration,
         )
         with self._writing() as transaction:
             identity = named if digest is None else data_identity(transaction.key, digest)

@@ -26,6 +26,9 @@ from confide.errors import ParameterError
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.noise.reals import lower_log, upper_log
 
+CONVERSION_SHARE = Fraction(9, 10)
+"""Share of an account's delta that converts rho. The rest is for releases with a delta and no rho; it costs little."""
+
 _STEPS = 200  # of a search whose interval shrinks by a third
 _FINENESS = 1024  # the order's denominator: the rho that is lost by rounding it is below one in a million
 _LARGEST = 1e9
@@ -64,6 +67,11 @@ class Concentration:
                 high -= third
         order = 1 + Fraction(max(round(math.exp(low) * _FINENESS), 1), _FINENESS)
         return cls(order=order, delta=delta)
+
+    @classmethod
+    def for_account(cls, epsilon: Fraction, delta: Fraction) -> Concentration:
+        """Return the order and delta at which an account with these caps converts rho."""
+        return cls.for_budget(epsilon, CONVERSION_SHARE * delta)
 
     @property
     def reserve(self) -> Fraction:
