@@ -28,7 +28,7 @@ from confide.releases.release import PreparedRelease
 from confide.releases.terms import Terms
 from confide.report.ledger import print_accounts, print_history
 from confide.tasks.ledger import Accounts, History
-from tests.ledger.asking import Book, about, ask
+from tests.ledger.asking import COUNTS, OTHER_COUNTS, Book, about, ask
 from tests.ledger.places import Place
 
 DELTA = Fraction(1, 10**6)
@@ -191,6 +191,35 @@ def test_a_charge_stands_when_drawing_fails(ledger: Book) -> None:
         with pytest.raises(RuntimeError):
             ledger.release(gaussian(WHOLE / 4, draw=draw))
         assert ledger.account("a").spent.rho == paid * WHOLE / 4
+
+
+def test_a_run_that_died_after_its_charge_is_answered_on_it(ledger: Book) -> None:
+    def die() -> tuple[Any, ...]:
+        raise KeyboardInterrupt
+
+    open_many(ledger)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.release(gaussian(WHOLE / 4, draw=die))
+    assert ledger.quote(gaussian(WHOLE / 4)).price == NOTHING
+    receipt = ledger.release(gaussian(WHOLE / 4))
+    assert (receipt.charged, receipt.reused, receipt.spent.rho) == (NOTHING, False, WHOLE / 4)
+    assert ledger.verify().whole
+
+
+def test_neighbouring_data_give_the_same_transcript(ledger: Book) -> None:
+    """Prices, what is left, refusals and entries follow from public facts; only answers differ."""
+    transcripts = []
+    for account, counts in (("one", COUNTS), ("two", OTHER_COUNTS)):
+        ledger.open_account(account, epsilon=3, delta=DELTA, composition="zcdp")
+        said: list[Any] = []
+        for price in (WHOLE / 2, WHOLE / 3, WHOLE):
+            try:
+                said.append(ledger.release(gaussian(price, counts=counts), account=account).to_dict())
+            except BudgetError as error:
+                said.append(str(error))
+        said += [(entry.kind, entry.amount, len(entry.answer or "")) for entry in ledger.history(account)]
+        transcripts.append(repr(said).replace(f"'{account}'", "'a'"))
+    assert transcripts[0] == transcripts[1]
 
 
 @pytest.mark.parametrize(

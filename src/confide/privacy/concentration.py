@@ -38,9 +38,9 @@ _LARGEST = 1e9
 class Concentration:
     """The order and delta at which the rho of an account are converted to epsilon.
 
-    >>> many = Concentration.for_budget(Fraction(3), Fraction(1, 10**6))
-    >>> len([0 for _ in range(40) if many.rho_within(Fraction(3)) >= 40 * Fraction(1, 300)])
-    40
+    >>> many = Concentration.for_account(Fraction(3), Fraction(1, 10**6))
+    >>> round(float(many.rho_within(Fraction(3))), 4)
+    0.1836
     """
 
     order: Fraction
