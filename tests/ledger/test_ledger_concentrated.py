@@ -7,6 +7,7 @@ from fractions import Fraction
 from io import StringIO
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,8 @@ from confide.privacy.concentration import CONVERSION_SHARE, Concentration
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
 from confide.releases.confusion import prepare_confusion
+from confide.releases.counting import Counting
+from confide.releases.curves import prepare_curves
 from confide.releases.release import PreparedRelease
 from confide.releases.terms import Terms
 from confide.report.ledger import print_accounts, print_history
@@ -130,6 +133,18 @@ def test_persons_multiply_rho_by_the_square_of_their_rows() -> None:
     row = Terms.checked(**persons)
     asked = prepare_confusion(counts, mechanism="gaussian", **persons)
     assert asked.guarantee.rho == 9 * rho_for(row.epsilon, row.delta)
+
+
+@pytest.mark.parametrize("grid", ["uniform:8", "medians:3", "quantiles:4", None])
+def test_gaussian_curves_cost_the_rho_of_their_counts_and_of_their_grid(ledger: Book, grid: str | None) -> None:
+    counts = ScoreCounts.from_arrays([0, 1] * 20, np.linspace(0, 1, 40))
+    terms: dict[str, Any] = {"epsilon": 1, "delta": DELTA, "neighbours": "add-remove-one"}
+    counting = Counting.checked(Terms.checked(**terms), mechanism="gaussian", grid=grid)
+    assert counting.rho is not None
+    open_many(ledger, neighbours="add-remove-one")
+    receipt = ledger.release(prepare_curves(counts, mechanism="gaussian", grid=grid, **terms))
+    assert receipt.full_price == Budget(rho=counting.rho + (1 - counting.left) ** 2 / 2)
+    assert (counting.left == 1) == (grid == "uniform:8")
 
 
 def test_the_rho_of_persons_does_not_change_which_requests_are_the_same(ledger: Book) -> None:
