@@ -34,11 +34,18 @@ def ask(
     counts: ScoreCounts = COUNTS,
     draw: Callable[[], tuple[Release, ...]] | None = None,
     part: Part | None = None,
+    rho: Fraction | None = None,
+    rows_per_person: int = 1,
     **parameters: Any,
 ) -> PreparedRelease:
     """Prepare a release whose value is nothing but noise; `parameters` make it another request."""
     guarantee = Guarantee(
-        epsilon=Fraction(str(epsilon)), delta=Fraction(str(delta)), neighbours=Neighbours.parse(neighbours), unit=unit
+        epsilon=Fraction(str(epsilon)),
+        delta=Fraction(str(delta)),
+        neighbours=Neighbours.parse(neighbours),
+        unit=unit,
+        rho=rho,
+        rows_per_person=rows_per_person,
     )
     request = {"metric": "auc", "mechanism": "noise", **parameters}
     return PreparedRelease(

@@ -209,7 +209,7 @@ def test_two_steps_make_a_replacement(epsilon: Fraction, delta: Fraction) -> Non
         found = mpmath.mpf(converted.delta.numerator) / converted.delta.denominator
         assert exact <= found <= exact * (1 + mpmath.mpf(2) ** -59)
     assert converted.epsilon == 2 * epsilon
-    assert converted.rho is None  # concentrated guarantees convert otherwise
+    assert converted.rho == Fraction(4, 9)  # two steps: Bun & Steinke (2016), proposition 1.9
 
 
 @pytest.mark.parametrize("epsilon", [50, 10**5, 10**6])

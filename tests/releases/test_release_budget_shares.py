@@ -183,16 +183,19 @@ def test_a_grid_and_the_counts_on_it_share_one_epsilon(
     with mpmath.workdps(40):
         of_grid = grid_loss(grid_source(grid), heard, neighbours, **asked)
         of_counts = counts_loss(release, heard, neighbours)
-        if mechanism == "gaussian":
-            of_counts += 2 * mpmath.sqrt(of_counts * mpmath.log(1 / exact(delta)))
         near = mpmath.mpf(10) ** -12
+        if mechanism == "gaussian":
+            assert release.guarantee.rho is not None
+            together = of_counts + of_grid**2 / 2
+            assert together * (1 - near) <= exact(release.guarantee.rho) <= together * (1 + near)
+            of_counts += 2 * mpmath.sqrt(of_counts * mpmath.log(1 / exact(delta)))
         assert of_grid + of_counts <= exact(release.guarantee.epsilon) * (1 + near)
         share = PUBLISHED[mechanism].share(len(release.options["grid"]) - 1) if mechanism in PUBLISHED else Fraction(1)
         left = exact(epsilon) - of_grid
         assert of_counts >= left * exact(share) * (1 - near)
         assert of_counts <= left * exact(share) * (1 + near)
         assert release.guarantee.delta == (delta if mechanism == "gaussian" else 0)
-        assert (release.guarantee.rho is None) == (mechanism != "gaussian" or of_grid > 0)
+        assert (release.guarantee.rho is None) == (mechanism != "gaussian")
 
 
 @pytest.mark.parametrize("source", ["auto", "quantiles:8", "medians:3"])

@@ -20,6 +20,7 @@ import confide
 from confide import Ledger
 from confide.errors import BudgetError, ConfideError, ParameterError, UsageError
 from confide.learning.holdout import HELD_OUT, TRAINING
+from confide.learning.workflow import Workflow
 from confide.ledger.question import PublicQuestion
 from confide.tasks.select import quote_select
 from confide.tasks.train import quote_train
@@ -253,3 +254,30 @@ def test_wrong_dataframes_are_refused_before_anything_is_charged(file: Path, led
             with pytest.raises(ConfideError, match=message):
                 task(source, **FEATURES, **terms, **paying)
     assert spent(ledger) == 0
+
+
+def test_gaussian_steps_are_paid_in_rho_by_python_and_by_command(file: Path, tmp_path: Path) -> None:
+    place = tmp_path / "many.sqlite"
+    terms = ("--neighbours", "add-remove-one", "--epsilon", 4, "--delta", "1e-6", "--composition", "zcdp")
+    assert command("ledger", "new", "clinic", *terms, "--ledger", place).code == 0
+    noise: dict[str, Any] = {"mechanism": "gaussian", "delta": "1e-7", "ledger": place, "account": "clinic"}
+    flags = ("--mechanism", "gaussian", "--delta", "1e-7", "--ledger", place, "--account", "clinic", "--json")
+    chosen = confide.select(file, **FEATURES, k=2, **noise)
+    trained = confide.train(file, **FEATURES, **noise)
+    for step, asked in (("select", (*FLAGS, "-k", 2)), ("train", FLAGS)):
+        answer = command(step, file, *asked, *flags)
+        assert answer.code == 0, answer.err
+        assert json.loads(answer.out)["ledger"]["reused"] is True
+    with Ledger(place) as book:
+        paid = book.account("clinic").spending
+    selection, model = chosen.workflow.selection, trained.workflow.model
+    assert selection is not None
+    assert model is not None
+    assert selection.guarantee.rho is not None
+    assert model.guarantee.rho is not None
+    assert paid.total.rho == selection.guarantee.rho + model.guarantee.rho
+    assert paid.total.epsilon == 0
+    trained.save(tmp_path / "model.json")
+    assert Workflow.read(tmp_path / "model.json").model == model
+    with pytest.raises(ParameterError, match="logistic-regression takes no `mechanism`"):
+        confide.train(file, **FEATURES, model="logistic-regression", **noise)

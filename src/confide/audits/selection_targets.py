@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from confide.audits.subject import Pair, Query, Subject, asking
+from confide.audits.subject import DELTA, Pair, Query, Subject, asking
 from confide.features import FeatureRows
+from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.feature_scores import public_order
-from confide.privacy.mechanisms.score_perturbation import perturbed_scores
+from confide.privacy.mechanisms.score_perturbation import concentrated_scores, perturbed_scores
 from confide.privacy.mechanisms.sparse_vector import sparse_vector
 from confide.privacy.mechanisms.top_features import HOWS, top_features
 from confide.privacy.neighbours import Neighbours
@@ -35,6 +36,7 @@ _ADD, _REPLACE, _LABEL = Neighbours.ADD_REMOVE_ONE, Neighbours.REPLACE_ONE, Neig
 def selection_targets(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
     """Yield every selection mechanism, at an epsilon."""
     yield from _targets(epsilon, "features/scores", perturbed_scores, _SCORES)
+    yield from _gaussian(epsilon)
     yield from _targets(epsilon, "features/sparse-vector", sparse_vector, _THRESHOLD)
     for how in HOWS:
         yield from _targets(epsilon, f"features/{how}", top_features, _TOP, how=how)
@@ -103,6 +105,14 @@ def _targets(
     for neighbours, (score, pair, given) in strained.items():
         queries = _queries(ask, score, epsilon, neighbours, {**given, **options})
         yield asking(name, neighbours, epsilon, Fraction(0), (pair,), queries, (ask,))
+
+
+def _gaussian(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
+    rho = rho_for(epsilon, DELTA)
+    for neighbours, (score, pair, _) in _SCORES.items():
+        queries = _queries(concentrated_scores, score, rho, neighbours, {})
+        name, proven = "features/gaussian-scores", (concentrated_scores,)
+        yield asking(name, neighbours, epsilon, DELTA, (pair,), queries, proven)
 
 
 def _queries(

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.audits.selection_targets import Having, differing_rows, turned
-from confide.audits.subject import Pair, Query, Sampler, Subject, asking
+from confide.audits.subject import DELTA, Pair, Query, Sampler, Subject, asking
 from confide.counts import FloatArray
 from confide.features import FeatureRows
+from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.feature_scores import scored
+from confide.privacy.mechanisms.score_perturbation import concentrated_scores
 from confide.privacy.mechanisms.top_features import How, top_features
 from confide.privacy.neighbours import Neighbours
 
@@ -25,6 +27,7 @@ def selection_twins(epsilon: Fraction) -> Iterator[Subject[FeatureRows]]:
     yield _threshold_testing(epsilon)
     yield _noisycut("noisycut", epsilon, None, "noise on the scores, but no cut-off")
     yield _noisycut("sparse-vector-unscaled", epsilon, 4, "noise that does not grow with the cut-off")
+    yield _gaussian_scarce(epsilon)
     yield _rated("peeling-steep", epsilon, "peeling", 4, 4, "a rate without the sensitivity")
     yield _rated("permute-and-flip-steep", epsilon, "permute-and-flip", 5, 2, "a rate for scores that all rise")
 
@@ -61,6 +64,18 @@ def _noisycut(name: str, epsilon: Fraction, cutoff: int | None, wrong: str) -> S
         return more[:, np.newaxis]
 
     return _twin(name, _REPLACE, epsilon, wrong, _opposed((0, 1, 2, 3), (4, 5, 6, 7), 8, 12), sample)
+
+
+def _gaussian_scarce(epsilon: Fraction) -> Subject[FeatureRows]:
+    """Add a fifth of the Gaussian noise to two difference counts that rise by 2: rho is 25 times what is claimed."""
+    rho, pair = rho_for(epsilon, DELTA), turned(2, [(1, (0, 1))] * 3)
+
+    def queries(rows: FeatureRows) -> tuple[Query, ...]:
+        asked = concentrated_scores(rows, "difference-count", rho, _REPLACE, most_features=None)
+        return (replace(asked, scales=tuple(scale / 5 for scale in asked.scales)),)
+
+    name, wrong = "features/gaussian-scores-scarce", "a fifth of the noise"
+    return asking(name, _REPLACE, epsilon, DELTA, (pair,), queries, wrong=wrong)
 
 
 def _rated(name: str, epsilon: Fraction, how: How, high: int, times: int, wrong: str) -> Subject[FeatureRows]:

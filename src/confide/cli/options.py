@@ -22,6 +22,14 @@ Positive = Annotated[
 ]
 Level = Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")]
 Delta = Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one; far below 1 / rows.")]
+Composition = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        help="How prices become a total: addition, or zcdp for many small requests (needs --delta). "
+        "[default: addition]",
+    ),
+]
 RowsPerPerson = Annotated[
     int | None,
     typer.Option(metavar="K", help="With --unit person: nobody has more than K rows. [default: 1]"),

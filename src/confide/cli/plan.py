@@ -36,6 +36,10 @@ def plan(
         float | None, typer.Option(metavar="W", help="Find the epsilon that gives an interval of this width.")
     ] = None,
     delta: options.Delta = "0",
+    questions: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Divide epsilon and delta among K such releases in one account."),
+    ] = None,
     neighbours: Annotated[
         str, typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only.")
     ] = "replace-one",
@@ -48,13 +52,17 @@ def plan(
     """Plan a release: its error and the widths of its intervals, by each mechanism.
 
     Nothing is read or spent: the plan follows from the number of rows and from guesses, by releasing
-    a stand-in many times. Give --epsilon to see what it buys, --width to see what it costs, or both.
+    a stand-in many times. Give --epsilon to see what it buys, --width to see what it costs, or both. With --questions,
+    --epsilon and --delta are the caps of an account for many such releases: the plan says whether they should add up
+    there or compose by zCDP.
 
     Examples:
 
         confide plan --rows 1000 --prevalence 0.2 --epsilon 1
 
         confide plan --rows 1000 --prevalence 0.2 --expect 0.8 --width 0.1 --report plan.html
+
+        confide plan --rows 5000 --metric recall --epsilon 3 --delta 1e-6 --questions 50
 
         confide plan --rows 5000 --metric recall --expect 0.9 --epsilon 0.5 --neighbours label-only --json
     """
@@ -75,6 +83,7 @@ def plan(
             neighbours=neighbours,
             level=level,
             curve=as_json or report is not None,
+            questions=questions,
         )
     if report is not None:
         with output.busy("drawing the report"):
@@ -86,9 +95,9 @@ def plan(
     if as_json:
         output.print_json(planned.to_dict())
         return
-    from confide.report.plan.command import release_command
+    from confide.report.plan.command import plan_commands
     from confide.report.plan.text import print_plan
 
     print_plan(planned, output.console())
-    command = release_command(release_parameters(planned, prevalence=prevalence))
-    typer.echo(f"\nTo release it so:\n  {command}", err=True)
+    commands = plan_commands(planned, release_parameters(planned, prevalence=prevalence))
+    typer.echo("\n".join(["\nTo release it so:", *(f"  {command}" for command in commands)]), err=True)

@@ -54,6 +54,16 @@ Epsilon = Annotated[
     str | None,
     typer.Option("--epsilon", "-e", metavar="E", help="Epsilon of this step. [default: its part of --budget]"),
 ]
+Mechanism = Annotated[
+    str, typer.Option(metavar="NOISE", help="Noise on scores: laplace, or gaussian with --delta, for zcdp accounts.")
+]
+CountMechanism = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NOISE", help="Noise of naive Bayes: laplace (default), or gaussian with --delta, for zcdp accounts."
+    ),
+]
+CountDelta = Annotated[str | None, typer.Option(metavar="D", help="For gaussian noise; far below 1 / rows.")]
 Relation = Annotated[
     str | None, typer.Option(metavar="RELATION", help="add-remove-one (default), replace-one or label-only.")
 ]

@@ -15,7 +15,7 @@ from confide.features import FeatureRows
 from confide.learning.linear_model import LinearModel
 from confide.learning.naive_bayes import Recipe, prepare_naive_bayes
 from confide.ledger.question import PublicQuestion
-from confide.privacy.guarantee import exact_fraction
+from confide.privacy.guarantee import Exact, exact_fraction
 from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.privacy.prepared import Prepared
 
@@ -38,6 +38,8 @@ class PrivateNaiveBayes(PrivateClassifier):
         Rows added to each feature; None derives the number from the noise.
     calibration : number
         Share of epsilon for turning scores into probabilities; 0 uses the textbook formula.
+    mechanism, delta
+        Noise on the counts: "laplace", or "gaussian" with a delta, which pays in accounts of composition zcdp.
     neighbours, unit, rows_per_person
         Neighbouring relation of the guarantee, as for `release_auc`.
     binarize : float or None
@@ -83,6 +85,8 @@ class PrivateNaiveBayes(PrivateClassifier):
         keep: float = 0.5,
         smoothing: float | None = None,
         calibration: object = "1/10",
+        mechanism: str = "laplace",
+        delta: Exact = 0,
         neighbours: str = "add-remove-one",
         unit: str = "row",
         rows_per_person: int = 1,
@@ -98,6 +102,8 @@ class PrivateNaiveBayes(PrivateClassifier):
         self.keep = keep
         self.smoothing = smoothing
         self.calibration = calibration
+        self.mechanism = mechanism
+        self.delta = delta
         self.neighbours = neighbours
         self.unit = unit
         self.rows_per_person = rows_per_person
@@ -115,6 +121,8 @@ class PrivateNaiveBayes(PrivateClassifier):
             FeatureRows.from_matrix(self._binary(matrix), labels),
             epsilon=self.epsilon,
             recipe=recipe,
+            mechanism=self.mechanism,
+            delta=self.delta,
             neighbours=self.neighbours,
             unit=self.unit,
             rows_per_person=self.rows_per_person,

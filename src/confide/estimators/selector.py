@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from confide.estimators.fitting import charge_and_draw, check_payer, two_classes
 from confide.features import FeatureRows
 from confide.ledger.question import PublicQuestion
+from confide.privacy.guarantee import Exact
 from confide.privacy.prepared import Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.selection.methods import prepare_selection
@@ -52,6 +53,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     most_features : int or None
         Number of features of a row that count. From a row with more, a public hash draws as many. None means 10 where a
         limit reduces the noise, and no limit elsewhere.
+    mechanism, delta
+        Noise on scores: "laplace", or for "score-perturbation" and "clusters" also "gaussian" with a delta, which pays
+        in accounts of composition zcdp.
     neighbours, unit, rows_per_person
         Neighbouring relation of the guarantee, as for `release_auc`.
     binarize : float or None
@@ -99,6 +103,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         clusters: int | None = None,
         feature_score: str = "total-count",
         most_features: int | None = None,
+        mechanism: str = "laplace",
+        delta: Exact = 0,
         neighbours: str = "add-remove-one",
         unit: str = "row",
         rows_per_person: int = 1,
@@ -115,6 +121,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.clusters = clusters
         self.feature_score = feature_score
         self.most_features = most_features
+        self.mechanism = mechanism
+        self.delta = delta
         self.neighbours = neighbours
         self.unit = unit
         self.rows_per_person = rows_per_person
@@ -146,6 +154,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             epsilon=self.epsilon,
             score=self.feature_score,
             most_features=self.most_features,
+            mechanism=self.mechanism,
+            delta=self.delta,
             neighbours=self.neighbours,
             unit=self.unit,
             rows_per_person=self.rows_per_person,

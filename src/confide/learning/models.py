@@ -22,7 +22,7 @@ MANY_FEATURES = 300
 """Number of features above which logistic regression is warned of."""
 
 _OPTIONS = {
-    "naive-bayes": ("row_weight", "limit", "keep", "calibration"),
+    "naive-bayes": ("row_weight", "limit", "keep", "calibration", "mechanism", "delta"),
     "logistic-regression": ("row_weight", "regularization", "perturb"),
 }
 
@@ -36,7 +36,8 @@ def prepare_model(rows: FeatureRows, name: str, options: Mapping[str, Any], **te
         if option not in _OPTIONS[name]:
             raise ParameterError(f"{name} takes no `{option}`; leave it out")
     if name == "naive-bayes":
-        return prepare_naive_bayes(rows, recipe=_recipe(given), **terms)
+        noise = {option: given[option] for option in ("mechanism", "delta") if option in given}
+        return prepare_naive_bayes(rows, recipe=_recipe(given), **noise, **terms)
     if rows.width == 0:
         raise ParameterError(f"{name} needs at least one feature, and none was selected; select again, with more")
     from confide.learning.logistic import prepare_logistic

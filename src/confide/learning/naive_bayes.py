@@ -24,14 +24,21 @@ from confide.errors import ParameterError
 from confide.features import FeatureRows
 from confide.learning.linear_model import LinearModel
 from confide.learning.score_line import Weighed, score_line
-from confide.privacy.guarantee import checked_epsilon, exact_fraction
-from confide.privacy.mechanisms.feature_counts import NoisyFeatures, feature_counts, read_feature_counts
+from confide.privacy.accounting import rho_for
+from confide.privacy.concentration import rho_of_pure
+from confide.privacy.guarantee import Exact, checked_epsilon, exact_fraction
+from confide.privacy.mechanisms.feature_counts import (
+    NoisyFeatures,
+    concentrated_feature_counts,
+    feature_counts,
+    read_feature_counts,
+)
 from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.terms import Terms
-from confide.selection.feature_terms import check_part, feature_guarantee
+from confide.selection.feature_terms import check_part, checked_family, feature_guarantee
 
 KIND = "naive-bayes"
 
@@ -84,6 +91,8 @@ def prepare_naive_bayes(
     *,
     epsilon: object,
     recipe: Recipe | None = None,
+    mechanism: str = "laplace",
+    delta: Exact = 0,
     neighbours: str = Neighbours.ADD_REMOVE_ONE,
     unit: str = "row",
     rows_per_person: int = 1,
@@ -93,21 +102,33 @@ def prepare_naive_bayes(
 ) -> Prepared[LinearModel]:
     """Check a request to train naive Bayes and compute its price. The guarantee is pure, without delta.
 
-    The list of features is public; `public` names further facts that are assumed to be known.
+    With `mechanism` "gaussian" and a `delta` the counts get Gaussian noise, which pays in accounts of composition zcdp;
+    the histogram of scores keeps Laplace noise. The list of features is public; `public` names further facts that are
+    assumed to be known.
     """
     how = recipe or Recipe()
-    terms = Terms.checked(epsilon=epsilon, neighbours=neighbours, unit=unit, rows_per_person=rows_per_person)
+    terms = Terms.checked(
+        epsilon=epsilon, delta=delta, neighbours=neighbours, unit=unit, rows_per_person=rows_per_person
+    )
     counting = checked_epsilon(terms.epsilon * (1 - how.calibration))
     if how.calibration:
         checked_epsilon(terms.epsilon * how.calibration)
+    rho = rho_for(counting, terms.delta) if checked_family(mechanism, terms) == "gaussian" else None
     if how.limit.units / counting > _MOST_UNITS:
         raise ParameterError("the noise would be too large for whole numbers; take a larger epsilon or less row weight")
     check_part(part, terms)
-    guarantee = feature_guarantee(terms, public)
+    whole = None if rho is None else rho + rho_of_pure(terms.epsilon * how.calibration)
+    guarantee = feature_guarantee(terms, public, rho=whole)
     request = terms.request("model", KIND, **how.to_dict(), width=rows.width)
+    if rho is not None:
+        request["noise"] = "gaussian"
 
     def draw(noise: Noise = noise) -> tuple[LinearModel, ...]:
-        query = feature_counts(rows, counting, terms.neighbours, limit=how.limit)
+        query = (
+            feature_counts(rows, counting, terms.neighbours, limit=how.limit)
+            if rho is None
+            else concentrated_feature_counts(rows, rho, terms.neighbours, limit=how.limit)
+        )
         noisy = read_feature_counts(query.draw(noise), query, rows, terms.neighbours, limit=how.limit)
         textbook = weigh(noisy, how)
         line = (1.0, 0.0)

@@ -227,6 +227,8 @@ def _stored(answer: Selection | LinearModel | None) -> dict[str, Any] | None:
     if answer is None:
         return None
     exact = {"epsilon": str(answer.guarantee.epsilon), "delta": str(answer.guarantee.delta)}
+    if answer.guarantee.rho is not None:
+        exact["rho"] = str(answer.guarantee.rho)
     return {**answer.to_dict(), "exact": exact}
 
 
@@ -239,4 +241,5 @@ def _guarantee(plain: Mapping[str, Any]) -> Guarantee:
         unit=said["unit"],
         public=tuple(said["public"]),
         rows_per_person=said.get("rows_per_person", 1),
+        rho=Fraction(exact["rho"]) if "rho" in exact else None,
     )

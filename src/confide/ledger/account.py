@@ -10,7 +10,8 @@ from typing import Any
 
 from confide.errors import LedgerError, ParameterError
 from confide.ledger.account_terms import AccountTerms, Caps, checked_name
-from confide.ledger.budget import Budget
+from confide.ledger.budget import NOTHING, Budget
+from confide.ledger.concentrated import ConcentratedLimit, concentrated_price, converted
 from confide.ledger.entries import Entry, Kind, canonical_json
 from confide.ledger.refusals import Limit, refusal
 from confide.ledger.spending import Cost, Spending
@@ -94,13 +95,30 @@ class Account:
 
     @property
     def spent(self) -> Budget:
-        """Total that was spent."""
-        return self.spending.total
+        """Total that was spent: what was paid, and in a concentrated account the epsilon and delta of its rho."""
+        return self._total(self.spending)
 
     @property
     def spent_by(self) -> Mapping[str, Budget]:
-        """Amount that each analyst spent."""
-        return {name: spending.total for name, spending in self.spending_by.items()}
+        """Amount that each analyst spent. What a conversion costs once is the account's."""
+        return {
+            name: replace(spending.total, epsilon=self._analyst_epsilon(name))
+            for name, spending in self.spending_by.items()
+        }
+
+    def _total(self, spending: Spending) -> Budget:
+        at = self.terms.concentration
+        return spending.total if at is None else converted(spending.total, at)
+
+    def _analyst_epsilon(self, analyst: str) -> Fraction:
+        spent, at = self.spending_by[analyst].total, self.terms.concentration
+        return spent.epsilon if at is None else spent.epsilon + at.order * spent.rho
+
+    @property
+    def allowed(self) -> Budget:
+        """Caps of the account; in a concentrated one with the rho that they allow."""
+        caps, at = self.caps.total, self.terms.concentration
+        return caps if at is None or at.delta > caps.delta else replace(caps, rho=at.rho_within(caps.epsilon))
 
     def opening(self) -> str:
         """Return the terms and caps as the first entry stores them."""
@@ -112,22 +130,41 @@ class Account:
         More may be left for a part on which less was spent than on others.
         """
         left = self.caps.total.less(self.spent)
-        own = min(limit.left for limit in self._limits(analyst) if limit.parameter == "epsilon")
-        return replace(left, epsilon=own)
+        limits = [limit for limit in self._limits(analyst) if limit.parameter == "epsilon"]
+        own = min(limit.left for limit in limits)
+        rho = min((limit.rho_left for limit in limits if isinstance(limit, ConcentratedLimit)), default=NOTHING.rho)
+        return replace(left, epsilon=own, rho=rho if self._converts else NOTHING.rho)
+
+    @property
+    def _converts(self) -> bool:
+        """Return whether releases with a delta of their own leave the delta that converts rho."""
+        at = self.terms.concentration
+        return at is not None and self.spending.total.delta + at.delta <= self.caps.total.delta
 
     def _limits(self, analyst: str | None) -> tuple[Limit, ...]:
         """Yield the limits of a request; the account's own limits come first."""
         whose, total = f"account {self.name!r}", self.caps.total
         own = None if analyst is None else self.caps.of_analyst(analyst)
+        at = self.terms.concentration
+        reserve, delta = (NOTHING.epsilon, NOTHING.delta) if at is None else (at.reserve, at.delta)
         limits = [
-            Limit(whose=whose, parameter="epsilon", cap=total.epsilon, spending=self.spending),
-            Limit(whose=whose, parameter="delta", cap=total.delta, spending=self.spending),
+            self._limit(whose, "epsilon", total.epsilon, self.spending, once=reserve),
+            self._limit(whose, "delta", total.delta, self.spending, once=delta),
         ]
         if analyst is not None and own is not None:
             spending = self.spending_by.get(analyst, Spending())
-            whose = f"analyst {analyst!r} in {whose}"
-            limits.append(Limit(whose=whose, parameter="epsilon", cap=own, spending=spending))
+            limits.append(
+                self._limit(f"analyst {analyst!r} in {whose}", "epsilon", own, spending, once=NOTHING.epsilon)
+            )
         return tuple(limits)
+
+    def _limit(self, whose: str, parameter: str, cap: Fraction, spending: Spending, *, once: Fraction) -> Limit:
+        at = self.terms.concentration
+        if at is None:
+            return Limit(whose=whose, parameter=parameter, cap=cap, spending=spending)
+        return ConcentratedLimit(
+            whose=whose, parameter=parameter, cap=cap, spending=spending, order=at.order, once=once
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -135,7 +172,7 @@ class Account:
         return {
             "account": self.name,
             **self.terms.to_dict(),
-            "cap": self.caps.total.to_dict(),
+            "cap": self.allowed.to_dict(),
             "spent": self.spent.to_dict(),
             "remaining": self.remaining().to_dict(),
             "each_analyst": None if self.caps.each_analyst is None else float(self.caps.each_analyst),
@@ -148,7 +185,7 @@ class Account:
         return {
             "analyst": name,
             "cap": None if cap is None else float(cap),
-            "spent": self.spending_by.get(name, Spending()).total.to_dict(),
+            "spent": self.spent_by.get(name, NOTHING).to_dict(),
             "remaining": self.remaining(name).to_dict(),
         }
 
@@ -173,7 +210,8 @@ class Account:
                 f"{guarantee.neighbours.value} neighbours promises nothing. Ask with neighbours {known}, or open "
                 "another account"
             )
-        return Budget(epsilon=here.epsilon, delta=here.delta)
+        at = self.terms.concentration
+        return Budget(epsilon=here.epsilon, delta=here.delta) if at is None else concentrated_price(here, at)
 
     def cost(self, guarantee: Guarantee, part: Part | None) -> Cost:
         """Return the cost of a release of a part, and whether it concerns that part alone."""
@@ -192,7 +230,7 @@ class Account:
 
     def added(self, costs: Sequence[Cost]) -> Budget:
         """Return the amount that costs would add to the total spent."""
-        return self.spending.after(*costs).total.less(self.spent)
+        return self._total(self.spending.after(*costs)).less(self.spent)
 
     def require(self, costs: Sequence[Cost], analyst: str | None, *, requested: Fraction) -> None:
         """Refuse costs that do not fit together; `requested` is the sum of the epsilons in the requests' own terms."""

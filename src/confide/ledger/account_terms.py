@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -12,10 +13,27 @@ from confide.errors import ParameterError
 from confide.ledger.budget import Budget
 from confide.ledger.entries import Entry, canonical_json
 from confide.ledger.question import checked_text, is_digest
+from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import UNITS, checked_delta, checked_rows_per_person, exact_fraction
 from confide.privacy.neighbours import Neighbours
 
 _LONGEST_NAME = 200
+
+
+class Composition(StrEnum):
+    """Rule by which the prices of an account become its total."""
+
+    ADDITION = "addition"  # epsilons add up, and deltas
+    ZCDP = "zcdp"  # concentrated prices (rho) add up as well, and are converted to epsilon
+
+    @classmethod
+    def parse(cls, name: object) -> Composition:
+        """Return the composition of that name."""
+        try:
+            return cls(str(name))
+        except ValueError:
+            known = ", ".join(one.value for one in cls)
+            raise ParameterError(f"composition must be one of {known}; got {name!r}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +120,8 @@ class AccountTerms:
         Name of the labels that the account hides, and their positive value. An account of label-only neighbours
         needs data and label: it treats everything else as public, so a request about other labels could reveal the
         hidden ones.
+    concentration
+        Order and delta at which an account of composition zcdp converts rho; None if epsilons add up.
     """
 
     neighbours: Neighbours
@@ -110,6 +130,7 @@ class AccountTerms:
     data: str | None = None
     label: str | None = None
     positive: str | None = None
+    concentration: Concentration | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
@@ -143,13 +164,17 @@ class AccountTerms:
             "data": self.data,
             "label": self.label,
             "positive": self.positive,
+            "concentration": None if self.concentration is None else self.concentration.to_dict(),
         }
         return {name: value for name, value in plain.items() if value is not None}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> AccountTerms:
         """Read the terms among other plain data."""
-        return cls(**{one.name: plain[one.name] for one in fields(cls) if one.name in plain})
+        given = {one.name: plain[one.name] for one in fields(cls) if one.name in plain}
+        if "concentration" in given:
+            given["concentration"] = Concentration.from_dict(given["concentration"])
+        return cls(**given)
 
 
 def checked_name(name: object, parameter: str) -> str:

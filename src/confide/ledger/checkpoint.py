@@ -18,12 +18,13 @@ from confide.privacy.prepared import Part
 
 def state_text(account: Account) -> str:
     """Write the state of an account, in one way only."""
+    with_rho = account.terms.concentration is not None
     plain = {
         "terms": account.terms.to_dict(),
         "total": _budget(account.caps.total),
         "caps": account.caps.to_dict(),
-        "spending": _spending(account.spending),
-        "spending_by": {name: _spending(spending) for name, spending in account.spending_by.items()},
+        "spending": _spending(account.spending, with_rho=with_rho),
+        "spending_by": {name: _spending(one, with_rho=with_rho) for name, one in account.spending_by.items()},
         "data": sorted(account.data),
         "waiting": sorted(account.waiting),
     }
@@ -49,18 +50,20 @@ def read_state(name: str, text: str) -> Account:
         ) from None
 
 
-def _budget(budget: Budget) -> list[str]:
-    return [str(budget.epsilon), str(budget.delta)]
+def _budget(budget: Budget, *, with_rho: bool = False) -> list[str]:
+    """Write epsilon, delta and, in a concentrated account, rho: versions that know no rho refuse three amounts."""
+    return [str(budget.epsilon), str(budget.delta), *([str(budget.rho)] if with_rho else [])]
 
 
 def _read_budget(plain: list[str]) -> Budget:
-    epsilon, delta = plain
-    return Budget(epsilon=Fraction(epsilon), delta=Fraction(delta))
+    epsilon, delta, *others = plain
+    (rho,) = others or ("0",)
+    return Budget(epsilon=Fraction(epsilon), delta=Fraction(delta), rho=Fraction(rho))
 
 
-def _spending(spending: Spending) -> dict[str, Any]:
-    parts = [[part.partition, part.name, *_budget(spent)] for part, spent in spending.parts.items()]
-    return {"common": _budget(spending.common), "parts": parts}
+def _spending(spending: Spending, *, with_rho: bool) -> dict[str, Any]:
+    parts = [[part.partition, part.name, *_budget(spent, with_rho=with_rho)] for part, spent in spending.parts.items()]
+    return {"common": _budget(spending.common, with_rho=with_rho), "parts": parts}
 
 
 def _read_spending(plain: Mapping[str, Any]) -> Spending:

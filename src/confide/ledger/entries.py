@@ -15,6 +15,7 @@ from confide.ledger.seals import same_seal, seal
 from confide.privacy.prepared import Part
 
 START = ""  # the hash before the first entry
+_RHO = "rho"  # the concentrated price of a charge; the columns of all entries are those of epsilon and delta
 
 
 class Kind(StrEnum):
@@ -31,11 +32,11 @@ class Kind(StrEnum):
 class Draft:
     """Content of an entry before it has its place in a chain.
 
-    `amount` is the caps of an account or the price of a charge: that of its part alone, if it has one.
-    `request` is canonical JSON: the terms of an account, or the public parameters of a release, with the
-    part of the rows that it reads and the public question. `request_id` is a keyed hash of these. `data` is the
-    identity of the data that an account is for or that a charge is about. `charge` is the sequence of the charge that
-    an answer or a failure belongs to.
+    `amount` is the caps of an account or the price of a charge: that of its part alone, if it has one. `request` is
+    canonical JSON: the terms of an account, or the public parameters of a release, with the part of the rows that it
+    reads and the public question. `request_id` is a keyed hash of these. An entry stores the rho of an amount beside
+    them. `data` is the identity of the data that an account is for or that a charge is about. `charge` is the sequence
+    of the charge that an answer or a failure belongs to.
     """
 
     kind: Kind
@@ -79,7 +80,7 @@ class Entry:
             "analyst": draft.analyst,
             "epsilon": str(draft.amount.epsilon),
             "delta": str(draft.amount.delta),
-            "request": draft.request,
+            "request": _with_rho(draft.request, draft.amount.rho),
             "request_id": draft.request_id,
             "data": draft.data,
             "answer": draft.answer,
@@ -104,8 +105,9 @@ class Entry:
 
     @property
     def amount(self) -> Budget:
-        """Caps or price, as exact fractions."""
-        return Budget(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta))
+        """Caps or price, as exact fractions. A concentrated price is stored with the request."""
+        rho = self.request_data.get(_RHO, 0) if self.kind == Kind.CHARGE else 0
+        return Budget(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta), rho=Fraction(rho))
 
     @property
     def request_data(self) -> dict[str, Any]:
@@ -150,6 +152,11 @@ def canonical_json(plain: Mapping[str, Any] | list[Any], name: str) -> str:
         raise ParameterError(
             f"{name} must be plain data: text, finite numbers, true, false, none, lists and mappings of them"
         ) from None
+
+
+def _with_rho(request: str, rho: Fraction) -> str:
+    """Write a request with its concentrated price, if it has one."""
+    return canonical_json({**json.loads(request), _RHO: str(rho)}, "request") if rho else request
 
 
 def _kinds_hold(content: list[object]) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from confide.errors import ParameterError
 from confide.ledger.account import Account
-from confide.ledger.account_terms import AccountTerms, Caps, checked_name
+from confide.ledger.account_terms import AccountTerms, Caps, Composition, checked_name
 from confide.ledger.binding import check_elsewhere
 from confide.ledger.budget import Budget
 from confide.ledger.charging import Charged, charge, concluded, opened, quoted, read_answer, written
@@ -29,6 +29,7 @@ from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
 from confide.ledger.record import Record
 from confide.ledger.requests import Request, data_identity, source_digest
+from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import A, Prepared
@@ -81,6 +82,7 @@ class Ledger(LedgerReader):
         data: str | Iterable[bytes] | None = None,
         label: str | None = None,
         positive: str | None = None,
+        composition: str = Composition.ADDITION,
         analyst_epsilon: Exact | None = None,
         analysts: Mapping[str, Exact] | None = None,
         also_charge: bool = False,
@@ -88,13 +90,16 @@ class Ledger(LedgerReader):
         """Open an account with caps: in all, for each analyst, and for named analysts.
 
         `data` is the declared name and version of the only data that the account is for, or the bytes of their file;
-        `label` and `positive` are the labels that it hides. Both are needed for label-only neighbours. Data that
+        `label` and `positive` are the labels that it hides. Both are needed for label-only neighbours. `composition` is
+        "addition", or "zcdp" for many small requests, which needs a `delta` (see `privacy.concentration`). Data that
         another account has are refused unless `also_charge` allows the budgets to add up. The terms of an account never
         change; `change_caps` changes its caps.
         """
         total = Budget(epsilon=checked_epsilon(epsilon), delta=checked_delta(delta))
         caps = Caps(total=total).changed(analyst_epsilon=analyst_epsilon, analysts=analysts)
         checked_name(name, "account")
+        concentrated = Composition.parse(composition) == Composition.ZCDP
+        concentration = Concentration.for_account(total.epsilon, total.delta) if concentrated else None
         named, digest = (data, None) if data is None or isinstance(data, str) else (_UNKNOWN, source_digest(data))
         terms = AccountTerms(
             neighbours=Neighbours.parse(neighbours),
@@ -103,6 +108,7 @@ class Ledger(LedgerReader):
             data=named,
             label=label,
             positive=positive,
+            concentration=concentration,
         )
         with self._writing() as transaction:
             identity = named if digest is None else data_identity(transaction.key, digest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,6 +13,7 @@ from confide.errors import ParameterError
 from confide.ledger.account import Account
 from confide.ledger.account_terms import checked_name
 from confide.ledger.binding import unknown_account, unnamed_account
+from confide.ledger.budget import Budget
 from confide.ledger.entries import Entry, Kind
 from confide.ledger.key import KeyFile
 from confide.ledger.place import find_place
@@ -19,7 +21,8 @@ from confide.ledger.receipts import AccountCheck, Verification
 from confide.ledger.record import Record
 from confide.ledger.requests import data_identity, source_digest
 from confide.ledger.spending import covering
-from confide.privacy.accounting import tight_epsilon
+from confide.privacy.accounting import epsilon_for, tight_epsilon
+from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import Exact, Guarantee, checked_delta
 from confide.privacy.noise.integers import float_at_least
 
@@ -111,15 +114,17 @@ class LedgerReader:
     def tight_epsilon(self, name: str, delta: Exact) -> float:
         """Bound the total epsilon of an account's charges at a total delta; see `accounting.tight_epsilon`.
 
-        If charges concern parts of the rows, the composed prices cover those of any one row. The bound is for
-        information: caps limit the amount spent.
+        In a concentrated account, the total is converted at this delta. If charges concern parts of the rows, the
+        composed prices cover those of any one row. The bound is for information: caps limit the amount spent.
         """
         entries = self.history(name)
         account = Account.fold(entries)
         costs = [account.cost_of(entry) for entry in entries if entry.kind == Kind.CHARGE]
-        checked_delta(delta)
+        allowed = checked_delta(delta)
         if not costs:
             return 0.0
+        if account.terms.concentration is not None:
+            return float_at_least(_converted_at(account.spending.total, allowed))
         prices = [
             Guarantee(epsilon=price.epsilon, delta=price.delta, neighbours=account.neighbours, unit=account.unit)
             for price in covering(costs)
@@ -158,6 +163,16 @@ class LedgerReader:
                 f"there is no ledger at {self.shown}, so no account either; check the place, or open an account with "
                 "its cap (`confide ledger new NAME --epsilon E`)"
             )
+
+
+def _converted_at(paid: Budget, delta: Fraction) -> Fraction:
+    """Convert the total of a concentrated account at a delta that is granted for all of it."""
+    if delta < paid.delta or (paid.rho and delta == paid.delta):
+        raise ParameterError("delta must exceed the sum of the deltas that were paid; give a larger one")
+    if not paid.rho:
+        return paid.epsilon
+    best = Concentration.for_budget(epsilon_for(paid.rho, delta - paid.delta), delta - paid.delta)
+    return paid.epsilon + best.epsilon_of(paid.rho)
 
 
 def existing(transaction: Transaction, record: Record) -> Account:

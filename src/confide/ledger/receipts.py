@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from confide.ledger.budget import NOTHING, Budget
@@ -22,11 +22,12 @@ QUOTE_SCHEMA = "confide.quote/1"
 class Quote:
     """Price of a request; nothing was charged or written.
 
-    `price` would be added to the amount spent. `full_price` is the price of the requests by themselves: more if
-    one is for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is left to the
-    analyst now, `remaining_after` would be left. `refusal` is the reason if the request does not fit. `answered` means
-    that all answers are stored already. A request that an earlier run paid for, without getting its answer, costs
-    nothing more.
+    `price` would be added to the amount spent. `full_price` is the price of the requests by themselves: more if one is
+    for a part of the rows and other parts have cost as much (see `ledger.spending`). `remaining` is left to the analyst
+    now, `remaining_after` would be left. `refusal` is the reason if the request does not fit. `answered` means that all
+    answers are stored already. In a concentrated account `full_price` may be in rho, and `price` is what its conversion
+    adds to epsilon and delta (see `privacy.concentration`). A request that an earlier run paid for, without getting its
+    answer, costs nothing more.
     """
 
     account: str
@@ -145,6 +146,9 @@ def _price_in_words(added: Budget, full: Budget) -> str:
         return "nothing: paid before, by a run that was cut short"
     if added == full:
         return added.in_words()
+    if full.rho:
+        parallel = "; parts of the rows count in parallel" if added.rho < full.rho else ""
+        return f"{full.in_words()}, which adds {replace(added, rho=NOTHING.rho).in_words()} to the total{parallel}"
     return f"{added.in_words()} more (by itself {full.in_words()}; parts of the rows count in parallel)"
 
 

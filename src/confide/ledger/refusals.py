@@ -41,7 +41,7 @@ class Limit:
 
     def exceeded(self, costs: Sequence[Cost]) -> bool:
         """Return whether costs bring the total above the cap; a cap on delta does not limit requests without delta."""
-        return self.amount(_whole(costs)) > 0 and self.spent + self.added(costs) > self.cap
+        return self.amount(whole_price(costs)) > 0 and self.spent + self.added(costs) > self.cap
 
     def missing(self, costs: Sequence[Cost]) -> Fraction:
         """Return the amount by which costs exceed what is left."""
@@ -53,7 +53,7 @@ class Limit:
 
     def in_words(self, costs: Sequence[Cost]) -> str:
         """Describe why costs do not fit."""
-        added, alone = self.added(costs), self.amount(_whole(costs))
+        added, alone = self.added(costs), self.amount(whole_price(costs))
         if not added:
             return f"{self.whose} has spent {self.parameter} {shown(self.spent)}, and its cap is {shown(self.cap)}"
         requested = "was requested" if added == alone else f"more would be spent ({shown(alone)} for the parts alone)"
@@ -71,7 +71,7 @@ def refusal(exceeded: Sequence[Limit], costs: Sequence[Cost], requested: Fractio
     fits = _fitting(by_epsilon, by_delta, costs, requested)
     advice = f"{' and '.join(fits)} would fit; more only" if fits else "It can go on only"
     reasons = "; ".join(limit.in_words(costs) for limit in (first, *others))
-    price = _whole(costs).epsilon
+    price = whole_price(costs).epsilon
     twice = ""
     if price > requested:
         twice = (
@@ -95,15 +95,20 @@ def _hardest(limits: Sequence[Limit], costs: Sequence[Cost]) -> list[Limit]:
 def _fitting(
     by_epsilon: Sequence[Limit], by_delta: Sequence[Limit], costs: Sequence[Cost], requested: Fraction
 ) -> list[str]:
-    """Return the epsilon that would fit, in the relation of the requests, which may cost a multiple in the account."""
-    whole = _whole(costs)
+    """Return the epsilon that would fit, in the relation of the requests, which may cost a multiple in the account.
+
+    If every price is concentrated, return the rho that would fit, in the relation of the account.
+    """
+    whole = whole_price(costs)
     share = min((limit.largest_share(costs) for limit in by_epsilon), default=Fraction(1))
+    if whole.rho:
+        return [f"rho {shown(share * whole.rho)}"] if 0 < share < 1 and not whole.epsilon else []
     fits = [f"epsilon {shown(share * requested)}"] if 0 < share < 1 else []
     if share and requested == whole.epsilon:
         fits += [f"delta {shown(limit.largest_share(costs) * whole.delta)}" for limit in by_delta]
     return fits
 
 
-def _whole(costs: Sequence[Cost]) -> Budget:
+def whole_price(costs: Sequence[Cost]) -> Budget:
     """Add up the prices, as if none concerned a part alone."""
     return sum((cost.price for cost in costs), NOTHING)

@@ -93,6 +93,8 @@ def _part(prepared: Prepared[Any], question: PublicQuestion | None) -> Part | No
 
 
 def _exact(guarantee: Guarantee) -> dict[str, Any]:
+    """Write a guarantee. The rho of persons with several rows follows from the rest, and was not always stated."""
+    rho = guarantee.rho if guarantee.rows_per_person == 1 else None
     return {
         "epsilon": str(guarantee.epsilon),
         "delta": str(guarantee.delta),
@@ -100,5 +102,5 @@ def _exact(guarantee: Guarantee) -> dict[str, Any]:
         "unit": guarantee.unit,
         "rows_per_person": guarantee.rows_per_person,
         "public": list(guarantee.public),
-        "rho": None if guarantee.rho is None else str(guarantee.rho),
+        "rho": None if rho is None else str(rho),
     }

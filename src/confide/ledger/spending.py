@@ -1,6 +1,6 @@
 """Spending on parts of the rows: parts of one partition compose in parallel.
 
-Costs without a part add up. Within one partition only the most expensive part counts, for epsilon and for delta apart:
+Costs without a part add up. Within one partition only the most expensive part counts, for epsilon, delta and rho apart:
 a row lies in one part. Costs of different partitions add up, as a row lies in a part of each.
 
 Proof that this is never too little. Take two neighbours, and first a relation under which they differ within one part
@@ -12,6 +12,8 @@ in, whichever that is: at most the total. It bounds epsilon and delta separately
 Accounts of label-only and of replace-one also take add-remove-one answers, at twice their epsilon and at least twice
 their delta. Where the row leaves one part and enters another, the answers of either cost what one step costs: half the
 price of the one and half of the other, at most the larger price. Where it stays, it costs its part's price.
+
+Rho (`privacy.concentration`) composes in the same way, amount by amount.
 
 Sums and maxima of amounts that are not negative depend on no order, and no further cost makes them smaller.
 """

@@ -79,10 +79,9 @@ def checked_rows_per_person(rows: object, unit: str) -> int:
 class Guarantee:
     """`Pr[release of D in S] <= exp(epsilon) Pr[release of D' in S] + delta` for all neighbours D, D' and all S.
 
-    Epsilon and delta are exact fractions, so that sums of them are exact. `public` names the facts that
-    are taken as known. `rho`, where present, is the stronger concentrated guarantee (zCDP)
-    from which epsilon and delta follow. Where the unit is a person, nobody is taken to have more than
-    `rows_per_person` rows.
+    Epsilon and delta are exact fractions, so that sums of them are exact. `public` names the facts that are taken as
+    known. `rho`, where present, is a concentrated guarantee (zCDP) of the same release. Where the unit is a person,
+    nobody is taken to have more than `rows_per_person` rows.
     """
 
     epsilon: Fraction
@@ -108,8 +107,8 @@ class Guarantee:
     def in_account_of(self, account: Neighbours) -> Guarantee | None:
         """Return the guarantee under another relation, or None where none follows.
 
-        Two steps of add-remove-one make one replacement: epsilon doubles, and delta becomes
-        `(1 + exp(epsilon)) delta` (group privacy).
+        Two steps of add-remove-one make one replacement: epsilon doubles, delta becomes
+        `(1 + exp(epsilon)) delta`, and rho is multiplied by 4 (group privacy; Bun & Steinke 2016, proposition 1.9).
         """
         factor = price_factor(self.neighbours, account)
         if factor is None or factor == 1:
@@ -119,7 +118,8 @@ class Guarantee:
         delta = self.delta * (1 + upper_exponential(self.epsilon)) if self.delta else self.delta
         if delta >= 1 or 2 * self.epsilon > MOST_EPSILON:
             return None
-        return replace(self, epsilon=2 * self.epsilon, delta=delta, neighbours=account, rho=None)
+        rho = None if self.rho is None else 4 * self.rho
+        return replace(self, epsilon=2 * self.epsilon, delta=delta, neighbours=account, rho=rho)
 
     @property
     def summary(self) -> str:

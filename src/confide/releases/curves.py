@@ -10,6 +10,7 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
+from confide.privacy.concentration import rho_of_pure
 from confide.privacy.guarantee import Exact
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
@@ -150,7 +151,7 @@ def prepare_curves(
     guarantee = terms.guarantee(
         needs_delta=counting.rho is not None,
         public=counting.public(cut),
-        rho=counting.rho if counting.left == counting.epsilon else None,
+        rho=None if counting.rho is None else counting.rho + rho_of_pure(counting.epsilon - counting.left),
     )
 
     def draw(noise: Noise = noise) -> tuple[Release, ...]:

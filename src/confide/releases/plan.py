@@ -11,12 +11,14 @@ import math
 from dataclasses import replace
 
 from confide.errors import ParameterError, did_you_mean
-from confide.privacy.guarantee import Exact
+from confide.privacy.guarantee import Exact, Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.epsilon_search import EpsilonSearch, least_epsilon, search_epsilon
 from confide.releases.plan_result import MechanismPlan, Plan
+from confide.releases.question_plan import checked_questions, plan_questions
 from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
+from confide.releases.release import PreparedRelease
 from confide.releases.simulation import Effort, SimulationResult, simulate
 from confide.releases.stand_in import USUAL_AUC, StandIn, make_stand_in, planned_measure
 from confide.releases.terms import Terms
@@ -41,13 +43,14 @@ def plan(
     neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
     level: float = 0.95,
     curve: bool = True,
+    questions: int | None = None,
 ) -> Plan:
     """Predict the error and interval widths of a release at an epsilon, or the epsilon that a width needs.
 
     `prevalence` and `expected` are guesses of the positives' share and of the metric's value. The plan assumes that
     the release gets the same `prevalence` as `prevalence_guess`. Without `epsilon`, the plan is for the one that
-    `width` needs. `curve=False` leaves out the widths
-    at other epsilons, which take most of the time.
+    `width` needs. `curve=False` leaves out the widths at other epsilons, which take most of the time. With `questions`,
+    the plan also divides epsilon and delta among so many releases of this kind in one account, by addition and by zCDP.
 
     >>> found = plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False)
     >>> found.auto, round(found["local"].mean_absolute_error, 3)
@@ -57,6 +60,7 @@ def plan(
     if epsilon is None and width is None:
         raise ParameterError("give epsilon, or the width that an interval should have, or both")
     _check_width(width)
+    asked = None if questions is None else checked_questions(questions)
     prevalence = _agreed_prevalence(metric, prevalence, expected)
     terms = Terms.checked(
         epsilon=1 if epsilon is None else epsilon,
@@ -87,6 +91,7 @@ def plan(
         left_out=left_out,
         auto=auto,
         assumptions=_assumptions(stand_in, prevalence, expected),
+        questions=None if asked is None else plan_questions(asked, stand_in, terms, usable),
     )
 
 
@@ -118,14 +123,17 @@ def _agreed_prevalence(metric: str, prevalence: float | None, expected: float | 
     return expected
 
 
-def _mechanisms(stand_in: StandIn, terms: Terms) -> tuple[list[str], dict[str, str], str]:
-    """Return the mechanisms for these terms, the reasons why others are left out, and the choice of "auto"."""
+def _mechanisms(stand_in: StandIn, terms: Terms) -> tuple[dict[str, Guarantee], dict[str, str], str]:
+    """Return the mechanisms for these terms, the reasons why others are left out, and the choice of "auto".
+
+    A mechanism comes with its guarantee.
+    """
     of_matrix = stand_in.metric == "confusion" or stand_in.metric in CONFUSION_METRICS
     releasable = RELEASABLE["confusion" if of_matrix else stand_in.metric]
     options = {"measures": (planned_measure(stand_in.metric),)} if of_matrix else {}
 
-    def taken(mechanism: str) -> str:
-        prepared = releasable.prepare(
+    def prepared(mechanism: str) -> PreparedRelease:
+        return releasable.prepare(
             stand_in.counts,
             mechanism=mechanism,
             epsilon=terms.epsilon,
@@ -135,15 +143,16 @@ def _mechanisms(stand_in: StandIn, terms: Terms) -> tuple[list[str], dict[str, s
             prevalence_guess=terms.prevalence_guess,
             **options,
         )
-        return str(prepared.request["mechanism"])
 
-    usable, left_out = [], {}
+    usable, left_out = {}, {}
     for name in releasable.mechanisms:
         try:
-            usable.append(taken(name))
+            found = prepared(name)
         except ParameterError as error:
             left_out[name] = str(error)
-    return usable, left_out, taken("auto")
+        else:
+            usable[str(found.request["mechanism"])] = found.guarantee
+    return usable, left_out, str(prepared("auto").request["mechanism"])
 
 
 def _planned(search: EpsilonSearch, outcome: SimulationResult) -> MechanismPlan:

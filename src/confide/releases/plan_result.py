@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from confide.privacy.neighbours import Neighbours
+from confide.releases.question_plan import QuestionPlan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +88,10 @@ class MechanismPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
-    """Expected results of a release for each mechanism; `left_out` gives the reason for each that is missing."""
+    """Expected results of a release for each mechanism; `left_out` gives the reason for each that is missing.
+
+    `questions` is the plan for many such releases in one account, if that was asked for.
+    """
 
     metric: str
     rows: int
@@ -102,6 +106,7 @@ class Plan:
     left_out: Mapping[str, str]
     auto: str
     assumptions: tuple[str, ...]
+    questions: QuestionPlan | None = None
 
     @property
     def recommended(self) -> MechanismPlan:
@@ -185,6 +190,7 @@ class Plan:
             ],
             "left_out": dict(self.left_out),
             "assumptions": list(self.assumptions),
+            "questions": None if self.questions is None else self.questions.to_dict(),
         }
 
 

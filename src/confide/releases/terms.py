@@ -88,8 +88,10 @@ class Terms:
     def guarantee(
         self, *, needs_delta: bool = False, public: Sequence[str] = (), rho: Fraction | None = None
     ) -> Guarantee:
-        """Return the guarantee; delta only if the mechanism needs it."""
-        several = self.rows_per_person > 1
+        """Return the guarantee; delta only if the mechanism needs it.
+
+        `rho` is that of single rows: k rows of a person make `k^2 rho` (Bun & Steinke 2016, proposition 1.9).
+        """
         return Guarantee(
             epsilon=self.promised[0],
             delta=self.promised[1] if needs_delta else Fraction(0),
@@ -100,7 +102,7 @@ class Terms:
                 *public,
                 *self._about_persons(),
             ),
-            rho=None if several else rho,
+            rho=None if rho is None else self.rows_per_person**2 * rho,
             rows_per_person=self.rows_per_person,
         )
 

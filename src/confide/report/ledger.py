@@ -41,10 +41,18 @@ def account_tables(accounts: tuple[Account, ...]) -> list[Table]:
             title="Accounts", head=head, body=tuple(_overview(account) for account in accounts), text_columns=("what",)
         )
     ]
-    parts = tuple(line for account in accounts for line in _parts(account))
+    concentrated = tuple(_concentrated(account) for account in accounts if account.terms.concentration is not None)
+    if concentrated:
+        note = (
+            "The epsilon spent is order times rho, the reserve as soon as there is any rho, and the epsilon of "
+            "charges without rho."
+        )
+        columns = ("account", "rho spent", "left", "cap", "epsilon without rho", "order", "reserve")
+        tables.append(Table(title="Concentrated accounts (zCDP)", head=columns, body=concentrated, note=note))
+    parts = tuple(line for account in accounts for line in _parts(account, with_rho=bool(concentrated)))
     if parts:
         note = "Parts of one partition do not add up: the dearest counts."
-        columns = ("account", "what", "epsilon", "delta")
+        columns = ("account", "what", "epsilon", "delta", *(("rho",) if concentrated else ()))
         tables.append(Table(title="By part of the rows", head=columns, body=parts, note=note, text_columns=("what",)))
     analysts = tuple(line for account in accounts for line in _analysts(account))
     if analysts:
@@ -61,8 +69,9 @@ def account_tables(accounts: tuple[Account, ...]) -> list[Table]:
 
 def print_history(history: History, console: Console) -> None:
     """Print every entry of an account."""
-    head = ("#", "when", "what", "analyst", "epsilon", "delta", "answer")
-    body = tuple(_entry(entry) for entry in history.entries)
+    with_rho = any(entry.amount.rho for entry in history.entries)
+    head = ("#", "when", "what", "analyst", "epsilon", "delta", *(("rho",) if with_rho else ()), "answer")
+    body = tuple(_entry(entry, with_rho=with_rho) for entry in history.entries)
     print_table(
         Table(title=f"History of {history.account}", head=head, body=body, text_columns=("when", "what", "analyst")),
         console,
@@ -85,14 +94,28 @@ def _overview(account: Account) -> tuple[str, ...]:
     amounts = (spent.epsilon, left.epsilon, cap.epsilon, spent.delta, left.delta, cap.delta)
     several = f" with up to {account.terms.rows_per_person} rows" if account.terms.rows_per_person > 1 else ""
     of_label = "" if account.terms.label is None else f" of {account.terms.label!r}"
-    what = f"{account.neighbours.value}{of_label}, each {account.unit}{several}"
+    composed = "" if account.terms.concentration is None else ", zCDP"
+    what = f"{account.neighbours.value}{of_label}, each {account.unit}{several}{composed}"
     return (account.name, what, *(shown(amount) for amount in amounts))
 
 
-def _parts(account: Account) -> list[tuple[str, ...]]:
+def _concentrated(account: Account) -> tuple[str, ...]:
+    paid, at = account.spending.total, account.terms.concentration
+    converting = () if at is None else (at.order, at.reserve)
+    amounts = (paid.rho, account.remaining().rho, account.allowed.rho, paid.epsilon, *converting)
+    return (account.name, *(shown(amount) for amount in amounts))
+
+
+def _parts(account: Account, *, with_rho: bool) -> list[tuple[str, ...]]:
     parts = sorted(account.spending.parts.items(), key=lambda one: (one[0].partition, one[0].name))
     return [
-        (account.name, f"part {part.name} of {part.partition}", shown(spent.epsilon), shown(spent.delta))
+        (
+            account.name,
+            f"part {part.name} of {part.partition}",
+            shown(spent.epsilon),
+            shown(spent.delta),
+            *((shown(spent.rho),) if with_rho else ()),
+        )
         for part, spent in parts
     ]
 
@@ -109,15 +132,16 @@ def _analysts(account: Account) -> list[tuple[str, ...]]:
     return lines
 
 
-def _entry(entry: Entry) -> tuple[str, ...]:
-    priced = entry.kind not in (Kind.ANSWER, Kind.FAILURE)
+def _entry(entry: Entry, *, with_rho: bool) -> tuple[str, ...]:
+    priced, amount = entry.kind not in (Kind.ANSWER, Kind.FAILURE), entry.amount
     return (
         str(entry.sequence),
         entry.at.removesuffix("+00:00").replace("T", " "),
         _what(entry),
         entry.analyst or "",
-        shown(entry.amount.epsilon) if priced else "",
-        shown(entry.amount.delta) if priced else "",
+        shown(amount.epsilon) if priced else "",
+        shown(amount.delta) if priced else "",
+        *((shown(amount.rho) if entry.kind == Kind.CHARGE else "",) if with_rho else ()),
         _answers(entry),
     )
 

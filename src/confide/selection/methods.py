@@ -10,6 +10,7 @@ only noisy scores, so it costs nothing more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from heapq import nlargest
 from typing import TypeAlias
 
@@ -17,8 +18,10 @@ import numpy as np
 
 from confide.errors import ParameterError
 from confide.features import FeatureRows
+from confide.privacy.accounting import rho_for
+from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.feature_scores import units_of
-from confide.privacy.mechanisms.score_perturbation import perturbed_scores
+from confide.privacy.mechanisms.score_perturbation import concentrated_scores, perturbed_scores
 from confide.privacy.mechanisms.sparse_vector import sparse_vector
 from confide.privacy.mechanisms.top_features import top_features
 from confide.privacy.neighbours import Neighbours
@@ -26,7 +29,7 @@ from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.terms import Terms
 from confide.selection.clusters import cluster_means, clustered
-from confide.selection.feature_terms import check_part, feature_guarantee
+from confide.selection.feature_terms import check_part, checked_family, feature_guarantee
 from confide.selection.rules import METHODS as METHODS
 from confide.selection.rules import Rule
 from confide.selection.selection import Selection
@@ -45,13 +48,18 @@ def prepare_selection(
     threshold: float | None = None,
     clusters: int | None = None,
     most_features: int | None = None,
+    mechanism: str = "laplace",
+    delta: Exact = 0,
     neighbours: str = Neighbours.ADD_REMOVE_ONE,
     unit: str = "row",
     rows_per_person: int = 1,
     part: Part | None = None,
     noise: Noise = SYSTEM_NOISE,
 ) -> Prepared[Selection]:
-    """Check a request to select features and compute its price. Every guarantee is pure, without delta.
+    """Check a request to select features and compute its price.
+
+    Guarantees are pure, without delta, unless `mechanism` is "gaussian": "score-perturbation" and "clusters" then add
+    Gaussian noise to the scores, which needs a `delta` and pays in accounts of composition zcdp.
 
     "score-perturbation" takes `k`, the number of features, or `threshold`. "sparse-vector" takes `threshold` and `k`,
     the most features to select. "peeling" and "permute-and-flip" take `k`. "clusters" takes `threshold` and the number
@@ -62,11 +70,14 @@ def prepare_selection(
     rule = Rule.checked(
         method=method, score=score, k=k, threshold=threshold, clusters=clusters, most_features=most_features
     )
-    terms = Terms.checked(epsilon=epsilon, neighbours=neighbours, unit=unit, rows_per_person=rows_per_person)
+    terms = Terms.checked(
+        epsilon=epsilon, delta=delta, neighbours=neighbours, unit=unit, rows_per_person=rows_per_person
+    )
+    rho = _concentrated(rule, mechanism, terms)
     check_part(part, terms)
     _check_rows(rows, rule)
-    guarantee = feature_guarantee(terms, () if rule.threshold is None else ("threshold",))
-    take = _taking(rows, rule, terms)
+    guarantee = feature_guarantee(terms, () if rule.threshold is None else ("threshold",), rho=rho)
+    take = _taking(rows, rule, terms, rho)
 
     def draw(noise: Noise = noise) -> tuple[Selection, ...]:
         features, scores = take(noise)
@@ -82,6 +93,8 @@ def prepare_selection(
         return (selection,)
 
     request = terms.request("selection", rule.method, score=rule.score, width=rows.width, **rule.options)
+    if rho is not None:
+        request["noise"] = "gaussian"
     return Prepared(
         guarantee=guarantee,
         request=request,
@@ -92,6 +105,15 @@ def prepare_selection(
     )
 
 
+def _concentrated(rule: Rule, mechanism: str, terms: Terms) -> Fraction | None:
+    """Return the rho of Gaussian noise on scores; None if there is Laplace noise."""
+    if checked_family(mechanism, terms) == "laplace":
+        return None
+    if rule.method not in ("score-perturbation", "clusters"):
+        raise ParameterError(f"method {rule.method!r} adds no Gaussian noise; leave `mechanism` and delta out")
+    return rho_for(terms.epsilon, terms.delta)
+
+
 def _check_rows(rows: object, rule: Rule) -> None:
     if not isinstance(rows, FeatureRows):
         raise ParameterError(f"rows must be FeatureRows, got {type(rows).__name__}; see FeatureRows.from_matrix")
@@ -99,7 +121,7 @@ def _check_rows(rows: object, rule: Rule) -> None:
         raise ParameterError(f"k must be at most the number of features, {rows.width}; got {rule.k}")
 
 
-def _taking(rows: FeatureRows, rule: Rule, terms: Terms) -> Callable[[Noise], Taken]:
+def _taking(rows: FeatureRows, rule: Rule, terms: Terms, rho: Fraction | None) -> Callable[[Noise], Taken]:
     """Return the function that draws the features.
 
     A mechanism refuses wrong parameters here, before anything is charged.
@@ -111,7 +133,11 @@ def _taking(rows: FeatureRows, rule: Rule, terms: Terms) -> Callable[[Noise], Ta
     if rule.k is not None and (rule.method == "peeling" or rule.method == "permute-and-flip"):
         top = top_features(*asked, most_features=rule.most_features, k=rule.k, how=rule.method)
         return lambda noise: (tuple(sorted(top.draw(noise))), None)
-    query = perturbed_scores(*asked, most_features=rule.most_features)
+    query = (
+        perturbed_scores(*asked, most_features=rule.most_features)
+        if rho is None
+        else concentrated_scores(rows, rule.score, rho, terms.neighbours, most_features=rule.most_features)
+    )
     return lambda noise: _taken(rule, query.draw(noise))
 
 

@@ -99,6 +99,7 @@ def open_account(
     data_name: str | None = None,
     label: str | None = None,
     positive: str | None = None,
+    composition: str | None = None,
     per_analyst: Exact | None = None,
     analysts: Mapping[str, Exact] | None = None,
     also_charge: bool = False,
@@ -107,7 +108,8 @@ def open_account(
     """Open an account with its caps and terms.
 
     `data` is the only file that the account is for, `data_name` the declared name and version of its data; give one of
-    them at most. `epsilon` has no default: the data holder states the cap. See `Ledger.open_account`.
+    them at most. `epsilon` has no default: the data holder states the cap. `composition` is "addition" or "zcdp", for
+    many small requests. See `Ledger.open_account`.
     """
     terms = _terms(
         neighbours=neighbours,
@@ -116,6 +118,7 @@ def open_account(
         data=_identity(data, data_name),
         label=label,
         positive=positive,
+        composition=composition,
         delta=delta,
         analyst_epsilon=per_analyst,
         analysts=analysts,

@@ -19,6 +19,7 @@ def plan(
     neighbours: str = "replace-one",
     level: float = 0.95,
     curve: bool = True,
+    questions: int | None = None,
 ) -> Plan:
     """Return the error of a private metric and the widths of its intervals, for each mechanism.
 
@@ -36,6 +37,9 @@ def plan(
         The other terms of the release.
     curve
         Whether to compute the widths at other epsilons, which takes most of the time.
+    questions
+        Number of such releases in one account, whose caps are `epsilon` and `delta`. The plan then says what each gets
+        if epsilons add up, and what in an account of composition zcdp, and which error is smaller.
 
     >>> plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False).auto
     'rank-sum'
@@ -51,17 +55,24 @@ def plan(
         neighbours=neighbours,
         level=level,
         curve=curve,
+        questions=questions,
     )
 
 
 def release_parameters(planned: Plan, *, prevalence: float | None = None) -> dict[str, object]:
-    """Return the parameters of `confide.release` that do what was planned, with the recommended mechanism."""
-    recommended = planned.recommended.mechanism
+    """Return the parameters of `confide.release` that do what was planned, with the recommended mechanism.
+
+    If many questions were planned, they are the parameters of each question.
+    """
+    epsilon, delta, mechanism = planned.epsilon, planned.delta, planned.recommended.mechanism
+    if planned.questions is not None:
+        share = planned.questions.best.share
+        epsilon, delta, mechanism = share.epsilon, share.delta, share.mechanism
     return {
         "metrics": planned.metric,
-        "epsilon": planned.epsilon,
-        **({"delta": planned.delta} if planned.delta else {}),
+        "epsilon": epsilon,
+        **({"delta": delta} if delta else {}),
         **({"neighbours": planned.neighbours.value} if planned.neighbours != "replace-one" else {}),
-        **({"mechanism": recommended} if recommended != planned.auto else {}),
+        **({"mechanism": mechanism} if mechanism != planned.auto else {}),
         **({"prevalence_guess": prevalence} if prevalence is not None else {}),
     }

@@ -9,7 +9,7 @@ from typing import Any
 from confide.learning.holdout import TRAINING
 from confide.ledger.payer import LedgerPlace, Payer
 from confide.ledger.question import PublicQuestion
-from confide.privacy.guarantee import checked_epsilon
+from confide.privacy.guarantee import Exact, checked_epsilon
 from confide.releases.terms import Terms
 from confide.selection.methods import prepare_selection
 from confide.selection.rules import default_k
@@ -45,6 +45,8 @@ def prepare_select(
     features_per_row: int | None = None,
     budget: object = None,
     epsilon: object = None,
+    mechanism: str = "laplace",
+    delta: Exact = 0,
     hold_out: object = None,
     hold_out_by: Sequence[str] | None = None,
     neighbours: str | None = None,
@@ -77,6 +79,7 @@ def prepare_select(
     costs = {**split.shares, "select": own, "train": split.left("train", own)}
     terms: dict[str, Any] = {
         "epsilon": own,
+        "delta": delta,
         "neighbours": neighbours or "add-remove-one",
         "unit": workflow.unit,
         "rows_per_person": workflow.rows_per_person,
@@ -88,6 +91,7 @@ def prepare_select(
         "threshold": threshold,
         "most_features": features_per_row,
         "clusters": clusters,
+        "mechanism": mechanism,
     }
     part = workflow.part(Terms.checked(**terms), TRAINING)
     prepare_selection(workflow.no_rows(), **rule, **terms)  # refuses wrong parameters before the file is read
@@ -120,6 +124,8 @@ def select(ready: ReadyStep[Selection]) -> StepResult:
         Rule that selects features; see `confide.selection.prepare_selection`. `k` is 100 by default.
     budget, epsilon
         Epsilon of the whole workflow (1 by default), and of this step (half of it by default).
+    mechanism, delta
+        Noise on scores: "laplace", or "gaussian" with a delta, for accounts of composition zcdp.
     hold_out, hold_out_by
         Share of rows kept for evaluation (0.3 by default, 0 for none), and columns that tell persons apart.
     neighbours, unit, rows_per_person

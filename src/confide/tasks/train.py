@@ -14,7 +14,7 @@ from confide.learning.models import prepare_model, width_remark
 from confide.learning.workflow import Workflow
 from confide.ledger.payer import LedgerPlace, Payer
 from confide.ledger.question import PublicQuestion
-from confide.privacy.guarantee import checked_epsilon
+from confide.privacy.guarantee import Exact, checked_epsilon
 from confide.releases.terms import Terms
 from confide.tasks.parameters import with_parameters_of
 from confide.tasks.workflow_step import (
@@ -49,6 +49,8 @@ def prepare_train(
     perturb: str | None = None,
     budget: object = None,
     epsilon: object = None,
+    mechanism: str | None = None,
+    delta: Exact | None = None,
     hold_out: object = None,
     hold_out_by: Sequence[str] | None = None,
     neighbours: str | None = None,
@@ -84,6 +86,8 @@ def prepare_train(
         "calibration": calibration,
         "regularization": regularization,
         "perturb": perturb,
+        "mechanism": mechanism,
+        "delta": delta,
     }
     spent = Fraction(0) if before.selection is None else before.selection.guarantee.epsilon
     split = before.budget_split(selects=before.selection is not None)
@@ -123,6 +127,9 @@ def train(ready: ReadyStep[LinearModel]) -> StepResult:
         features.
     row_weight, limit, keep, calibration
         Options of naive Bayes; see `PrivateNaiveBayes`. Logistic regression takes `row_weight` too.
+    mechanism, delta
+        Noise on the counts of naive Bayes: "laplace" (default), or "gaussian" with a delta, for accounts of
+        composition zcdp.
     regularization, perturb
         Options of logistic regression: strength of the penalty; "objective" or "output".
     budget, epsilon, hold_out, hold_out_by, neighbours, unit, rows_per_person

@@ -41,6 +41,7 @@ def new(
     positive: Annotated[
         str | None, typer.Option(metavar="VALUE", help="The positive label, if requests will name one.")
     ] = None,
+    composition: options.Composition = None,
     also_charge: Annotated[
         bool,
         typer.Option(
@@ -62,10 +63,11 @@ def new(
 ) -> None:
     """Open an account with a budget, or change the caps of one.
 
-    An account is for the data of the same people. Its terms stay as they are: neighbours, unit, data and labels. A cap
-    below what was spent means that no more can be spent. Where --data is given, `release`, `select` and `train` find
-    the account by the file. Under label-only neighbours everything but one column of labels is public, so that column
-    and the data must be named.
+    An account is for the data of the same people. Its terms stay as they are: neighbours, unit, data, labels and
+    composition. A cap below what was spent means that no more can be spent. Where --data is given, `release`, `select`
+    and `train` find the account by the file. Under label-only neighbours everything but one column of labels is public,
+    so that column and the data must be named. Under --composition zcdp many small requests cost less together than the
+    sum of their epsilons; `confide plan --questions` says when that pays.
 
     Examples:
 
@@ -74,6 +76,8 @@ def new(
         confide ledger new trial-8 --epsilon 3 --data scores.csv
 
         confide ledger new contest --epsilon 20 --neighbours label-only --label won --data-name "test labels, version 1"
+
+        confide ledger new many --epsilon 3 --delta 1e-6 --composition zcdp
 
         confide ledger new course --epsilon 20 --per-analyst 1 --analyst host=5
 
@@ -95,6 +99,7 @@ def new(
         "data_name": data_name,
         "label": label,
         "positive": positive,
+        "composition": composition,
         "also_charge": also_charge,
     }
     task = change_caps if change else open_account

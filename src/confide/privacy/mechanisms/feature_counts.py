@@ -5,6 +5,7 @@ Proof: feature_counts.proof.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from confide.counts import FloatArray
 from confide.features import FeatureRows, Integers
 from confide.privacy.mechanisms.row_limits import UNITS, RowLimit
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.noise.reals import upper_sqrt
 from confide.privacy.queries import IntegerQuery
 
 SIZES_SHARE = Fraction(1, 20)
@@ -25,8 +27,9 @@ SIZES_SHARE = Fraction(1, 20)
 class NoisyFeatures:
     """Noisy counts: rows of each class (positives first) that have each feature, and in all; in rows, not units.
 
-    `scale` is that of the Laplace noise on a feature's count, in rows. Where `opposed`, both classes together have what
-    is public (label-only), so that the negatives' noise is the positives' with the other sign.
+    `scale` is that of the Laplace noise on a feature's count, in rows; if noise is Gaussian, that of Laplace noise with
+    the same variance. Where `opposed`, both classes together have what is public (label-only), so that the negatives'
+    noise is the positives' with the other sign.
     """
 
     features: FloatArray
@@ -53,6 +56,23 @@ def feature_counts(rows: FeatureRows, epsilon: Fraction, neighbours: Neighbours,
     return IntegerQuery(values=(*asked.ravel().tolist(), *sizes), scales=(each,) * asked.size + (whole,) * len(sizes))
 
 
+def concentrated_feature_counts(
+    rows: FeatureRows, rho: Fraction, neighbours: Neighbours, *, limit: RowLimit
+) -> IntegerQuery:
+    """Query the same counts with discrete Gaussian noise, for the concentrated rho.
+
+    No entry of a limited row weighs more than `UNITS`, so the squares of its units add up to at most
+    `UNITS * limit.units`: `rho = squares / (2 scale^2)`, and scales are rounded up to fractions.
+    """
+    pure = feature_counts(rows, Fraction(1), neighbours, limit=limit)
+    steps = 2 if neighbours == Neighbours.REPLACE_ONE else 1
+    each = upper_sqrt(steps * UNITS * limit.units / (2 * (1 - SIZES_SHARE) * rho))
+    whole = upper_sqrt(1 / (2 * SIZES_SHARE * rho))
+    sizes = 2 if neighbours == Neighbours.ADD_REMOVE_ONE else 1
+    scales = (each,) * (len(pure.values) - sizes) + (whole,) * sizes
+    return IntegerQuery(values=pure.values, scales=scales, family="gaussian")
+
+
 def read_feature_counts(
     drawn: Sequence[int], query: IntegerQuery, rows: FeatureRows, neighbours: Neighbours, *, limit: RowLimit
 ) -> NoisyFeatures:
@@ -66,7 +86,7 @@ def read_feature_counts(
         features = numbers[: 2 * rows.width].reshape(2, rows.width)
     sizes = tuple(drawn[features.size :]) if neighbours == Neighbours.ADD_REMOVE_ONE else (drawn[-1],)
     negatives = float(sizes[1]) if len(sizes) == 2 else float(len(rows) - sizes[0])
-    scale = float(query.scales[0]) / UNITS
+    scale = float(query.scales[0]) / UNITS / (1.0 if query.family == "laplace" else math.sqrt(2.0))
     opposed = neighbours == Neighbours.LABEL_ONLY
     return NoisyFeatures(features=features / UNITS, sizes=(float(sizes[0]), negatives), scale=scale, opposed=opposed)
 

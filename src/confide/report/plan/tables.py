@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from confide.privacy.guarantee import shown
 from confide.releases.plan_result import Needed, Plan
+from confide.releases.question_plan import QuestionPlan
 from confide.report.shared.numbers import number, percent
 from confide.report.shared.tables import Table
 
@@ -29,7 +30,31 @@ def plan_tables(plan: Plan) -> list[Table]:
         f"From sampling alone, without noise, the population interval would be {number(plan.sampling_width, digits)} "
         "wide.",
     )
-    return [expected] if plan.width is None else [expected, _needs(plan, plan.width)]
+    needs = [] if plan.width is None else [_needs(plan, plan.width)]
+    return [expected, *needs, *([] if plan.questions is None else [_questions(plan.questions, digits)])]
+
+
+def _questions(many: QuestionPlan, digits: int) -> Table:
+    caps = f"epsilon {shown(many.epsilon)}" + (f", delta {shown(many.delta)}" if many.delta else "")
+    best = many.best
+    return Table(
+        title=f"{many.questions:,} such questions in one account of {caps}",
+        head=("composition", "mechanism", "epsilon each", "delta each", "rho each", "error", "population width"),
+        body=tuple(
+            (
+                f"{way.share.composition}{' *' if way == best else ''}",
+                way.share.mechanism,
+                shown(way.share.epsilon),
+                shown(way.share.delta),
+                "" if way.share.rho is None else shown(way.share.rho),
+                number(way.mean_absolute_error, digits + 1),
+                number(way.population_width, digits),
+            )
+            for way in many.ways
+        ),
+        note="* least error. Under zcdp the rho of all questions add up, not their epsilons and deltas.",
+        text_columns=("mechanism",),
+    )
 
 
 def _needs(plan: Plan, width: float) -> Table:

@@ -43,7 +43,7 @@ def metric_title(plan: Plan) -> str:
 
 def plan_advice(plan: Plan) -> list[str]:
     """Return which mechanism to use, which ones cannot be used, and whether more epsilon would help."""
-    advice = [plan.why]
+    advice = [plan.why, *([] if plan.questions is None else [plan.questions.why])]
     advice += [f"{name} is left out: {reason}." for name, reason in plan.left_out.items()]
     best = plan.recommended
     if plan.width is not None and plan.sampling_width > plan.width:
