@@ -19,7 +19,7 @@ def test_the_table_shows_every_mechanism() -> None:
     answer = confide(*USUAL, "--epsilon", 1)
     assert answer.code == 0
     assert "confide release FILE --label COL --score COL --metric" in answer.err
-    for word in ("rank-sum *", "student-t", "published-cauchy", "times sampling", "auto takes rank-sum"):
+    for word in ("local *", "student-t", "published-cauchy", "times sampling", "auto takes local"):
         assert word in answer.out
     assert "published-laplace is left out" in answer.out
     assert "Epsilon needed" not in answer.out
@@ -42,9 +42,9 @@ def test_json_has_the_schema() -> None:
     answer = confide(*USUAL, "--epsilon", 1, "--width", 0.1, "--json")
     plain = json.loads(answer.out)
     assert plain["schema"] == "confide.plan/1"
-    assert plain["auto"] == plain["recommended"] == "rank-sum"
+    assert plain["auto"] == plain["recommended"] == "local"
     first = plain["mechanisms"][0]
-    assert first["mechanism"] == "rank-sum"
+    assert first["mechanism"] == "local"
     assert 0.0 < first["mean_absolute_error"] < first["sample_width"] < first["population_width"] < 0.2
     assert first["population_needs"]["relation"] == "about"
     assert first["curve"][0]["epsilon"] == 0.01
@@ -58,7 +58,7 @@ def test_the_report_is_one_page_with_a_picture(tmp_path: Path) -> None:
     assert page.startswith("<!DOCTYPE html>")
     assert "Content-Security-Policy" in page
     assert "<script" not in page
-    for word in ("Epsilon (smaller is more private)", "sampling alone", "no budget was spent", "rank-sum"):
+    for word in ("Epsilon (smaller is more private)", "sampling alone", "no budget was spent", "local"):
         assert word in page
 
 

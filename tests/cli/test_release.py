@@ -16,9 +16,9 @@ class TestWhatItPrints:
     def test_json_has_the_published_schema(self, desk: Desk) -> None:
         found = desk.document("--epsilon", 1, "--account", "trial")
         assert list(found) == [
-            "schema", "metric", "value", "intervals", "guarantee", "mechanism", "parts", "options", "ledger", "data",
+            "schema", "metric", "value", "intervals", "guarantee", "mechanism", "parts", "options", "noisy", "ledger", "data",
         ]  # fmt: skip
-        assert (found["schema"], found["metric"], found["mechanism"]) == ("confide.release/1", "auc", "rank-sum")
+        assert (found["schema"], found["metric"], found["mechanism"]) == ("confide.release/1", "auc", "local")
         assert 0.0 <= found["value"] <= 1.0
         for name in ("sample", "population"):
             assert set(found["intervals"][name]) == {"lower", "upper", "level", "method"}

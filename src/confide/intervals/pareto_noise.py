@@ -37,6 +37,14 @@ class NoiseSide:
         """Mass of the side, where the density at zero is 1."""
         return 1.0 + self.at_one * (self.core + self.tail)
 
+    def fall(self, x: FloatArray) -> FloatArray:
+        """Return minus the logarithm of the density at a distance, where that at zero is 1."""
+        inner, outer = np.minimum(x, 1.0), np.maximum(x, 1.0)
+        near = (1.0 - 1.0 / self.core) * np.log1p(-self.core * inner) if self.core else inner
+        ratio = np.log((1.0 + self.tail * outer) / (1.0 + self.tail))
+        far: FloatArray = (1.0 + 1.0 / self.tail) * ratio if self.tail else outer - 1.0
+        return near + far
+
     def beyond(self, x: FloatArray) -> FloatArray:
         """Return the mass beyond a distance."""
         outer, inner = np.maximum(x, 1.0), np.minimum(x, 1.0)

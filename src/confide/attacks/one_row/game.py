@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -18,7 +19,12 @@ from confide.errors import DataError, ParameterError
 from confide.metrics.threshold import confusion_matrix
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.rank_sum import rank_sum
+from confide.privacy.noise.reals import as_real, lower_bound
+from confide.privacy.queries import CutQuery
+from confide.releases.local_auc import local_queries
 from confide.releases.release import Release
+from confide.releases.smooth_sensitivity import noise_of
+from confide.releases.terms import Terms
 
 _Trial: TypeAlias = tuple[ScoreCounts, ScoreCounts, bool]
 
@@ -45,9 +51,8 @@ def label_game(
     The adversary computes the number in both worlds and guesses the nearer one. Of a private number, released as
     often as `published` says with fresh noise and epsilon each time, it is the world with the smaller
     sum of absolute distances: the likelihood-ratio test for Laplace noise, and robust for heavier tails. With
-    `reading="everything"` all that is released is used: of an AUC the number of positives too, both with the weight of
-    their public scales, of an accuracy the four noisy counts. For an AUC that is the likelihood-ratio test of
-    the release, for an accuracy nearly so.
+    `reading="everything"` all that is released is used: of an AUC the class sizes too, of an accuracy the four noisy
+    counts. For an AUC that is the likelihood-ratio test of the release, for an accuracy nearly so.
     Targets and coins come from `rng`, noise from the system; mechanism, neighbours and delta are those of a release.
     """
     check_game(counts, published, trials, reading)
@@ -75,7 +80,7 @@ def _costs(worlds: Sequence[ScoreCounts], metric: str, releases: tuple[Release, 
     if reading == "value":
         seen = np.array([release.value for release in releases])
         return [float(np.abs(seen - float(exact_number(world, metric))).sum()) for world in worlds]
-    cost = _rank_sum_cost if metric == "auc" else _confusion_cost
+    cost = _auc_cost if metric == "auc" else _confusion_cost
     return [sum(cost(world, release) for release in releases) for world in worlds]
 
 
@@ -85,10 +90,37 @@ def _confusion_cost(world: ScoreCounts, release: Release) -> float:
     return float(sum(abs(noisy - float(getattr(matrix, name))) for name, noisy in release.parts.items()))
 
 
+def _auc_cost(world: ScoreCounts, release: Release) -> float:
+    """Return the negative log-likelihood, but for a constant, of a whole release of AUC."""
+    costs = {"local": _local_cost, "rank-sum": _rank_sum_cost}
+    if release.mechanism not in costs:
+        raise ParameterError(f"a release by {release.mechanism} is not read whole; give reading='value'")
+    return costs[release.mechanism](world, release)
+
+
+def _local_cost(world: ScoreCounts, release: Release) -> float:
+    """Return the cost of AUC at the local scale, of the class sizes and of the integer that follows."""
+    terms = Terms.checked(epsilon=release.guarantee.epsilon, neighbours=release.guarantee.neighbours)
+    query, sizes = local_queries(world, terms, release.parts.get("rows"))
+    value, *seen = release.noisy
+    asked = [sizes, *([following] if (following := query.then(Fraction(value))) else [])]
+    exact = [(number, scale) for each in asked for number, scale in zip(each.values, each.scales, strict=True)]
+    integers = sum(abs(noisy - number) / float(scale) for noisy, (number, scale) in zip(seen, exact, strict=True))
+    return integers + _cut_cost(query.first, value)
+
+
+def _cut_cost(query: CutQuery, value: float) -> float:
+    """Return minus the logarithm of the density of a value that was cut to [0, 1], at an end of its probability."""
+    noise, scale = noise_of(query.shape), float(lower_bound(as_real(query.scale)))
+    missed = (value - float(query.value)) / scale
+    side, distance = noise.above if missed >= 0.0 else noise.below, np.array(abs(missed))
+    if value in (0.0, 1.0):
+        return -math.log(float(side.beyond(distance)) / noise.mass)
+    return float(side.fall(distance)) + math.log(noise.mass * scale)
+
+
 def _rank_sum_cost(world: ScoreCounts, release: Release) -> float:
-    """Return the negative log-likelihood, but for a constant, of a release by the rank sum."""
-    if release.mechanism != "rank-sum":
-        raise ParameterError("only the rank sum's release is read whole; give reading='value' for other mechanisms")
+    """Return the cost of the rank sum and the number of positives."""
     rows, positives = release.parts["rows"], release.parts["positives"]
     size = min(max(positives, 1), rows - 1)
     seen = (float((release.value - 0.5) * 2.0 * size * (rows - size)), float(positives))
