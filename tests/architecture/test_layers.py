@@ -249,59 +249,6 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize("package", ROOMS)
-def test_third_parties_stay_in_their_rooms(package: str) -> None:
-    guests = {f.part for f in every_import() if f.module.split(".")[0] == package and not f.typing_only}
-    assert guests <= ROOMS[package]
-
-
-def test_every_third_party_is_declared() -> None:
-    """A package that only happens to be installed here is missing on a user's machine."""
-    own = {"confide", "__future__", *sys.stdlib_module_names}
-    used = {found.module.split(".")[0] for found in every_import() if not found.typing_only} - own
-    project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [named for extra in project["optional-dependencies"].values() for named in extra]
-    declared = {re.split(r"[\[<>=!~ ;]", line)[0] for line in (*project["dependencies"], *extras)}
-    names = {
-        "scikit-learn": "sklearn",
-        "ibis-framework": "ibis",
-        "python-flint": "flint",
-        "dp-accounting": "dp_accounting",
-    }
-    assert used - {names.get(name, name) for name in declared} <= COMES_WITH
-
-
-COMES_WITH = {"pyarrow", "pandas", "threadpoolctl"}
-"""Packages that a declared one needs: Ibis brings PyArrow and pandas, scikit-learn brings threadpoolctl."""
-
-
-# What is imported at the top here is itself imported only when something is drawn, released or charged.
-LATE = {
-    "matplotlib": ("report",),
-    "scipy": (
-        "intervals/private",
-        "intervals/pareto_noise",
-        "intervals/auc_spread",
-        "intervals/joint_sizes",
-        "privacy/mechanisms",
-        "releases",
-        "attacks",
-        "audits",
-        "learning",
-    ),
-        "intervals/private",
-        "intervals/pareto_noise",
-        "intervals/auc_spread",
-        "intervals/joint_sizes",
-        "privacy/mechanisms",
-        "releases",
-        "attacks",
-        "audits",
-        "learning",
-    ),
-}
-
-
 @pytest.mark.parametrize("package", ["ibis", "duckdb", "pyarrow", "narwhals", "matplotlib", "scipy", "opendp"])
 def test_slow_packages_are_imported_when_needed(package: str) -> None:
     eager = {f.file for f in every_import() if f.module.split(".")[0] == package and f.top and not f.typing_only}
