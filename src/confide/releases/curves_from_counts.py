@@ -50,7 +50,8 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
         "pr": Bands(sample=pr_band(regions[0]), population=pr_band(regions[1])),
     }
     known: dict[str, Any] = {"agreed": agreed, "noise": noise, "sampling": sampling, "table": table, "grid": grid}
-    numbers = curve_numbers(level=wanted, generator=generator, **known)
+    follows = options.get("follows_scores", False)
+    numbers = curve_numbers(level=wanted, generator=generator, follows_scores=follows, **known)
     bins = calibration_bins(level=wanted, **known)
     return CurvesRelease(
         raw=raw,
