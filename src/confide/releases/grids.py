@@ -202,9 +202,7 @@ def _following(
     counts: ScoreCounts, epsilon: Fraction, rho: Fraction | None, neighbours: Neighbours, noise: Noise
 ) -> Grid:
     """Draw the coarse table and return the cells that follow it."""
-    first, rest = (
-        (share * epsilon, None if rho is None else share * rho) for share in (FIRST_SHARE, 1 - FIRST_SHARE)
-    )
+    first, rest = ((share * epsilon, None if rho is None else share * rho) for share in (FIRST_SHARE, 1 - FIRST_SHARE))
     drawn = first_table(counts, neighbours, *first).draw(noise)
     return following_grid(
         np.array(drawn, dtype=np.float64).reshape(2, FIRST_CELLS),
