@@ -66,9 +66,9 @@ def following_grid(first: FloatArray, *, deviation: float, next_deviation: float
     """
     agreed = first if rows is None else first + (rows - first.sum()) / first.size
     spread = deviation * math.sqrt(first.shape[1])
-    sizes = np.maximum(agreed.sum(axis=1), spread)
-    density = _density(agreed, sizes, spread)
-    return _edges(density, balanced_cells(sizes, next_deviation))
+    sizes = np.maximum(agreed.sum(axis=1), 1.0)
+    cells = balanced_cells(np.maximum(sizes, spread), next_deviation)
+    return _edges(_density(agreed, sizes, spread), cells)
 
 
 def balanced_cells(sizes: FloatArray, deviation: float) -> int:
