@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
@@ -30,7 +31,7 @@ from confide.releases.following_cells import (
 from tests.noises import seeded
 
 
-def coarse(scores: FloatArray, labels: FloatArray) -> FloatArray:
+def coarse(scores: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
     return cells_on(ScoreCounts.from_arrays(labels, scores), FIRST).astype(np.float64)
 
 

@@ -189,6 +189,7 @@ def test_a_grid_and_the_counts_on_it_share_one_epsilon(
         of_counts = counts_loss(release, heard, neighbours)
         throughout = mechanism == "gaussian" and (grid == "auto" or not of_grid)
         if throughout:
+            assert release.guarantee.rho is not None
             assert abs(of_grid + of_counts - exact(release.guarantee.rho)) < mpmath.mpf(10) ** -12
             assert of_grid == 0 or abs(of_counts / of_grid - 19) < mpmath.mpf(10) ** -12
             of_grid, of_counts = mpmath.mpf(0), of_grid + of_counts
