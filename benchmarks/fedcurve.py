@@ -29,14 +29,20 @@ def roc_points(
     positives: FloatArray, negatives: FloatArray, epsilon: float, quantiles: int, rng: np.random.Generator
 ) -> Curve:
     """Draw the ROC curve of scores in [0, 1] once."""
+    return roc_points_and_sizes(positives, negatives, epsilon, quantiles, rng)[0]
+
+
+def roc_points_and_sizes(
+    positives: FloatArray, negatives: FloatArray, epsilon: float, quantiles: int, rng: np.random.Generator
+) -> tuple[Curve, tuple[float, float]]:
+    """Draw the ROC curve once, with the noisy class sizes that a PR curve needs."""
     at = np.linspace(1.0, 0.0, THRESHOLDS)
-    recall, alarm = (
-        _share_above(at, _quantiles(noisy_tree(scores, epsilon, quantiles, rng), quantiles))
-        for scores in (positives, negatives)
-    )
+    trees = [noisy_tree(scores, epsilon, quantiles, rng) for scores in (positives, negatives)]
+    recall, alarm = (_share_above(at, _quantiles(tree, quantiles)) for tree in trees)
     ends = np.array([0.0]), np.array([1.0])
     x, y = (np.concatenate((ends[0], np.maximum.accumulate(rate), ends[1])) for rate in (alarm, recall))
-    return x, y
+    sizes = [max(float(tree[0].sum()), 1.0) for tree in trees]
+    return (x, y), (sizes[0], sizes[1])
 
 
 def noisy_tree(scores: FloatArray, epsilon: float, quantiles: int, rng: np.random.Generator) -> list[FloatArray]:

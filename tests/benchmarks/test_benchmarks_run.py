@@ -56,6 +56,7 @@ ROOT = Path(__file__).parents[2]
         ("contest", "Ladder"),
         ("federation", "targets missed: "),
         ("federated-peer", "aims missed in"),
+        ("central-peer", "ROC, ours: median"),
     ],
 )
 @pytest.mark.usefixtures("few_simulated_tables")

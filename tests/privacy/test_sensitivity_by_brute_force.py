@@ -32,7 +32,7 @@ from confide.privacy.mechanisms.average_precision_sensitivity import (
     smooth_bound,
     smooth_bounds,
 )
-from confide.privacy.mechanisms.class_sizes import class_sizes, number_of_rows
+from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.private_counts import cells_above, cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.squared_error import squared_error
@@ -204,16 +204,6 @@ def test_integers_lose_exactly_epsilon(name: str, neighbours: Neighbours) -> Non
         for other in table_neighbours(table, KINDS, neighbours)
     )
     assert largest == EPSILON
-
-
-def test_the_number_of_rows_loses_exactly_epsilon() -> None:
-    losses = {
-        loss(number_of_rows(counted(table), EPSILON), number_of_rows(counted(other), EPSILON))
-        for rows in range(3)
-        for table in tables(KINDS, rows)
-        for other in table_neighbours(table, KINDS, Neighbours.ADD_REMOVE_ONE)
-    }
-    assert losses == {EPSILON}
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from confide.releases import CurvesRelease
 from confide.releases.curves import draw_curves, prepare_curves
 from confide.releases.curves_from_counts import curves_of
 from confide.releases.curves_release import CURVE_METRICS
+from confide.releases.following_cells import FACTOR
 from confide.releases.release import Release
 from confide.releases.shapes import SHAPES
 from tests.ledger.asking import Book
@@ -247,7 +248,8 @@ def test_bad_requests_are_refused_before_noise_is_drawn(wrong: dict[str, Any], s
         draw_curves(COUNTS, **{"epsilon": 1, "noise": FORBIDDEN, **wrong})
 
 
-def test_the_default_follows_what_is_public_alone() -> None:
+def test_the_default_has_cells_for_what_noise_leaves_to_be_seen() -> None:
+    """Without noise: half the noise makes twice the cells. Where scores are public the rule is another."""
     sizes = {}
     for rows in (100, 2_000, 50_000):
         counts = drawn_rows(rows)
@@ -256,9 +258,16 @@ def test_the_default_follows_what_is_public_alone() -> None:
             for relation in RELATIONS
         }
     assert sizes[100] == dict.fromkeys(RELATIONS, 12)
-    assert sizes[2_000]["replace-one"] == 26
-    assert sizes[2_000]["add-remove-one"] == sizes[2_000]["label-only"] - 1 == 33  # a twentieth goes to the rows
-    assert sizes[50_000]["add-remove-one"] == 120
+    assert sizes[2_000]["label-only"] == 34
+    for rows in (2_000, 50_000):
+        expected = FACTOR * 0.95 * np.sqrt(_smaller(drawn_rows(rows)) / 2.0)
+        assert sizes[rows]["add-remove-one"] == round(expected)
+        assert sizes[rows]["replace-one"] == max(round(expected / 2.0), 12)
+
+
+def _smaller(counts: ScoreCounts) -> float:
+    sizes = np.array([counts.total_positives, counts.total_negatives], dtype=float)
+    return float((1.0 / sizes).sum() / (1.0 / sizes**2).sum())
 
 
 @pytest.mark.parametrize(

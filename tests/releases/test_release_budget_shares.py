@@ -139,14 +139,18 @@ def median_loss(**asked: Any) -> mpmath.mpf:
 
 
 def grid_loss(source: GridSource, heard: Heard, neighbours: Neighbours, **asked: Any) -> mpmath.mpf:
-    """The most that finding the grid loses: each level's nodes hold the row once, and a replaced row twice."""
+    """The most that finding the grid loses: each level's nodes hold the row once, and a replaced row twice.
+
+    A coarse table with Gaussian noise loses rho, everything else epsilon.
+    """
     changed = 2 if neighbours == Neighbours.REPLACE_ONE else 1
     if neighbours == Neighbours.LABEL_ONLY or isinstance(source, Grid):
         assert not heard.choices
         assert not heard.medians
         return mpmath.mpf(0)
     if isinstance(source, Automatic):
-        return mpmath.mpf(0) if len(heard.integers) == 1 else 1 / exact(heard.integers[0][2])
+        family, _, scale = heard.integers[0]
+        return exact(changed / scale if family == "laplace" else Fraction(changed) / (2 * scale**2))
     if isinstance(source, PrivateQuantiles):
         (rate,) = set(heard.choices)
         return changed * source.levels * 2 * exact(rate)  # a weight and the sum of weights, each by exp(rate)
@@ -183,6 +187,10 @@ def test_a_grid_and_the_counts_on_it_share_one_epsilon(
     with mpmath.workdps(40):
         of_grid = grid_loss(grid_source(grid), heard, neighbours, **asked)
         of_counts = counts_loss(release, heard, neighbours)
+        throughout = mechanism == "gaussian" and (grid == "auto" or not of_grid)
+        if throughout:
+            assert of_grid == 0 or abs(of_counts / of_grid - 19) < mpmath.mpf(10) ** -12
+            of_grid, of_counts = mpmath.mpf(0), of_grid + of_counts
         near = mpmath.mpf(10) ** -12
         if mechanism == "gaussian":
             assert release.guarantee.rho is not None
@@ -200,10 +208,9 @@ def test_a_grid_and_the_counts_on_it_share_one_epsilon(
 
 @pytest.mark.parametrize("source", ["auto", "quantiles:8", "medians:3"])
 def test_a_grid_costs_what_is_said(source: str) -> None:
-    """A twentieth for a noisy number of rows, where it is private; a fifth for quantiles; nothing of public scores."""
-    expected: tuple[int | Fraction, ...] = (Fraction(1, 5), Fraction(1, 5), 0)
-    if source == "auto":
-        expected = (0, Fraction(1, 20), 0)
+    """A twentieth for a coarse table, a fifth for quantiles; nothing of public scores."""
+    share_of_private = Fraction(1, 20) if source == "auto" else Fraction(1, 5)
+    expected = (share_of_private, share_of_private, Fraction(0))
     for neighbours, share in zip(Neighbours, expected, strict=True):
         asked: dict[str, Any] = {"epsilon": 2, "mechanism": "laplace", "grid": source}
         heard, _ = drawn(COUNTS, neighbours=neighbours, **asked)

@@ -7,17 +7,13 @@ that a row causes depends on the number of cells only through the number of leve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from confide.audits.subject import DELTA, REAL_COST, Pair, Queries, Query, Rows, Steps, Subject, asking, differing
 from confide.counts import ScoreCounts
 from confide.grid import Grid
-from confide.privacy.mechanisms.class_sizes import MOST_ROWS, number_of_rows
 from confide.privacy.mechanisms.private_counts import concentrated_counts, private_counts
 from confide.privacy.mechanisms.recursive_medians import (
     exponential_medians,
@@ -28,7 +24,8 @@ from confide.privacy.mechanisms.recursive_medians import (
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE
 from confide.releases.counting import PUBLISHED, Counting
-from confide.releases.grids import DROWNED, FEWEST, ROWS_SHARE, PrivateQuantiles
+from confide.releases.following_cells import FEWEST
+from confide.releases.grids import PrivateQuantiles
 from confide.releases.terms import Terms
 
 Proven = tuple[Callable[..., Any], ...]
@@ -72,6 +69,12 @@ _MEDIANS: Pairs = {
     Neighbours.LABEL_ONLY: (differing(_APART, [(1, 0.92)], [(0, 0.92)]),),
 }
 
+# A row comes to the lowest cell of every grid, or changes its class there: the first integers show all that it changes.
+_CORNERS: Pairs = {
+    Neighbours.REPLACE_ONE: (differing([(1, 1.0), (0, 1.0)], [(1, 0.0)], [(0, 0.0)]),),
+    Neighbours.ADD_REMOVE_ONE: (differing([(1, 1.0), (0, 1.0)], [], [(1, 0.0)]),),
+}
+
 
 def curve_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     """Yield every way to make noisy counts for curves, at an epsilon."""
@@ -84,7 +87,8 @@ def curve_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
             yield _as_published(epsilon, neighbours, mechanism)
         yield _quantiles(epsilon, neighbours)
         yield _recursive_medians(epsilon, neighbours)
-    yield _automatic(epsilon)
+    for neighbours in _PRIVATE_SCORES:
+        yield _automatic(epsilon, neighbours)
 
 
 def counting_with(epsilon: Fraction, neighbours: Neighbours, mechanism: str, **options: Any) -> Counting:
@@ -156,24 +160,20 @@ def _recursive_medians(epsilon: Fraction, neighbours: Neighbours) -> Subject[Sco
     )
 
 
-def _automatic(epsilon: Fraction) -> Subject[ScoreCounts]:
-    """Audit a grid whose number of cells follows from a noisy number of rows.
+def _automatic(epsilon: Fraction, neighbours: Neighbours) -> Subject[ScoreCounts]:
+    """Audit cells that follow a coarse table.
 
-    Nothing else decides its edges. The number of rows lies just at the point where the number of cells changes, and the
-    rows lie where all grids have an edge.
+    Rows are so few that there are the fewest cells, or some more if noise is large. They lie in the lowest and the
+    highest cell of every grid. Few edges and integers are shown, as an audit of many would need more draws.
     """
-    counting = counting_with(epsilon, Neighbours.ADD_REMOVE_ONE, "laplace")
-    rows = math.ceil(DROWNED / float(epsilon * (1 - ROWS_SHARE)))
-    many = min(max(rows - 2, 1), MOST_ROWS - 2)
-    pair = tuple(ScoreCounts(np.array([0.0, 1.0]), np.array([few, 0]), np.array([1, many])) for few in (1, 0))
     return _stepping(
         "laplace-automatic",
-        counting,
-        ((pair[0], pair[1]),),
-        (number_of_rows, private_counts),
-        edges=0,
-        integers=FEWEST,
-        cost=2 * FEWEST + 1,
+        counting_with(epsilon, neighbours, "laplace"),
+        _CORNERS[neighbours],
+        (private_counts,),
+        edges=2,
+        integers=2,
+        cost=2 * FEWEST,  # the coarse table is left out: it would leave too few draws to show anything
     )
 
 

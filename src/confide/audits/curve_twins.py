@@ -17,7 +17,8 @@ from confide.privacy.mechanisms.recursive_medians import exponential_medians, me
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration
 from confide.privacy.mechanisms.strategies import Haar, Strategy, Tree
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.queries import SYSTEM_NOISE
+from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.releases.following_cells import FEWEST, FIRST, cell_deviation, following_grid
 
 _REPLACE, _ADD_REMOVE = Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE
 _FEW: Rows = [(1, 0.1), (0, 0.9)]
@@ -31,6 +32,7 @@ def curve_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     yield _parallel_counts(epsilon)
     yield _parallel_medians(epsilon)
     yield _own_quantiles(epsilon)
+    yield _own_cells(epsilon)
     yield _one_level("tree", epsilon, Tree(2), 5)
     yield _one_level("haar", epsilon, Haar(), 4)
 
@@ -110,6 +112,27 @@ def _own_quantiles(epsilon: Fraction) -> Subject[ScoreCounts]:
         cost=16,
         steps=steps,
         wrong="cells at the data's own quantiles",
+    )
+
+
+def _own_cells(epsilon: Fraction) -> Subject[ScoreCounts]:
+    """Let cells follow the rows themselves instead of a noisy table, with the right noise on the counts."""
+
+    def find(counts: ScoreCounts, noise: Noise) -> Grid:
+        table = cells_on(counts, FIRST).astype(np.float64)
+        return following_grid(table, deviation=1e-6, next_deviation=cell_deviation(_ADD_REMOVE, epsilon))
+
+    counted = counting_with(epsilon, _ADD_REMOVE, "laplace", grid=Grid.uniform(2), strategy="flat")
+    steps = Steps(find=find, ask=counted.ask, edges=FEWEST - 1, integers=FEWEST)
+    return Subject(
+        name="curves/own-cells",
+        neighbours=_ADD_REMOVE,
+        epsilon=epsilon,
+        pairs=(differing([(1, 1.0), (0, 1.0)], [], [(1, 0.0)]),),
+        sample=steps.sample,
+        cost=2 * FEWEST,
+        steps=steps,
+        wrong="cells that follow the rows themselves",
     )
 
 

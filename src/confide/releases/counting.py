@@ -15,6 +15,7 @@ from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.intervals.private_counts import NoisePart, NoisyCells
 from confide.privacy.accounting import rho_for
+from confide.privacy.concentration import rho_of_pure
 from confide.privacy.mechanisms.private_counts import Cells, cells_on, concentrated_counts, private_counts
 from confide.privacy.mechanisms.strategies import (
     FLAT,
@@ -105,13 +106,14 @@ class Counting:
             raise ParameterError(f"a grid has at most {MOST_CELLS:,} cells; give a coarser one")
         left = terms.epsilon * (1 - grid_share(source, terms.neighbours))
         chosen = requested or ("gaussian" if terms.delta and _gaussian_is_better(source, left, terms) else "laplace")
+        rho = _counts_rho(source, left, terms) if chosen == "gaussian" else None
         return cls(
             mechanism=chosen,
             grid=source,
             strategy=published.strategy if published is not None else strategy,
             shape=checked_shape(shape or (AUTO if published is None else published.shape)),
             epsilon=terms.epsilon,
-            rho=rho_for(left, terms.delta) if chosen == "gaussian" else None,
+            rho=rho,
             neighbours=terms.neighbours,
         )
 
@@ -128,13 +130,34 @@ class Counting:
         return self.epsilon * (1 - grid_share(self.grid, self.neighbours))
 
     @property
+    def whole_rho(self) -> Fraction | None:
+        """Rho of grid and counts together; None without Gaussian noise. A pure grid counts by its epsilon."""
+        if self.rho is None:
+            return None
+        if isinstance(self.grid, Automatic):
+            return self.rho / (1 - grid_share(self.grid, self.neighbours))
+        return self.rho + rho_of_pure(self.epsilon - self.left)
+
+    @property
+    def follows_scores(self) -> bool:
+        """Whether cells follow a coarse private table."""
+        return isinstance(self.grid, Automatic) and self.neighbours != Neighbours.LABEL_ONLY
+
+    @property
     def most_cells(self) -> int:
         """A public upper bound on the number of cells."""
         return most_cells(self.grid)
 
     def find_grid(self, counts: ScoreCounts, noise: Noise) -> Grid:
         """Find the grid, which costs its share of epsilon."""
-        return find_grid(self.grid, counts, self.epsilon, self.neighbours, noise)
+        return find_grid(
+            self.grid,
+            counts,
+            self.epsilon,
+            self.neighbours,
+            noise,
+            rho=self.whole_rho if isinstance(self.grid, Automatic) else None,
+        )
 
     def ask(self, counts: ScoreCounts, grid: Grid) -> IntegerQuery:
         """Return the query for the integers of the strategy."""
@@ -164,6 +187,13 @@ class Counting:
         else:
             grid = {"quantiles": source.cells, "among": [float(edge) for edge in source.candidates.edges]}
         return {"grid": grid, "strategy": self.strategy, "threshold": threshold}
+
+
+def _counts_rho(source: GridSource, left: Fraction, terms: Terms) -> Fraction:
+    """Return the rho of the counts: a share of that of all, or that of the epsilon which a pure grid leaves."""
+    if isinstance(source, Automatic):
+        return rho_for(terms.epsilon, terms.delta) * (1 - grid_share(source, terms.neighbours))
+    return rho_for(left, terms.delta)
 
 
 def _gaussian_is_better(source: GridSource, epsilon: Fraction, terms: Terms) -> bool:

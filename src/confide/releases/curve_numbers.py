@@ -58,6 +58,7 @@ def curve_numbers(
     grid: Grid,
     level: float,
     generator: np.random.Generator,
+    follows_scores: bool = False,
 ) -> CurveNumbers:
     """Compute every number with its intervals.
 
@@ -87,7 +88,7 @@ def curve_numbers(
             name: (_observed_expected(each, high), _observed_expected(each, low)) for name, each in tables.items()
         },
         "rows": {name: (plausible.sum(axis=(1, 2)),) * 2 for name in tables},
-        "auc": _auc_draws(agreed, plausible, table, grid, generator),
+        "auc": _auc_draws(agreed, plausible, table, grid, generator, follows_scores),
         "average_precision": {name: _average_precisions(each[:RISEN_DRAWS]) for name, each in tables.items()},
     }
     possible = {"observed_expected": np.inf, "rows": np.inf}
@@ -113,9 +114,10 @@ def auc_intervals(
     grid: Grid,
     level: float,
     generator: np.random.Generator,
+    follows_scores: bool = False,
 ) -> PrivateIntervals:
     """Compute both intervals of the AUC alone, equal to those of `curve_numbers`."""
-    drawn = _auc_draws(agreed, agreed - noise, table, grid, generator)
+    drawn = _auc_draws(agreed, agreed - noise, table, grid, generator, follows_scores)
     return _intervals(drawn, table_auc(table), 1.0, level)
 
 
@@ -207,14 +209,19 @@ def _bin_starts(table: FloatArray) -> NDArray[np.int64]:
 
 
 def _auc_draws(
-    agreed: FloatArray, plausible: FloatArray, table: FloatArray, grid: Grid, generator: np.random.Generator
+    agreed: FloatArray,
+    plausible: FloatArray,
+    table: FloatArray,
+    grid: Grid,
+    generator: np.random.Generator,
+    follows_scores: bool,
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Draw plausible AUCs of the sample and the population.
 
     The order within cells is what the neighbouring cells suggest. For the sample, chance in that order is added; the
     population's sampling error holds it already. Both get an allowance for what the neighbours may not tell.
     """
-    open_share = max(order_allowance(table, grid), order_allowance(agreed, grid))
+    open_share = max(order_allowance(counts, grid, follows_scores=follows_scores) for counts in (table, agreed))
     exact = _aucs(plausible)
     sample = exact + _chance_in_order(table) * generator.standard_normal(exact.size)
     sizes = np.maximum(plausible.sum(axis=2), 1.0)

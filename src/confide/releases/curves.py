@@ -10,7 +10,6 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.privacy.concentration import rho_of_pure
 from confide.privacy.guarantee import Exact
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
@@ -50,8 +49,9 @@ def release_curves(
     ----------
     grid
         Public cells: a `Grid`, or "arcsine:32", "uniform:32", "uniform:32:-4:4", "logit:64"; or "quantiles:16",
-        which finds cells with equally many rows for a fifth of epsilon. By default cells on [0, 1], as
-        many as the number of rows and epsilon make worthwhile, for scores that are probabilities.
+        which finds cells with equally many rows for a fifth of epsilon. By default cells on [0, 1] that follow the
+        scores, for scores that are probabilities: a twentieth of epsilon buys a coarse table that says how many cells
+        are worthwhile and where.
     strategy
         "flat", "tree" (or "tree:8"), "haar", or "auto": the one with the least predicted error for so many cells.
     mechanism
@@ -151,7 +151,7 @@ def prepare_curves(
     guarantee = terms.guarantee(
         needs_delta=counting.rho is not None,
         public=counting.public(cut),
-        rho=None if counting.rho is None else counting.rho + rho_of_pure(counting.epsilon - counting.left),
+        rho=counting.whole_rho,
     )
 
     def draw(noise: Noise = noise) -> tuple[Release, ...]:
@@ -167,6 +167,7 @@ def prepare_curves(
             "scale": float(query.scales[0]),
             "rows": rows,
             "cell_rows": cell_rows(counts, edges) if terms.neighbours == Neighbours.LABEL_ONLY else None,
+            "follows_scores": counting.follows_scores,
         }
         noisy = noisy_counts(drawn, public)
         return (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.curves.pr import pr_curve
+from confide.curves.pr import PrCurve
 from confide.curves.roc import roc_curve
 from confide.errors import ParameterError
 from confide.grid import Grid
@@ -19,7 +19,7 @@ from confide.releases.counting import rebuilt_cells
 from confide.releases.curve_numbers import calibration_bins, curve_numbers
 from confide.releases.curves_release import Bands, CurvesRelease
 from confide.releases.release import Release
-from confide.releases.shapes import AUTO, fitting_shape, shaped, whole_rows
+from confide.releases.shapes import AS_MEASURED, AUTO, fitting_shape, shaped, whole_rows
 from confide.releases.within_cells import refined_grid, refined_table
 
 _SEED = 0  # the same release must give the same bands
@@ -50,7 +50,8 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
         "pr": Bands(sample=pr_band(regions[0]), population=pr_band(regions[1])),
     }
     known: dict[str, Any] = {"agreed": agreed, "noise": noise, "sampling": sampling, "table": table, "grid": grid}
-    numbers = curve_numbers(level=wanted, generator=generator, **known)
+    follows = options.get("follows_scores", False)
+    numbers = curve_numbers(level=wanted, generator=generator, follows_scores=follows, **known)
     bins = calibration_bins(level=wanted, **known)
     return CurvesRelease(
         raw=raw,
@@ -61,7 +62,7 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
         counts=counts,
         drawn=drawn,
         roc=roc_curve(drawn),
-        pr=pr_curve(drawn),
+        pr=drawn_pr(table, grid, support=_support(noise) if chosen in AS_MEASURED else None),
         calibration=bins.bins,
         calibration_ends=bins.ends,
         calibration_edges=bins.edges,
@@ -76,6 +77,34 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
 def drawn_counts(table: FloatArray, grid: Grid, *, rows: int | None = None) -> ScoreCounts:
     """Whole rows in the parts of cells, from which curves are drawn; `rows` is their public number."""
     return whole_rows(refined_table(table, grid), refined_grid(grid), rows=rows)
+
+
+def drawn_pr(table: FloatArray, grid: Grid, *, support: FloatArray | None = None) -> PrCurve:
+    """PR curve of rows in the parts of cells, not rounded: among few rows, rounding would move precision up and down.
+
+    The curve starts where a row lies above the threshold. If a cell's counts are as measured, it starts where
+    more rows lie above its lower edge than its `support`: above that, precision is noise.
+    """
+    above = np.cumsum(refined_table(table, grid)[:, ::-1], axis=1)
+    rows, fine = above.sum(axis=0), refined_grid(grid)
+    least = np.ones(len(grid)) if support is None else np.maximum(support, 1.0)
+    started = np.maximum.accumulate(rows >= np.repeat(least, len(fine) // len(grid))[::-1] - 1e-9)
+    started[-1] = True
+    kept = started & (np.diff(rows, prepend=0.0) > 0.0)
+    kept[-1] = True
+    return PrCurve(
+        np.minimum(above[0, kept] / above[0, -1], 1.0),
+        above[0, kept] / rows[kept],
+        fine.representatives[::-1][kept],
+        float(above[0, -1] / rows[-1]),
+    )
+
+
+def _support(noise: FloatArray) -> FloatArray:
+    """Rows above the lower edge of each cell that noise alone might seem to be: two standard deviations of it."""
+    above = np.cumsum(noise.sum(axis=1)[:, ::-1], axis=1)
+    deviations: FloatArray = 2.0 * above.std(axis=0)[::-1]
+    return deviations
 
 
 def noisy_counts(integers: Sequence[float], options: Mapping[str, Any]) -> NoisyCells:

@@ -1,4 +1,4 @@
-"""Grids of private counts: public cells, or cells from a private number of rows or private quantiles."""
+"""Grids of private counts: public cells, or cells from a coarse private table or private quantiles."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.privacy.mechanisms.class_sizes import number_of_rows
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.recursive_medians import exponential_medians, smooth_medians
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
+from confide.releases.following_cells import FIRST_CELLS, FIRST_SHARE, MOST, cell_deviation, first_table, following_grid
 
 CANDIDATES = 1024
 """Number of cells of the public grid from whose edges private quantiles are chosen."""
 
 _CANDIDATES = Grid.arcsine(CANDIDATES)
 
-FEWEST, FEW, MOST = 12, 22, 1024
-"""Default numbers of cells; the fewest if noise hides all detail."""
+FEWEST, FEW = 12, 22
+"""Default numbers of cells where scores are public; the fewest if noise hides all detail."""
 
 DROWNED = 250.0
 """Epsilon times the number of rows, below which noise hides all detail."""
@@ -33,16 +33,15 @@ CURVE_STEPS = (20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
 CURVE_FACTOR = 0.4
 """Number of cells of a question across sites, as a multiple of `epsilon sqrt(rows)`: see `cells_for_curves`."""
 
-ROWS_SHARE = Fraction(1, 20)
 QUANTILES_SHARE = Fraction(1, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """Automatic grid: as many cells as the number of rows and epsilon make worthwhile, for scores in [0, 1].
+    """Automatic grid: as many cells as the rows and epsilon make worthwhile, narrow where rows are, in [0, 1].
 
-    If the number of rows is private, a twentieth of epsilon is spent on a noisy one. If scores are public, cells have
-    equally many rows.
+    A twentieth of epsilon is spent on a coarse table that cells follow. If scores are public, cells have equally many
+    rows.
     """
 
 
@@ -114,7 +113,7 @@ def grid_share(source: GridSource, neighbours: Neighbours) -> Fraction:
     if isinstance(source, Grid) or neighbours == Neighbours.LABEL_ONLY:
         return Fraction(0)
     if isinstance(source, Automatic):
-        return ROWS_SHARE if neighbours == Neighbours.ADD_REMOVE_ONE else Fraction(0)
+        return FIRST_SHARE
     return QUANTILES_SHARE
 
 
@@ -143,16 +142,26 @@ def check_threshold(threshold: float, source: GridSource, neighbours: Neighbours
         )
 
 
-def find_grid(source: GridSource, counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours, noise: Noise) -> Grid:
-    """Find the grid; `epsilon` is that of the whole release, of which `grid_share` is spent here."""
+def find_grid(
+    source: GridSource,
+    counts: ScoreCounts,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    noise: Noise,
+    *,
+    rho: Fraction | None = None,
+) -> Grid:
+    """Find the grid; `epsilon` is that of the whole release, of which `grid_share` is spent here.
+
+    If the whole release is given Gaussian noise for `rho`, an automatic grid has that share of rho instead.
+    """
     if isinstance(source, Grid):
         return source
     spent = epsilon * grid_share(source, neighbours)
     if neighbours == Neighbours.LABEL_ONLY:
         return _public_quantiles(source, counts, epsilon)
     if isinstance(source, Automatic):
-        rows = number_of_rows(counts, spent).draw(noise)[0] if spent else _rows(counts)
-        return Grid.arcsine(worthwhile_cells(rows, epsilon - spent, neighbours))
+        return _following(counts, epsilon, rho, neighbours, noise)
     if isinstance(source, PrivateQuantiles):
         return _private_quantiles(source, counts, spent, neighbours, noise)
     scores = np.repeat(counts.scores, counts.positives + counts.negatives)
@@ -160,15 +169,15 @@ def find_grid(source: GridSource, counts: ScoreCounts, epsilon: Fraction, neighb
     return Grid(np.array([0.0, *thresholds, 1.0]))
 
 
-def worthwhile_cells(rows: int, epsilon: Fraction, neighbours: Neighbours) -> int:
+def worthwhile_cells(rows: int, epsilon: Fraction) -> int:
     """Return the number of cells that balances interpolation error, `1/K^2`, with noise, `sqrt(K) / (epsilon N)`.
 
     Half as many again: it costs curves little, and leaves the order within cells less open.
 
-    >>> worthwhile_cells(2_000, Fraction(1), Neighbours.ADD_REMOVE_ONE)
+    >>> worthwhile_cells(2_000, Fraction(1))
     34
     """
-    weight = float(epsilon) * max(rows, 1) / (2 if neighbours == Neighbours.REPLACE_ONE else 1)
+    weight = float(epsilon) * max(rows, 1)
     if weight < DROWNED:
         return FEWEST
     return int(min(max(round(1.5 * (1.2 * weight) ** 0.4), FEW), MOST))
@@ -189,6 +198,20 @@ def cells_for_curves(rows: int, epsilon: float) -> int:
     return min(CURVE_STEPS, key=lambda cells: abs(math.log(cells / max(wanted, 1.0))))
 
 
+def _following(
+    counts: ScoreCounts, epsilon: Fraction, rho: Fraction | None, neighbours: Neighbours, noise: Noise
+) -> Grid:
+    """Draw the coarse table and return the cells that follow it."""
+    first, rest = ((share * epsilon, None if rho is None else share * rho) for share in (FIRST_SHARE, 1 - FIRST_SHARE))
+    drawn = first_table(counts, neighbours, *first).draw(noise)
+    return following_grid(
+        np.array(drawn, dtype=np.float64).reshape(2, FIRST_CELLS),
+        deviation=cell_deviation(neighbours, *first),
+        next_deviation=cell_deviation(neighbours, *rest),
+        rows=_rows(counts) if neighbours == Neighbours.REPLACE_ONE else None,
+    )
+
+
 def _rows(counts: ScoreCounts) -> int:
     return int(counts.total_positives + counts.total_negatives)
 
@@ -200,7 +223,7 @@ def _public_quantiles(source: GridSource, counts: ScoreCounts, epsilon: Fraction
     elif isinstance(source, RecursiveMedians):
         cells = 2**source.levels
     else:
-        cells = worthwhile_cells(_rows(counts), epsilon, Neighbours.LABEL_ONLY)
+        cells = worthwhile_cells(_rows(counts), epsilon)
     scores = np.repeat(counts.scores, counts.positives + counts.negatives)
     if len(counts) < 2:
         return Grid(np.array([scores[0], np.nextafter(scores[0], np.inf)]))

@@ -256,3 +256,6 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
     }
 )
 """Shapes by name: "isotonic" works on the noisy sums themselves, "counts" only cuts at 0."""
+
+AS_MEASURED = ("isotonic", "counts")
+"""Shapes in which a cell's share of positives is what its own noisy counts say."""

@@ -23,7 +23,7 @@ FINE = 256
 MOST_PARTS = 8
 
 IN_DOUBT = 0.25
-"""Share of the correction for the order within cells that is in doubt, on cells by arcsine."""
+"""Share of the correction for the order within cells that is in doubt, on cells that nobody drew around values."""
 
 
 def parts_of(cells: int) -> int:
@@ -86,21 +86,21 @@ def unknown_order(table: FloatArray) -> float:
     return max(float(np.dot(positives, negatives)) * 2.0 / 3.0, 0.0)
 
 
-def order_allowance(table: FloatArray, grid: Grid) -> float:
+def order_allowance(table: FloatArray, grid: Grid, *, follows_scores: bool = False) -> float:
     """Compute how far the AUC may be off because of the order within cells.
 
     A share of the correction for that order, and half of the pairs about whose order the neighbouring cells say
-    nothing. The share is a quarter on cells by arcsine: values of a score may lie two and two in them, and the
-    correction is then too large by that much. On other cells, which somebody may have drawn around single values, it is
-    all of the correction. The allowance is no more than if the order were quite unknown, and 1/2 where a class has no
-    rows.
+    nothing. The share is a quarter on cells by arcsine and on those that follow a coarse private table: values of a
+    score may lie two and two in them, and the correction is then too large by that much. On other cells, which somebody
+    may have drawn around single values, it is all of the correction. The allowance is no more than if the order were
+    quite unknown, and 1/2 where a class has no rows.
     """
     sizes = table.sum(axis=1)
     if (sizes <= 0.0).any():
         return 0.5
     pairs = float(sizes[0] * sizes[1])
     tied = min(max(float((table[0] * table[1]).sum()) / pairs, 0.0), 1.0)
-    share = IN_DOUBT if _by_arcsine(grid) else 1.0
+    share = IN_DOUBT if follows_scores or _by_arcsine(grid) else 1.0
     doubtful = abs(float(order_gain(table))) * share + unknown_order(table) / 2.0
     return min(doubtful / pairs, tied / 2.0)
 

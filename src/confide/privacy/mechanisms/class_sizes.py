@@ -28,11 +28,6 @@ def class_sizes(counts: ScoreCounts, epsilon: Fraction, neighbours: Neighbours) 
     return IntegerQuery(values=(positives,), scales=(scale,))
 
 
-def number_of_rows(counts: ScoreCounts, epsilon: Fraction) -> IntegerQuery:
-    """Query the number of rows, which adding or removing one changes by 1; it is public under other relations."""
-    return IntegerQuery(values=(sum(counted_rows(counts)),), scales=(1 / epsilon,))
-
-
 def counted_rows(counts: ScoreCounts) -> tuple[int, int]:
     """Count positives and negatives; refuse weights, as a heavy row could not be hidden."""
     if counts.weighted:
