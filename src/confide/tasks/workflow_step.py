@@ -215,13 +215,13 @@ def workflow_rows(workflow: Workflow, source: Source, side: str) -> FeatureRows:
 
 
 def held_out_remark(workflow: Workflow) -> tuple[str, ...]:
-    """Explain how rows are held out, where rows that are alike could make an odd sample."""
+    """Explain how rows are held out, where equal rows could make the sample unrepresentative."""
     if workflow.held_out is None or workflow.held_out_by or workflow.encoding.text_columns:
         return ()
     return (
-        f"rows that are alike in {', '.join(workflow.held_out_columns)} are all held out or all trained on. Where "
-        "few values make that an odd sample, hold out by a column that tells rows or persons apart "
-        "(`hold_out_by=COL`).",
+        f"rows that are equal in {', '.join(workflow.held_out_columns)} are all held out or all trained on. If "
+        "these columns have few different values, the rows held out may not represent the others. Then name a column "
+        "that differs from row to row, such as a patient's number or a measurement (`hold_out_by=COL`).",
     )
 
 
