@@ -185,9 +185,9 @@ class Payer:
         if receipt.full_price.epsilon > requested:
             yield Note(
                 NoteCode.OTHER_NEIGHBOURS,
-                f"epsilon {shown(requested)} counts as {shown(receipt.full_price.epsilon)} in this account, which "
-                "protects against replacing a row or its label, which is removing one row and adding another. An account keeps "
-                "its neighbours. Open the next account for training with add-remove-one neighbours: there epsilon "
+                f"epsilon {shown(requested)} counts as {shown(receipt.full_price.epsilon)} in this account: to "
+                "replace a row, or its label, is to remove one row and to add another. An account keeps its "
+                "neighbours. Open the next account for training with add-remove-one neighbours: there epsilon "
                 f"{shown(requested)} counts as {shown(requested)}.",
             )
 
