@@ -36,5 +36,5 @@ def contest_lines(held: Rehearsal) -> Iterator[str]:
     if held.boosted is not None:
         yield (
             f"score of random submissions, combined by their answers: {held.boosted:.3f} on the contest's rows, "
-            f"{held.honest:.3f} on other rows (the difference is overfitting to the leaderboard)"
+            f"{held.honest:.3f} on other rows (a higher score on the contest's rows is overfitting)"
         )
