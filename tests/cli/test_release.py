@@ -55,7 +55,9 @@ class TestWhatItPrints:
         answer = desk.ask("-e", 1, "--json")
         json.loads(answer.out)
         assert "charged to account trial, the only one that knows these data." in answer.err
-        for word in ("AUC", "sample, 95 %", "population, 95 %", "epsilon = 1", "Not hidden: number of rows", "trial"):
+        names = ("AUC", "sample, 95 %", "population, 95 %", "epsilon = 1", "Not hidden: number of rows", "trial")
+        meanings = ("sample is for the exact value of these rows", "population is for the value among all people")
+        for word in (*names, *meanings):
             assert word in " ".join(quiet.out.split()), word
 
     @pytest.mark.parametrize("metric", ["average_precision", "brier", "prevalence", "confusion", "f1"])

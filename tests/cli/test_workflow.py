@@ -266,13 +266,14 @@ class TestBeforePaying:
         bench.done("ledger", "new", "trial", "--epsilon", "5", "--neighbours", "replace-one")
         answer = bench.done("train", "messages.csv", *TEXT, *TRIAL)
         assert "epsilon 1 counts as 2 in this account" in answer.err
+        assert "with add-remove-one neighbours: there epsilon 1 counts as 1" in " ".join(answer.err.split())
         assert bench.spent() == 2
 
     def test_rows_that_are_alike_are_remarked_on_where_no_text_tells_them_apart(self, bench: Bench) -> None:
         bench.patients()
         bench.messages()
         plain = bench.done("train", "patients.csv", *COLUMNS, "--dry-run", *TRIAL)
-        assert "rows that are alike in smoker, age, sex are all held out or all trained on" in plain.err
+        assert "rows that are equal in smoker, age, sex are all held out or all trained on" in plain.err
         for quiet in (
             ("train", "patients.csv", *COLUMNS, "--hold-out-by", "id"),
             ("train", "patients.csv", *COLUMNS, "--hold-out", "0"),

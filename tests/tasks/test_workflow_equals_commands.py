@@ -60,6 +60,14 @@ def spent(ledger: Path) -> Fraction:
         return book.account("clinic").spent.epsilon
 
 
+def test_one_column_needs_no_list(file: Path, ledger: Path) -> None:
+    paying: dict[str, Any] = {"label": "died", "ledger": ledger, "account": "clinic"}
+    listed = confide.train(file, columns=["smoker"], hold_out_by=["age"], **paying)
+    named = confide.train(file, columns="smoker", hold_out_by="age", **paying)
+    assert named.workflow.held_out_by == ("age",)
+    assert named.workflow.written() == listed.workflow.written()
+
+
 def test_python_and_the_command_line_ask_the_same_question(file: Path, ledger: Path, tmp_path: Path) -> None:
     """The second asks what the first did, so it gets the stored answer: all public facts are alike."""
     paying: dict[str, Any] = {"ledger": ledger, "account": "clinic"}

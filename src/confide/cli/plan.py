@@ -26,7 +26,9 @@ def plan(
     expected: Annotated[
         float | None,
         typer.Option(
-            "--expect", metavar="V", help="A guess of the value of the metric. [default: that of scores with AUC 0.8]"
+            "--expect",
+            metavar="V",
+            help="A guess of the value of the metric. [default: that of a model with AUC 0.8]",
         ),
     ] = None,
     epsilon: Annotated[
@@ -41,7 +43,7 @@ def plan(
         typer.Option(metavar="K", help="Divide epsilon and delta among K such releases in one account."),
     ] = None,
     neighbours: Annotated[
-        str, typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only.")
+        str, typer.Option(metavar="RELATION", help="What may differ: replace-one, add-remove-one or label-only.")
     ] = "replace-one",
     level: options.Level = 0.95,
     as_json: options.AsJson = False,

@@ -43,7 +43,8 @@ Neighbours = Annotated[
     str | None,
     typer.Option(
         metavar="RELATION",
-        help="replace-one, add-remove-one or label-only. [default: replace-one; with --model that of the training]",
+        help="What may differ: a row's values (replace-one), its presence (add-remove-one) or its label (label-only). "
+        "[default: replace-one; with --model that of the training]",
     ),
 ]
 Mechanism = Annotated[

@@ -65,7 +65,12 @@ CountMechanism = Annotated[
 ]
 CountDelta = Annotated[str | None, typer.Option(metavar="D", help="For gaussian noise; far below 1 / rows.")]
 Relation = Annotated[
-    str | None, typer.Option(metavar="RELATION", help="add-remove-one (default), replace-one or label-only.")
+    str | None,
+    typer.Option(
+        metavar="RELATION",
+        help="What may differ: a row's presence (add-remove-one, default), its values (replace-one) or its label "
+        "(label-only).",
+    ),
 ]
 Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="What it protects: row or person. [default: row]")]
 

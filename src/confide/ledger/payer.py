@@ -185,8 +185,10 @@ class Payer:
         if receipt.full_price.epsilon > requested:
             yield Note(
                 NoteCode.OTHER_NEIGHBOURS,
-                f"epsilon {shown(requested)} counts as {shown(receipt.full_price.epsilon)} in this account, whose "
-                "neighbours are of another kind.",
+                f"epsilon {shown(requested)} counts as {shown(receipt.full_price.epsilon)} in this account: to "
+                "replace a row, or its label, is to remove one row and to add another. An account keeps its "
+                "neighbours. Open the next account for training with add-remove-one neighbours: there epsilon "
+                f"{shown(requested)} counts as {shown(requested)}.",
             )
 
     def _find(self, book: Ledger) -> tuple[str, PublicQuestion | None]:

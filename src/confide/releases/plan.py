@@ -172,19 +172,21 @@ def _assumptions(stand_in: StandIn, prevalence: float | None, expected: float | 
     metric = stand_in.metric
     result = []
     if prevalence is None:
-        result.append(f"No prevalence was guessed: {USUAL_PREVALENCE:g} is supposed, and the release is not told it.")
+        result.append(f"No prevalence was given: the plan assumes {USUAL_PREVALENCE:g}, and a release without a guess.")
     else:
-        result.append("The release is given the same guess of prevalence (prevalence_guess).")
+        result.append(f"The plan assumes that the release gets the same guess, prevalence_guess={prevalence:g}.")
     if expected is None and metric != "prevalence":
-        result.append(f"No value was guessed: {stand_in.value:.3g} is that of scores with AUC {USUAL_AUC:g}.")
+        result.append(
+            f"No value was given: the plan assumes {stand_in.value:.3g}, the value of a model with AUC {USUAL_AUC:g}."
+        )
     if metric == "average_precision":
-        result.append("private-counts: calibrated scores, counted in 16 equal cells of [0, 1].")
+        result.append("For private-counts the plan assumes calibrated scores, counted in 16 equal cells of [0, 1].")
     if metric == "brier":
-        result.append("Scores are calibrated probabilities.")
+        result.append("The plan assumes that scores are calibrated probabilities.")
     if metric == "confusion":
         result.append("The matrix is planned by its true positives; name a measure to plan that one.")
     if metric == "confusion" or metric in CONFUSION_METRICS:
-        result.append("The threshold is where recall and specificity are equal.")
+        result.append("The plan assumes the threshold at which recall and specificity are equal.")
     if metric != "prevalence":
-        result.append("Scores are normal in each class, with equal variance.")
+        result.append("The plan assumes that scores are normally distributed in each class, with equal variance.")
     return tuple(result)

@@ -134,9 +134,9 @@ def new_workflow(
     bits: int | None,
     leave_out: str | Path | None,
     vocabulary: str | Path | None,
-    columns: Sequence[str] | None,
+    columns: str | Sequence[str] | None,
     hold_out: object,
-    hold_out_by: Sequence[str] | None,
+    hold_out_by: str | Sequence[str] | None,
     budget: object,
     unit: str | None,
     rows_per_person: int | None,
@@ -147,7 +147,7 @@ def new_workflow(
     if text is None and not columns:
         raise ParameterError("say what the features are: a column of text (`text=COL`) or columns (`columns=RULE`)")
     encoding = Encoding.parse(
-        text=text, bits=bits, leave_out=leave_out, vocabulary=vocabulary, columns=tuple(columns or ())
+        text=text, bits=bits, leave_out=leave_out, vocabulary=vocabulary, columns=_several(columns)
     )
     share = exact_fraction("0.3" if hold_out is None else hold_out, "`hold_out`")
     workflow = Workflow(
@@ -155,7 +155,7 @@ def new_workflow(
         label=label,
         positive=positive,
         held_out=None if share == 0 else share,
-        held_out_by=tuple(hold_out_by or ()),
+        held_out_by=_several(hold_out_by),
         budget=Fraction(1) if budget is None else checked_epsilon(exact_fraction(budget, "`budget`")),
         unit="row" if unit is None else unit,
         rows_per_person=1 if rows_per_person is None else rows_per_person,
@@ -165,6 +165,11 @@ def new_workflow(
     except UnicodeEncodeError:
         raise ParameterError("a column, value or label is not text in UTF-8; write its name again") from None
     return workflow
+
+
+def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return one name or several as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names or ())
 
 
 def workflow_subject(
@@ -215,13 +220,13 @@ def workflow_rows(workflow: Workflow, source: Source, side: str) -> FeatureRows:
 
 
 def held_out_remark(workflow: Workflow) -> tuple[str, ...]:
-    """Explain how rows are held out, where rows that are alike could make an odd sample."""
+    """Explain how rows are held out, where equal rows could make the sample unrepresentative."""
     if workflow.held_out is None or workflow.held_out_by or workflow.encoding.text_columns:
         return ()
     return (
-        f"rows that are alike in {', '.join(workflow.held_out_columns)} are all held out or all trained on. Where "
-        "few values make that an odd sample, hold out by a column that tells rows or persons apart "
-        "(`hold_out_by=COL`).",
+        f"rows that are equal in {', '.join(workflow.held_out_columns)} are all held out or all trained on. If "
+        "these columns have few different values, the rows held out may not represent the others. Then name a column "
+        "that differs from row to row, such as a patient's number or a measurement (`hold_out_by=COL`).",
     )
 
 

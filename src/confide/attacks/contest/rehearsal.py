@@ -25,8 +25,8 @@ MOST_ROWS = 20_000
 class Rehearsal:
     """Result of a rehearsed contest: labels read from answers, and the score of random submissions put together.
 
-    `boosted` is the true score that random submissions, put together, reach on the contest's rows; `honest` is their
-    score on rows that the oracle does not answer for. Both are None for metrics that cannot be boosted. `bound` is the
+    `boosted` is the true score that random submissions, combined by their answers, reach on the contest's rows;
+    `honest` is their score on other rows. Both are None for metrics that cannot be boosted. `bound` is the
     largest probability of one label that all answers together allow; None where there is no guarantee.
     """
 

@@ -21,7 +21,11 @@ def new(
     delta: Annotated[str | None, typer.Option(metavar="D", help="The same for delta. [default: 0]")] = None,
     neighbours: Annotated[
         str | None,
-        typer.Option(metavar="RELATION", help="replace-one, add-remove-one or label-only. [default: replace-one]"),
+        typer.Option(
+            metavar="RELATION",
+            help="What may differ: a row's values (replace-one), its presence (add-remove-one, for training) or its "
+            "label (label-only). [default: replace-one]",
+        ),
     ] = None,
     unit: Annotated[str | None, typer.Option(metavar="UNIT", help="row or person. [default: row]")] = None,
     rows_per_person: options.RowsPerPerson = None,

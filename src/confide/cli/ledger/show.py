@@ -21,9 +21,8 @@ def show(
 ) -> None:
     """Show what was spent, what is left, and by whom.
 
-    Many small releases add up to less than the sum of their epsilons if a small delta is granted in
-    all and the number and prices of requests were decided beforehand: `--tight` shows how much (it needs
-    `confide[pld]`). Caps hold for the plain sum.
+    `--tight DELTA` shows a smaller total for many small releases (it needs `confide[pld]`). The total is valid if the
+    number of releases and the epsilon of each were fixed before the first answer was seen. Caps hold for the plain sum.
 
     Examples:
 

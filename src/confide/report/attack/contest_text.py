@@ -35,6 +35,6 @@ def contest_lines(held: Rehearsal) -> Iterator[str]:
         )
     if held.boosted is not None:
         yield (
-            f"score: {held.boosted:.3f} by combining random submissions, "
-            f"{held.honest:.3f} on rows that the oracle does not answer for"
+            f"score of random submissions, combined by their answers: {held.boosted:.3f} on the contest's rows, "
+            f"{held.honest:.3f} on other rows (a higher score on the contest's rows is overfitting)"
         )

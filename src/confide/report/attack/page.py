@@ -34,7 +34,8 @@ _CAPTIONS = {
     "positive, after each publication. At 0 and 1 a label is certain; beyond the dotted lines it counts as known. "
     "Uneven lines come from labelings drawn at random.",
     "insider": "Share of labels that an insider, who knows every other row and label, guesses correctly. Squares: "
-    "exact or rounded numbers. Dots: releases with noise, with 95 % intervals of the measurement. Vertical bars: "
+    "exact or rounded numbers; a label that they do not reveal counts half, as a coin toss would guess it. "
+    "Dots: releases with noise, with 95 % intervals of the measurement. Vertical bars: "
     "bounds that epsilon guarantees against every attack. An interval may exceed the bound; the true success cannot.",
 }
 

@@ -31,8 +31,9 @@ def attack_table(attacked: AttackReport) -> Table:
 def _notes(attacked: AttackReport) -> Iterator[str]:
     yield (
         f"Of {amount(attacked.rows)} rows. The middle columns are for an outsider, who knows the scores and how many "
-        f"are positive; always guessing the larger class gets {amount(attacked.majority)} right. One label: for an "
-        "insider, who knows all others; labels revealed for certain, or guessed correctly, with the bound."
+        "are positive. Guessed correctly: mostly because the model is good; always guessing the larger class gets "
+        f"{amount(attacked.majority)} right. One label: for an insider, who knows all others; labels revealed for "
+        "certain, or the share guessed correctly, with the bound. Judge privacy by the columns certain and one label."
     )
     if attacked.majority > attacked.level * attacked.rows:
         yield "The prevalence alone makes every label of the larger class count as known."

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 INTERNAL = "Internal: these findings come from the labels themselves. Do not publish them."
 
 GENERAL = (
-    "What an outsider learns with some probability is mostly that the model is good. That is knowledge about people in "
-    "general, which every honest evaluation gives, a private one too. Labels that are certain, and what an insider "
-    "learns, concern single persons; epsilon bounds these."
+    "An outsider's guesses show mostly that the model is good: every honest evaluation gives this knowledge about "
+    "people in general, a private one too. So a private release may have as many correct guesses as an exact number. "
+    "Labels that are certain, and what an insider learns, concern single persons. Epsilon bounds these."
 )
 
 CLASS_SIZES = (
@@ -79,8 +79,8 @@ def _inside(exposure: Exposure) -> str:
     low, high = 100 * game.interval.lower, 100 * game.interval.upper
     bound = "" if game.bound is None else f"; nobody can do better than {at_most(game.bound)} %"
     return (
-        f"an insider, who knows all else, guessed {100 * game.success:.0f} % of labels that a coin decided "
-        f"(measured, {low:.0f} to {high:.0f} %){bound}."
+        f"an insider, who knows all else, guessed {100 * game.success:.0f} % of labels correctly, where a coin toss "
+        f"gets 50 % (measured, {low:.0f} to {high:.0f} %){bound}."
     )
 
 
@@ -105,7 +105,7 @@ def _later(exposure: Exposure) -> str:
     if exposure.added is None:
         return ""
     told = f"{amount(exposure.added.certain)} of {amount(exposure.added.tried)}"
-    return f"Published without and then with one more row, it reveals that row's label in {told} cases."
+    return f"If it is published again after one row was added, both together reveal that row's label in {told} trials."
 
 
 def advice(attacked: AttackReport) -> str:

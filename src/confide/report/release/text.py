@@ -24,6 +24,11 @@ from confide.report.shared.text import print_line, print_table
 if TYPE_CHECKING:
     from rich.console import Console
 
+INTERVALS = (
+    "Intervals: sample is for the exact value of these rows, and allows for noise; population is for the value among "
+    "all people like these, and allows for noise and sampling."
+)
+
 
 def print_release(receipt: Receipt[Release], console: Console) -> None:
     """Print the released numbers, the guarantee in words and the ledger."""
@@ -35,6 +40,7 @@ def print_release(receipt: Receipt[Release], console: Console) -> None:
     split = split_of(receipt)
     if len(split) > 1:
         print_table(split_table(split), console)
+    print_line(INTERVALS, console)
     print_line(guarantee_words(receipt.guarantee), console)
     console.print()
     print_table(ledger_table(receipt), console)
