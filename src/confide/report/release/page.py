@@ -155,6 +155,7 @@ def assumptions(guarantee: Guarantee) -> list[str]:
         "number.",
         "If the model was trained on these same rows, its training needs a guarantee of its own, and these numbers are "
         "optimistic.",
-        "The population interval assumes that rows are an independent sample. For AUC it assumes that some increasing "
-        "transformation makes the scores normal in both classes, with spreads that differ by at most a quarter.",
+        "The population interval assumes that rows are an independent sample. For AUC it is wide enough if some "
+        "increasing transformation makes the scores of both classes normal, with spreads that differ by at most one half, "
+        "or exponential.",
     ]
