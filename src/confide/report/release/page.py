@@ -156,6 +156,6 @@ def assumptions(guarantee: Guarantee) -> list[str]:
         "If the model was trained on these same rows, its training needs a guarantee of its own, and these numbers are "
         "optimistic.",
         "The population interval assumes that rows are an independent sample. For AUC it is wide enough if some "
-        "increasing transformation makes the scores of both classes normal, with spreads that differ by at most one half, "
-        "or exponential.",
+        "increasing transformation makes the scores of both classes normal, with spreads that differ by at most one "
+        "half, or exponential.",
     ]
