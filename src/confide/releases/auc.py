@@ -10,7 +10,6 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.auc_spread import auc_spread
-from confide.intervals.interval import Interval
 from confide.intervals.private import limits, plausible_sizes, rank_sum_probability
 from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth_auc
@@ -197,18 +196,8 @@ def rank_sum_limits(
 
 
 def _intervals(twice: int, positives: int, rows: int, query: IntegerQuery, level: float) -> PrivateIntervals:
-    def interval(population: bool, method: str) -> Interval:
-        lower, upper = rank_sum_limits(
-            np.array([float(twice)]),
-            np.array([float(positives)]),
-            rows,
-            query.scales,
-            level,
-            population=population,
-        )
-        return Interval(lower=float(lower[0]), upper=float(upper[0]), level=level, method=method)
-
-    return PrivateIntervals.nested(
-        interval(False, "Laplace noise, plausible class sizes"),
-        interval(True, "sampling and Laplace noise, plausible class sizes"),
+    drawn = np.array([float(twice)]), np.array([float(positives)])
+    sample, population = (
+        rank_sum_limits(*drawn, rows, query.scales, level, population=which) for which in (False, True)
     )
+    return PrivateIntervals.of_ends(sample, population, level=level, noise="Laplace noise, plausible class sizes")

@@ -8,7 +8,6 @@ from typing import Unpack
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.intervals.interval import Interval
 from confide.intervals.private import limits, mean_probability, plausible_totals
 from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.squared_error import UNITS, squared_error
@@ -98,13 +97,10 @@ def _intervals(drawn: tuple[int, ...], query: IntegerQuery, rows: int | None, le
     every = plausible_totals(np.array([float(drawn[2])]), scales[2]) if rows is None else np.array([[float(rows)]])
     total, scale = np.array([drawn[0] / UNITS]), scales[0] / UNITS
     deviation = _deviation(total, drawn[1] / UNITS, scales[1] / UNITS, every)
-    ends = [limits(mean_probability(total, scale, every, spread), 1, level) for spread in (None, deviation)]
-    names = ("Laplace noise", "sampling and Laplace noise")
     sample, population = (
-        Interval(lower=float(lower[0]), upper=float(upper[0]), level=level, method=name)
-        for (lower, upper), name in zip(ends, names, strict=True)
+        limits(mean_probability(total, scale, every, spread), 1, level) for spread in (None, deviation)
     )
-    return PrivateIntervals.nested(sample, population)
+    return PrivateIntervals.of_ends(sample, population, level=level, noise="Laplace noise")
 
 
 def _deviation(total: FloatArray, squares: float, scale: float, rows: FloatArray) -> FloatArray:

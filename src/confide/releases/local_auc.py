@@ -10,7 +10,6 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
 from confide.intervals.auc_spread import auc_spread
-from confide.intervals.interval import Interval
 from confide.intervals.joint_sizes import Following, joint_pairs, joint_sizes
 from confide.intervals.private import ClassSizes, limits
 from confide.intervals.private_local import LocalScale, local_probability
@@ -145,11 +144,7 @@ def _shown(integers: tuple[int, ...], rows: int | None) -> dict[str, float]:
 
 
 def _intervals(value: float, sizes: ClassSizes, parameters: LocalParameters, level: float) -> PrivateIntervals:
-    def interval(population: bool, method: str) -> Interval:
-        lower, upper = local_limits(np.array([value]), sizes, parameters, level, population=population)
-        return Interval(lower=float(lower[0]), upper=float(upper[0]), level=level, method=method)
-
-    return PrivateIntervals.nested(
-        interval(False, "Pareto noise, plausible class sizes"),
-        interval(True, "sampling and Pareto noise, plausible class sizes"),
+    sample, population = (
+        local_limits(np.array([value]), sizes, parameters, level, population=which) for which in (False, True)
     )
+    return PrivateIntervals.of_ends(sample, population, level=level, noise="Pareto noise, plausible class sizes")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.intervals.interval import Interval
 from confide.intervals.private import ClassSizes, binomial_spread, limits
 from confide.intervals.private_local import PositivesScale, local_probability
 from confide.privacy.mechanisms.class_sizes import class_sizes
@@ -92,11 +91,7 @@ def precision_scale(parameters: PrecisionParameters) -> PositivesScale:
 
 
 def _intervals(value: float, sizes: ClassSizes, parameters: PrecisionParameters, level: float) -> PrivateIntervals:
-    def interval(population: bool, method: str) -> Interval:
-        lower, upper = precision_limits(np.array([value]), sizes, parameters, level, population=population)
-        return Interval(lower=float(lower[0]), upper=float(upper[0]), level=level, method=method)
-
-    return PrivateIntervals.nested(
-        interval(False, "Pareto noise, plausible class sizes"),
-        interval(True, "sampling and Pareto noise, plausible class sizes"),
+    sample, population = (
+        precision_limits(np.array([value]), sizes, parameters, level, population=which) for which in (False, True)
     )
+    return PrivateIntervals.of_ends(sample, population, level=level, noise="Pareto noise, plausible class sizes")

@@ -22,6 +22,9 @@ SCHEMA = "confide.release/1"
 
 Numbers: TypeAlias = Sequence[float] | FloatArray
 
+Ends: TypeAlias = tuple[FloatArray, FloatArray]
+"""Lower and upper limits of releases."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateIntervals:
@@ -39,6 +42,16 @@ class PrivateIntervals:
         """Widen the population's interval to hold the sample's, as the rows are part of the population."""
         lower, upper = min(sample.lower, population.lower), max(sample.upper, population.upper)
         return cls(sample=sample, population=replace(population, lower=lower, upper=upper))
+
+    @classmethod
+    def of_ends(cls, sample: Ends, population: Ends, *, level: float, noise: str) -> PrivateIntervals:
+        """Make both from the limits of one release, each an array of one number."""
+        ends = ((sample, noise), (population, f"sampling and {noise}"))
+        first, second = (
+            Interval(lower=float(lower[0]), upper=float(upper[0]), level=level, method=method)
+            for (lower, upper), method in ends
+        )
+        return cls.nested(first, second)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

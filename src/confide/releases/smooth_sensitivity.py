@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.intervals.interval import Interval
 from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
 from confide.intervals.private import (
     ClassSizes,
@@ -121,15 +120,7 @@ class SmoothRelease:
             for spread in (None, self.spread)
         )
         noise = f"{self.calibration.family} noise, plausible class sizes"
-        return PrivateIntervals.nested(
-            Interval(lower=float(sample[0][0]), upper=float(sample[1][0]), level=self.terms.level, method=noise),
-            Interval(
-                lower=float(population[0][0]),
-                upper=float(population[1][0]),
-                level=self.terms.level,
-                method=f"sampling and {noise}",
-            ),
-        )
+        return PrivateIntervals.of_ends(sample, population, level=self.terms.level, noise=noise)
 
     def parts(self, answer: SmoothAnswer) -> dict[str, float]:
         """Other released numbers."""
