@@ -22,7 +22,7 @@ from confide.sources.raw import raw_bytes
 SCHEMA = "confide.ledger/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Accounts:
     """Accounts of a ledger. `tight` holds the composed epsilon of each account, if `tight_delta` is granted."""
 
@@ -33,6 +33,9 @@ class Accounts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tight", MappingProxyType(dict(self.tight)))
+
+    def __repr__(self) -> str:
+        return f"<Accounts of {self.ledger}: {'; '.join(one.in_words() for one in self.accounts) or 'none'}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
@@ -194,6 +197,7 @@ def _existing(ledger: LedgerPlace) -> Iterator[Ledger]:
     with open_ledger(ledger) as book:
         if not book.exists:
             raise LedgerError(
-                f"there is no ledger at {book.shown}; check the place, or make it with `confide ledger new`"
+                f"there is no ledger at {book.shown}; check the place, or make it with its first account "
+                "(`Ledger.open_account(NAME, epsilon=E)`)"
             )
         yield book

@@ -31,6 +31,10 @@ from confide.tasks.scores import ModelScores, Scores, choose_scores
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
 
+_ARRAYS = (
+    "Give arrays as ScoreCounts.from_arrays(labels, scores), or as columns of a dataframe that `label` and `score` name"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyRelease:
@@ -122,7 +126,7 @@ def prepare_release(
     return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal)
 
 
-@with_parameters_of(prepare_release)
+@with_parameters_of(prepare_release, by_position=_ARRAYS)
 def release(ready: ReadyRelease) -> ReleaseResult:
     """Release metrics under differential privacy, with intervals, and charge an account of a ledger.
 
@@ -164,7 +168,7 @@ def release(ready: ReadyRelease) -> ReleaseResult:
     return ready.pay()
 
 
-@with_parameters_of(prepare_release)
+@with_parameters_of(prepare_release, by_position=_ARRAYS)
 def quote_release(ready: ReadyRelease) -> ReleaseQuote:
     """Return the price of a release without charging it. Takes the parameters of `release`."""
     return ready.quote()
