@@ -1,7 +1,7 @@
 """Commands that a message advises, with the ledger and the file of the command that failed.
 
-The core advises calls of Python: "open it (`Ledger.open_account('trial', epsilon=E)`)". A user of the command line reads
-the command, which works as it is printed once E is a number.
+The core advises calls of Python: "open it (`Ledger.open_account('trial', epsilon=E)`)". A user of the command line
+reads the command, which works as it is printed once E is a number.
 """
 
 from __future__ import annotations

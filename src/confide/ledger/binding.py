@@ -89,8 +89,8 @@ def _hidden_in_words(terms: AccountTerms) -> str:
 def unknown_account(name: str, known: Sequence[str]) -> ParameterError:
     """Return the error for an account that does not exist."""
     return ParameterError(
-        f"there is no account {name!r}. {did_you_mean(name, known)}{_listed(known)}; name one of these, or open it with "
-        f"its cap (`Ledger.open_account({name!r}, epsilon=E)`)"
+        f"there is no account {name!r}. {did_you_mean(name, known)}{_listed(known)}; name one of these, or open it "
+        f"with its cap (`Ledger.open_account({name!r}, epsilon=E)`)"
     )
 
 
@@ -101,8 +101,8 @@ def unnamed_account(holders: Sequence[str], known: Sequence[str]) -> ParameterEr
             f"these data are known under accounts {', '.join(holders)}; name the one to charge (`account`)"
         )
     return ParameterError(
-        f"name the account to charge (`account`): the ledger has none that knows these data. {_listed(known)}; open one "
-        "with its cap (`Ledger.open_account(NAME, epsilon=E)`)"
+        f"name the account to charge (`account`): the ledger has none that knows these data. {_listed(known)}; open "
+        "one with its cap (`Ledger.open_account(NAME, epsilon=E)`)"
     )
 
 
