@@ -24,7 +24,7 @@ def test_the_legend_of_precision_recall_lies_below_its_axes(overview: Figure) ->
     pr = overview.axes[1]
     legend = pr.get_legend()
     assert legend is not None
-    (word,) = (text for text in pr.findobj(Text) if text.get_text() == "unachievable")  # type: ignore[attr-defined]
+    (word,) = (text for text in pr.findobj(Text) if text.get_text() == "unachievable")
     assert not legend.get_window_extent().overlaps(word.get_window_extent())
     assert legend.get_window_extent().y1 <= pr.get_window_extent().y0
 

@@ -111,6 +111,7 @@ def release(
             also_charge=also_charge,
             reveal=reveal,
         )
+    release_output.print_remarks(ready)
     if dry_run:
         release_output.print_price(ready.quote(), as_json=as_json)
         return

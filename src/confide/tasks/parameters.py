@@ -58,13 +58,8 @@ def _check_names(
             raise TypeError(f"{task}() has no parameter {name!r}. {hint}".rstrip())
     unnamed = [name for name, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
     if positions > len(unnamed):
-        raise TypeError(
-            f"{task}() takes {' and '.join(unnamed)} alone by position; name the others. {by_position}".rstrip()
-        )
-    missing = [
-        name
-        for name in unnamed[positions:]
-        if name not in named and parameters[name].default is inspect.Parameter.empty
-    ]
-    if missing:
-        raise TypeError(f"{task}() needs {missing[0]}. See help(confide.{task})")
+        taken = " and ".join(unnamed)
+        raise TypeError(f"{task}() takes {taken} alone by position; name the others. {by_position}".rstrip())
+    for name in unnamed[positions:]:
+        if name not in named and parameters[name].default is inspect.Parameter.empty:
+            raise TypeError(f"{task}() needs {name}. See help(confide.{task})")

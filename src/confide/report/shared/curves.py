@@ -87,7 +87,8 @@ def finish_pr(ax: Axes, prevalence: float) -> None:
     _square(ax)
     ax.set_xlabel("Recall (sensitivity)")
     ax.set_ylabel("Precision (positive predictive value)")
-    _legend(ax, "best", inside=ax.get_figure(root=True).get_layout_engine() is None)
+    figure = ax.get_figure(root=True)
+    _legend(ax, "best", inside=figure is None or figure.get_layout_engine() is None)
 
 
 def _unachievable(ax: Axes, prevalence: float) -> None:
