@@ -18,7 +18,7 @@ def release(
     delta: options.Delta = "0",
     neighbours: own.Neighbours = None,
     mechanism: own.Mechanism = "auto",
-    positive: options.Positive = None,
+    positive: own.Positive = None,
     threshold: own.Threshold = None,
     grid: own.GridOption = None,
     strategy: own.Strategy = "auto",
