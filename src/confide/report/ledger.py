@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_ANSWERS = 3
+_DIGEST = re.compile(r"\b(data-[0-9a-f]{8})[0-9a-f]{24}\b")
+_HASH = re.compile(r"\ba hash \(\d+\) of ")
 
 
 def print_accounts(found: Accounts, console: Console) -> None:
@@ -91,10 +94,13 @@ def _overview(account: Account) -> tuple[str, ...]:
 
 def _parts(account: Account) -> list[tuple[str, ...]]:
     parts = sorted(account.spending.parts.items(), key=lambda one: (one[0].partition, one[0].name))
-    return [
-        (account.name, f"part {part.name} of {part.partition}", shown(spent.epsilon), shown(spent.delta))
-        for part, spent in parts
-    ]
+    named = ((f"part {part.name} of {_partition_words(part.partition)}", spent) for part, spent in parts)
+    return [(account.name, name, shown(spent.epsilon), shown(spent.delta)) for name, spent in named]
+
+
+def _partition_words(partition: str) -> str:
+    """Write a partition without the version of its hash, and with the first letters of a digest alone."""
+    return _DIGEST.sub(r"\1…", _HASH.sub("", partition))
 
 
 def _analysts(account: Account) -> list[tuple[str, ...]]:

@@ -20,10 +20,12 @@ from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Paye
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Receipt
 from confide.privacy.guarantee import Exact
+from confide.privacy.neighbours import Neighbours
 from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease, Release
+from confide.releases.terms import public_rows
 from confide.tasks.parameters import with_parameters_of
 from confide.tasks.public_grid import describe_grid, public_files, read_grid
 from confide.tasks.release_result import ReleaseQuote, ReleaseResult
@@ -55,10 +57,19 @@ class ReadyRelease:
         """Return the price. Nothing is charged."""
         return ReleaseQuote(quote=self.payer.quote(self.prepared), prepared=self.prepared)
 
+    def _data(self) -> dict[str, str]:
+        """Describe the data: their declared name, and the number of rows where it is public. Files stay unnamed."""
+        subject = self.payer.subject
+        stated = subject.stated if isinstance(subject, DeclaredSubject) else None
+        named = {} if stated is None else {"data": stated.data}
+        if self.prepared[0].guarantee.neighbours == Neighbours.ADD_REMOVE_ONE:
+            return named
+        return {**named, "rows": f"{public_rows(self.prepared[0].counts):,}"}
+
     def pay(self) -> ReleaseResult:
         """Charge the account, then draw noise."""
         receipt: Receipt[Release] = self.payer.pay(self.prepared)
-        about = self.scores.about()
+        about = {**self._data(), **self.scores.about()}
         if any({"grid", "cells"} & set(release.options) for release in receipt.releases):
             about["grid"] = describe_grid(self.grid)
         return ReleaseResult(
