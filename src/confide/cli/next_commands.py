@@ -13,8 +13,6 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from confide.ledger.place import find_place
-
 _CALL = re.compile(r"`Ledger\.(?P<call>open_account|change_caps)\((?P<name>'(?:[^'\\]|\\.)*'|NAME), epsilon=E\)`")
 _COMMAND = re.compile(r"`(?P<command>confide ledger (?:show|verify))`")
 
@@ -42,7 +40,11 @@ def _values(called: TyperCommand | TyperGroup, arguments: Sequence[str]) -> Mapp
 
 
 def _ledger(place: object) -> str:
-    return "" if place is None else f" --ledger {shlex.quote(find_place(str(place)).shown)}"
+    if place is None:
+        return ""
+    from confide.tasks.ledger import shown_place
+
+    return f" --ledger {shlex.quote(shown_place(str(place)))}"
 
 
 def _data(called: TyperCommand | TyperGroup, values: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from confide.ledger.account import Account
 from confide.ledger.entries import Entry
 from confide.ledger.ledger import Ledger
 from confide.ledger.payer import LedgerPlace, open_ledger
+from confide.ledger.place import find_place
 from confide.ledger.question import is_digest
 from confide.ledger.receipts import Verification
 from confide.privacy.guarantee import Exact
@@ -164,6 +165,11 @@ def has_account(account: str, *, ledger: LedgerPlace = None) -> bool:
     """Tell whether a ledger exists and has an account."""
     with open_ledger(ledger) as book:
         return account in {one.name for one in book.accounts()}
+
+
+def shown_place(ledger: str) -> str:
+    """Return the place of a ledger as it may be shown, without a password."""
+    return find_place(ledger).shown
 
 
 def account_history(account: str, *, ledger: LedgerPlace = None) -> History:
