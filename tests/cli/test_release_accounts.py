@@ -39,15 +39,16 @@ class TestAccountsThatAreNotThere:
     @pytest.mark.parametrize("more", [(), ("--dry-run",), ("--json",), ("--report", "out.html")], ids=str)
     def test_a_wrong_name_is_refused_and_the_right_one_proposed(self, desk: Desk, more: tuple[str, ...]) -> None:
         desk.open_account("trial")
-        message = refused(desk, *ASKED, "--account", "trail", *more)
+        message = refused(desk, *ASKED, "--account", "trail", "--ledger", desk.book, *more)
         assert "there is no account 'trail'. Did you mean 'trial'?" in message
-        assert "confide ledger new trail --epsilon E" in message
+        assert "The ledger's accounts are trial" in message
+        assert f"`confide ledger new trail --epsilon E --data rows.csv --ledger {desk.book}`" in message
 
     @pytest.mark.parametrize("more", [(), ("--dry-run",), ("--account", "trial"), ("--account", "trial", "--dry-run")])
     def test_without_a_ledger_none_is_made(self, desk: Desk, more: tuple[str, ...]) -> None:
         message = refused(desk, *ASKED, *more)
         assert "there is no ledger" in message
-        assert "confide ledger new NAME --epsilon E" in message
+        assert "`confide ledger new NAME --epsilon E --data rows.csv`" in message
         assert not desk.book.exists()
 
     def test_a_wrong_name_is_said_before_the_file_is_looked_at(self, desk: Desk) -> None:
@@ -70,7 +71,7 @@ class TestWithoutAName:
         desk.open_account("trial")
         message = refused(desk, *ASKED)
         assert "name the account to charge (--account)" in message
-        assert "Its accounts are other, trial" in message
+        assert "The ledger's accounts are other, trial" in message
         paid(desk, *ASKED, "--account", "trial")
         assert "charged to account trial" in paid(desk, *ASKED, "-m", "brier").err
         assert spent(desk) == {"other": 0.0, "trial": 2.0}

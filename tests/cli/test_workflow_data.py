@@ -78,7 +78,7 @@ def test_the_account_must_be_there_and_be_the_one_that_knows_the_file(bench: Ben
     bench.desk.open_account("trial", neighbours="add-remove-one")
     for dry in ((), ("--dry-run",)):
         assert "Did you mean 'trial'?" in refused("--account", "trail", *dry)
-        assert "none that knows these data. Its accounts are trial" in refused(*dry)
+        assert "none that knows these data. The ledger's accounts are trial" in refused(*dry)
     bench.done(*asked, *TRIAL)
     bench.desk.open_account("second", neighbours="add-remove-one")
     assert "knows these data under account 'trial'" in refused("--account", "second")

@@ -376,7 +376,7 @@ def test_ledger_account_and_question_go_together(tmp_path: Path) -> None:
     for given in incomplete:
         with pytest.raises(ParameterError, match="give `ledger`"):
             Silenced(1, **given).fit(matrix, labels)
-    with pytest.raises(ParameterError, match="confide ledger new"):
+    with pytest.raises(ParameterError, match=r"Ledger\.open_account"):
         Silenced(1, ledger=place, account="trial").fit(matrix, labels)
     assert not place.exists()
 

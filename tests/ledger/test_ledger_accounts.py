@@ -49,7 +49,7 @@ def test_without_a_name_it_is_the_only_account_of_the_data(book: Ledger) -> None
     book.open_account("other", epsilon=2)
     data = book.identify([b"rows"])
     assert book.find_account(None, data=data).name == "study"
-    with pytest.raises(ParameterError, match=r"none that knows these data. Its accounts are other, study"):
+    with pytest.raises(ParameterError, match=r"none that knows these data. The ledger's accounts are other, study"):
         book.find_account(None, data=book.identify([b"other rows"]))
     book.release(ask(), account="other", question=about(data), also_charge=True)
     with pytest.raises(ParameterError, match="known under accounts other, study; name the one to charge"):

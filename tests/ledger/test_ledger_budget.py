@@ -219,7 +219,7 @@ def test_a_quote_writes_nothing(ledger: Book, place: Place) -> None:
         return sorted(str(path) for path in place.key.parent.rglob("*")) if place.key.parent.exists() else []
 
     before = files()
-    with pytest.raises(ParameterError, match=r"there is no ledger at .*confide ledger new"):
+    with pytest.raises(ParameterError, match=r"there is no ledger at .*Ledger.open_account"):
         Ledger.quote(ledger, ask(), account="a")
     assert ledger.accounts() == ()
     assert ledger.verify().whole

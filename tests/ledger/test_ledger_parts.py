@@ -126,6 +126,7 @@ def test_quotes_for_parts_say_what_is_then_charged(ledger: Book) -> None:
     assert receipt.in_words() == "nothing: answered before"
     more = ledger.quote(choose("1/8", part=ONE, n=9), account="a")
     assert more.in_words() == "epsilon 0 more (by itself epsilon 0.125; parts of the rows count in parallel)"
+    assert more.in_a_cell() == ("epsilon 0", "By itself it costs epsilon 0.125; parts of the rows count in parallel.")
     assert (more.to_dict()["price"]["epsilon"], more.to_dict()["full_price"]["epsilon"]) == (0.0, 0.125)
 
 

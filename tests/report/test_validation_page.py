@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from confide.federation.coordinator.validation import Validation
+from confide.federation.modes.registry import mode_of
 from confide.federation.noisy_placements import NOT_PRIVATE
 from confide.report.validation.methods import how_table
 from confide.report.validation.page import validation_page
@@ -105,6 +106,14 @@ def test_each_mode_says_what_left_a_site() -> None:
     assert said["secure-sum"] == "masked counts, seen only inside the sum"
     assert said["private"] == "noisy counts, epsilon 2, and a share of the sum, epsilon 2"
     assert said["private, sum alone"] == "a share of the noisy sum, epsilon 4"
+
+
+@pytest.mark.parametrize("case", TERMS)
+def test_a_table_promises_costs_only_where_there_are_some(case: str) -> None:
+    table = released_table(made(case))
+    costs = "what it was charged" in table.head
+    assert costs is mode_of(made(case).question).private
+    assert table.title == f"What each site released{', and what it cost' if costs else ''}"
 
 
 def _east(case: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from confide import BudgetError, Ledger, PublicQuestion, ScoreCounts
-from confide.errors import ColumnError, ConfideError, DataError, ParameterError, ScoreError, UsageError
+from confide.errors import ColumnError, ConfideError, ConfideWarning, DataError, ParameterError, ScoreError, UsageError
 from confide.ledger.payer import NoteCode
 from confide.tasks import release as release_module
 from confide.tasks.release import quote_release, release
@@ -104,6 +105,28 @@ def test_a_quote_charges_nothing(desk: Desk) -> None:
     assert not ask(desk, quote_release, epsilon=11).fits
     desk.hear_the_system_again()
     assert desk.files() == before
+
+
+@pytest.mark.parametrize(("threshold", "called"), [(1.5, "nobody"), (-0.1, "everybody"), (0.0, "everybody")])
+def test_a_threshold_that_divides_no_probabilities_is_remarked_before_the_charge(
+    desk: Desk, threshold: float, called: str
+) -> None:
+    desk.open_account("trial", file="rows.csv")
+    said = f"threshold {threshold:g} calls {called} positive if scores are probabilities"
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ConfideWarning)
+        ask(desk, quote_release, metrics="accuracy", threshold=threshold)
+    assert [said in str(one.message) for one in found if one.category is ConfideWarning] == [True]
+    for more in (("--dry-run",), ()):
+        answer = desk.ask("-e", "1", "-m", "accuracy", "-t", str(threshold), *more)
+        assert answer.code == 0, answer.err
+        assert f"note: {said}" in answer.err
+
+
+@pytest.mark.filterwarnings("error::confide.errors.ConfideWarning")
+def test_a_threshold_between_0_and_1_is_not_remarked(desk: Desk) -> None:
+    desk.open_account("trial", file="rows.csv")
+    assert ask(desk, quote_release, metrics="accuracy", threshold=1.0).fits
 
 
 WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [

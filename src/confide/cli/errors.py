@@ -46,6 +46,13 @@ def find_command(command: TyperCommand | TyperGroup, arguments: Sequence[str]) -
     A group has its own options before the name of a command. If it lacks an option there, no command runs, and the
     group is returned.
     """
+    return find_call(command, arguments)[0]
+
+
+def find_call(
+    command: TyperCommand | TyperGroup, arguments: Sequence[str]
+) -> tuple[TyperCommand | TyperGroup, list[str]]:
+    """Return the command that a command line names, and the arguments that follow its name."""
     rest = list(arguments)
     while isinstance(command, TyperGroup):
         default = getattr(command, "default_command", None)  # of a group that runs it unless another is named
@@ -57,7 +64,7 @@ def find_command(command: TyperCommand | TyperGroup, arguments: Sequence[str]) -
         if not isinstance(found, TyperCommand | TyperGroup):
             break
         command, rest = found, rest[1:]
-    return command
+    return command, rest
 
 
 def _without_options(group: TyperGroup, arguments: Sequence[str]) -> list[str]:

@@ -10,8 +10,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from confide.cli.errors import find_command, translate
+from confide.cli.errors import find_call, translate
 from confide.cli.lazy_verbs import LazyGroup, Verb
+from confide.cli.next_commands import as_commands
 from confide.errors import ConfideError
 
 
@@ -132,4 +133,5 @@ def _in_flags(error: ConfideError, command: object) -> str:
     """Return the message of an error with the flags of the command that ran."""
     if not isinstance(command, TyperCommand | TyperGroup):
         return str(error)
-    return translate(str(error), find_command(command, sys.argv[1:]))
+    called, arguments = find_call(command, sys.argv[1:])
+    return as_commands(translate(str(error), called), called, arguments)

@@ -18,7 +18,7 @@ File = Annotated[
 Label = Annotated[str | None, typer.Option("--label", "-l", metavar="COL", help="Column of labels; it has two values.")]
 Positive = Annotated[
     str | None,
-    typer.Option(metavar="VALUE", help="The positive label, unless labels are 0/1, -1/1 or false/true."),
+    typer.Option(metavar="VALUE", help="The positive label of two, unless they are 0/1, -1/1 or false/true."),
 ]
 Level = Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")]
 Delta = Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one; far below 1 / rows.")]

@@ -18,7 +18,7 @@ def release(
     delta: options.Delta = "0",
     neighbours: own.Neighbours = None,
     mechanism: own.Mechanism = "auto",
-    positive: options.Positive = None,
+    positive: own.Positive = None,
     threshold: own.Threshold = None,
     grid: own.GridOption = None,
     strategy: own.Strategy = "auto",
@@ -111,6 +111,7 @@ def release(
             also_charge=also_charge,
             reveal=reveal,
         )
+    release_output.print_remarks(ready)
     if dry_run:
         release_output.print_price(ready.quote(), as_json=as_json)
         return

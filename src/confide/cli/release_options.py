@@ -24,6 +24,13 @@ Model = Annotated[
         metavar="MODEL.json", help="Instead of columns: the file that `confide train` wrote; run on held-out rows."
     ),
 ]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE",
+        help="The positive label, unless labels are 0/1, -1/1 or false/true; all others are negative.",
+    ),
+]
 Epsilon = Annotated[
     str | None,
     typer.Option(

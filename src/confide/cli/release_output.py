@@ -10,7 +10,14 @@ import typer
 from confide.cli import output
 
 if TYPE_CHECKING:
+    from confide.tasks.release import ReadyRelease
     from confide.tasks.release_result import ReleaseQuote, ReleaseResult
+
+
+def print_remarks(ready: ReadyRelease) -> None:
+    """Print what is unusual about a request, before it is paid."""
+    for remark in ready.remarks:
+        typer.echo(f"note: {remark}", err=True)
 
 
 def print_price(price: ReleaseQuote, *, as_json: bool) -> None:

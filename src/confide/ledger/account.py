@@ -22,7 +22,7 @@ from confide.privacy.neighbours import Neighbours, price_factor
 from confide.privacy.prepared import Part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Account:
     """State of an account: the fold of its entries.
 
@@ -42,6 +42,14 @@ class Account:
     def __post_init__(self) -> None:
         checked_name(self.name, "account")
         object.__setattr__(self, "spending_by", MappingProxyType(dict(self.spending_by)))
+
+    def __repr__(self) -> str:
+        return f"<Account {self.in_words()}>"
+
+    def in_words(self) -> str:
+        """Describe in one line what is left, and what the account protects."""
+        left, cap = self.remaining().in_words(), self.caps.total.in_words()
+        return f"{self.name!r}: {left} left of {cap}, {self.neighbours.value}, each {self.unit}"
 
     @classmethod
     def fold(cls, entries: Iterable[Entry]) -> Account:

@@ -31,7 +31,7 @@ def check_binding(account: Account, request: Request[Any]) -> None:
     if terms.data is not None and terms.data != (question.data if terms.declared else question.rows):
         raise ParameterError(
             f"account {account.name!r} is for {_bound_to(terms)} alone, and the request is about other data; open "
-            "another account for these (`confide ledger new`)"
+            "another account for these (`Ledger.open_account(NAME, epsilon=E)`)"
         )
     if hides_labels and (question.label, question.positive) != (terms.label, terms.positive):
         raise ParameterError(
@@ -89,8 +89,8 @@ def _hidden_in_words(terms: AccountTerms) -> str:
 def unknown_account(name: str, known: Sequence[str]) -> ParameterError:
     """Return the error for an account that does not exist."""
     return ParameterError(
-        f"there is no account {name!r}. {did_you_mean(name, known)}See `confide ledger show` for those that there are, "
-        f"or open it with its cap (`confide ledger new {name} --epsilon E`)"
+        f"there is no account {name!r}. {did_you_mean(name, known)}{_listed(known)}; name one of these, or open it "
+        f"with its cap (`Ledger.open_account({name!r}, epsilon=E)`)"
     )
 
 
@@ -100,12 +100,17 @@ def unnamed_account(holders: Sequence[str], known: Sequence[str]) -> ParameterEr
         return ParameterError(
             f"these data are known under accounts {', '.join(holders)}; name the one to charge (`account`)"
         )
-    listed = f"{', '.join(known[:5])}{' and others' if len(known) > 5 else ''}"
-    there = f"Its accounts are {listed}" if known else "It has no account"
     return ParameterError(
-        f"name the account to charge (`account`): the ledger has none that knows these data. {there}; open one "
-        "with its cap (`confide ledger new NAME --epsilon E`)"
+        f"name the account to charge (`account`): the ledger has none that knows these data. {_listed(known)}; open "
+        "one with its cap (`Ledger.open_account(NAME, epsilon=E)`)"
     )
+
+
+def _listed(known: Sequence[str]) -> str:
+    """Name the first accounts of a ledger."""
+    if not known:
+        return "The ledger has no account"
+    return f"The ledger's accounts are {', '.join(known[:5])}{' and others' if len(known) > 5 else ''}"
 
 
 def _bound_to(terms: AccountTerms) -> str:

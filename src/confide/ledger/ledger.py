@@ -116,7 +116,7 @@ class Ledger(LedgerReader):
             if transaction.record(name, lock=True).state is not None:
                 raise ParameterError(
                     f"account {name!r} exists already; choose another name, or change its caps "
-                    f"(`confide ledger new {name} --change`)"
+                    f"(`Ledger.change_caps({name!r}, epsilon=E)`)"
                 )
             if identity is not None:
                 check_elsewhere(account, transaction.holders(identity), also_charge=also_charge)
@@ -136,6 +136,8 @@ class Ledger(LedgerReader):
 
         A cap may lie below the amount spent: then nothing is left.
         """
+        if not analysts and all(cap is None for cap in (epsilon, delta, analyst_epsilon)):
+            raise ParameterError("say which cap to change (`epsilon=4`); nothing was changed")
         self._require_ledger(name)
         with self._writing() as transaction:
             before = transaction.record(name, lock=True)

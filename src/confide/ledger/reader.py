@@ -161,7 +161,7 @@ class LedgerReader:
         if not self._store.exists():
             raise ParameterError(
                 f"there is no ledger at {self.shown}, so no account either; check the place, or open an account with "
-                "its cap (`confide ledger new NAME --epsilon E`)"
+                "its cap (`Ledger.open_account(NAME, epsilon=E)`)"
             )
 
 

@@ -48,6 +48,11 @@ class Quote:
         """Describe the price."""
         return "nothing: answered before" if self.answered else _price_in_words(self.price, self.full_price)
 
+    def in_a_cell(self) -> tuple[str, str]:
+        """Describe the price for the cell of a table, and in a note what the cell has no room for."""
+        words = "nothing: answered before" if self.answered else _amount_in_words(self.price, self.full_price)
+        return words, _price_note(self.price, self.full_price)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
@@ -109,6 +114,11 @@ class Receipt(Generic[A]):
         """Describe the charge."""
         return "nothing: answered before" if self.reused else _price_in_words(self.charged, self.full_price)
 
+    def in_a_cell(self) -> tuple[str, str]:
+        """Describe the charge for the cell of a table, and in a note what the cell has no room for."""
+        words = "nothing: answered before" if self.reused else _amount_in_words(self.charged, self.full_price)
+        return words, _price_note(self.charged, self.full_price)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what was paid, without the releases."""
         return {
@@ -141,15 +151,27 @@ class Receipt(Generic[A]):
         return receipt_fragment(self)
 
 
-def _price_in_words(added: Budget, full: Budget) -> str:
+def _amount_in_words(added: Budget, full: Budget) -> str:
     if full == NOTHING:
         return "nothing: paid before, by a run that was cut short"
-    if added == full:
-        return added.in_words()
+    return (replace(added, rho=NOTHING.rho) if full.rho and added != full else added).in_words()
+
+
+def _price_note(added: Budget, full: Budget) -> str:
+    if full in (NOTHING, added):
+        return ""
+    parallel = "; parts of the rows count in parallel" if not full.rho or added.rho < full.rho else ""
+    return f"By itself it costs {full.in_words()}{parallel}."
+
+
+def _price_in_words(added: Budget, full: Budget) -> str:
+    amount = _amount_in_words(added, full)
+    if full in (NOTHING, added):
+        return amount
     if full.rho:
         parallel = "; parts of the rows count in parallel" if added.rho < full.rho else ""
-        return f"{full.in_words()}, which adds {replace(added, rho=NOTHING.rho).in_words()} to the total{parallel}"
-    return f"{added.in_words()} more (by itself {full.in_words()}; parts of the rows count in parallel)"
+        return f"{full.in_words()}, which adds {amount} to the total{parallel}"
+    return f"{amount} more (by itself {full.in_words()}; parts of the rows count in parallel)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

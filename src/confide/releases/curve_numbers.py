@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from confide.counts import FloatArray
 from confide.curves.reliability import ReliabilityBins
 from confide.grid import Grid
 from confide.intervals.auc_spread import auc_spread
 from confide.intervals.interval import Interval
+from confide.intervals.private import limits
 from confide.intervals.private_counts import NoisyCells
 from confide.intervals.private_curves import Errors, ratio_intervals
 from confide.releases.average_precision import (
@@ -88,7 +90,6 @@ def curve_numbers(
             name: (_observed_expected(each, high), _observed_expected(each, low)) for name, each in tables.items()
         },
         "rows": {name: (plausible.sum(axis=(1, 2)),) * 2 for name in tables},
-        "auc": _auc_draws(agreed, plausible, table, grid, generator, follows_scores),
         "average_precision": {name: _average_precisions(each[:RISEN_DRAWS]) for name, each in tables.items()},
     }
     possible = {"observed_expected": np.inf, "rows": np.inf}
@@ -97,6 +98,7 @@ def curve_numbers(
         for name in ("brier", "observed_expected"):
             values[name] = np.nan
             intervals[name] = _anything(possible.get(name, 1.0), level)
+    intervals["auc"] = _auc_intervals(agreed, plausible, table, grid, level, generator, follows_scores)
     intervals["prevalence"] = _prevalence_intervals(agreed, noise, sampling, table, level)
     return CurveNumbers(values=values, intervals=intervals)
 
@@ -117,8 +119,7 @@ def auc_intervals(
     follows_scores: bool = False,
 ) -> PrivateIntervals:
     """Compute both intervals of the AUC alone, equal to those of `curve_numbers`."""
-    drawn = _auc_draws(agreed, agreed - noise, table, grid, generator, follows_scores)
-    return _intervals(drawn, table_auc(table), 1.0, level)
+    return _auc_intervals(agreed, agreed - noise, table, grid, level, generator, follows_scores)
 
 
 def _prevalence_intervals(
@@ -208,15 +209,16 @@ def _bin_starts(table: FloatArray) -> NDArray[np.int64]:
     return np.array(starts, dtype=np.int64)
 
 
-def _auc_draws(
+def _auc_intervals(
     agreed: FloatArray,
     plausible: FloatArray,
     table: FloatArray,
     grid: Grid,
+    level: float,
     generator: np.random.Generator,
     follows_scores: bool,
-) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Draw plausible AUCs of the sample and the population.
+) -> PrivateIntervals:
+    """Compute the intervals of the sample's and the population's AUC.
 
     The order within cells is what the neighbouring cells suggest. For the sample, chance in that order is added; the
     population's sampling error holds it already. Both get an allowance for what the neighbours may not tell.
@@ -224,16 +226,30 @@ def _auc_draws(
     open_share = max(order_allowance(counts, grid, follows_scores=follows_scores) for counts in (table, agreed))
     exact = _aucs(plausible)
     sample = exact + _chance_in_order(table) * generator.standard_normal(exact.size)
-    sizes = np.maximum(plausible.sum(axis=2), 1.0)
-    inside = np.clip(np.nan_to_num(exact, nan=0.5), 1e-6, 1.0 - 1e-6)
-    deviation = auc_spread(inside, sizes[:, 0], sizes[:, 1]) / (inside * (1.0 - inside))
-    logit = np.log(inside / (1.0 - inside)) + deviation * generator.standard_normal(inside.size)
-    population = 1.0 / (1.0 + np.exp(-np.clip(logit, -700.0, 700.0)))
-    population = np.where(np.isnan(exact), np.nan, population)
-    return {
+    lower, upper = _population_auc(exact, np.maximum(plausible.sum(axis=2), 1.0), level)
+    drawn = {
         "sample": (sample - open_share, sample + open_share),
-        "population": (population - open_share, population + open_share),
+        "population": (np.array([lower - open_share]), np.array([upper + open_share])),
     }
+    return _intervals(drawn, table_auc(table), 1.0, level)
+
+
+def _population_auc(exact: FloatArray, sizes: FloatArray, level: float) -> tuple[float, float]:
+    """Return the limits of the population's AUC, given plausible AUCs of the sample and their class sizes.
+
+    A value is kept unless sampling at this value would too rarely give the plausible AUCs. Plausible AUCs beyond 0 or 1
+    are brought back first, which only widens the interval. An AUC that does not exist could be any.
+    """
+    possible = np.clip(exact, 0.0, 1.0)
+    ends = np.stack((np.where(np.isnan(exact), -np.inf, possible), np.where(np.isnan(exact), np.inf, possible)))
+
+    def probability(theta: FloatArray) -> FloatArray:
+        deviation = auc_spread(theta, sizes[:, 0], sizes[:, 1])
+        share: FloatArray = ndtr((ends - theta) / np.maximum(deviation, 1e-300))
+        return share
+
+    lower, upper = limits(probability, 2, level)
+    return float(lower[0]), float(upper[1])
 
 
 def _chance_in_order(table: FloatArray) -> float:

@@ -138,8 +138,9 @@ class CurvesRelease:
         return tuple(self._releases(threshold, target))
 
     def _releases(self, threshold: float | None, target: Target | None) -> Iterator[Release]:
-        yield self._release("roc", "auc", self._roc())
-        yield self._release("pr", "average_precision", self._pr())
+        grid = {"edges": self.grid.edges.tolist()}
+        yield self._release("roc", "auc", self._roc(), options={**self._how(), **grid})
+        yield self._release("pr", "average_precision", self._pr(), options={**self._how(), **grid})
         yield self._release("calibration", "observed_expected", self._calibration(), parts=self._recalibration())
         yield self._release("counts", "rows", self._table(), parts=self.raw.parts, options=self.raw.options)
         for name in NUMBERS:
@@ -201,8 +202,6 @@ class CurvesRelease:
             "positives": int(self.counts.total_positives),
             "negatives": int(self.counts.total_negatives),
         }
-        ends = [float(end) for end in self.grid.edges[[0, -1]]]
-        how = {"strategy": self.strategy, "cells": len(self.grid), "range": ends, "shape": self.shape}
         return Release(
             metric=metric,
             value=self.values[value],
@@ -210,9 +209,14 @@ class CurvesRelease:
             guarantee=self.guarantee,
             mechanism=self.mechanism,
             parts=sizes if parts is None else {**sizes, **parts},
-            options=how if options is None else {**options, "shape": self.shape},
+            options=self._how() if options is None else {**options, "shape": self.shape},
             curve=curve,
         )
+
+    def _how(self) -> dict[str, Any]:
+        """Return the public options of every release."""
+        ends = [float(end) for end in self.grid.edges[[0, -1]]]
+        return {"strategy": self.strategy, "cells": len(self.grid), "range": ends, "shape": self.shape}
 
     def _roc(self) -> ReleasedCurve:
         points = {

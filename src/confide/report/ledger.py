@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_ANSWERS = 3
+_DIGEST = re.compile(r"\b(data-[0-9a-f]{8})[0-9a-f]{24}\b")
+_HASH = re.compile(r"\ba hash \(\d+\) of ")
 
 
 def print_accounts(found: Accounts, console: Console) -> None:
@@ -111,13 +114,18 @@ def _parts(account: Account, *, with_rho: bool) -> list[tuple[str, ...]]:
     return [
         (
             account.name,
-            f"part {part.name} of {part.partition}",
+            f"part {part.name} of {_partition_words(part.partition)}",
             shown(spent.epsilon),
             shown(spent.delta),
             *((shown(spent.rho),) if with_rho else ()),
         )
         for part, spent in parts
     ]
+
+
+def _partition_words(partition: str) -> str:
+    """Write a partition without the version of its hash, and with the first letters of a digest alone."""
+    return _DIGEST.sub(r"\1…", _HASH.sub("", partition))
 
 
 def _analysts(account: Account) -> list[tuple[str, ...]]:

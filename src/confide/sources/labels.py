@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -28,8 +29,8 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
         raise LabelError("some labels are missing; remove those rows or fill them in, then try again")
     if len(values) > 2:
         raise LabelError(
-            "labels have more than two values, and a binary classifier needs exactly two; "
-            "check the label column, or make it two values first"
+            "labels have more than two values, and a binary classifier needs exactly two, also where `positive` is "
+            "named; check the label column, or make it two values first"
         )
     if positive is None:
         chosen = _well_known(values)
@@ -47,6 +48,15 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
     if chosen is None:
         raise LabelError("labels are not 0/1, -1/1 or false/true; say which is the positive one (`positive`)")
     return chosen
+
+
+@contextmanager
+def labels_of(column: str) -> Iterator[None]:
+    """Name the column in errors about labels."""
+    try:
+        yield
+    except LabelError as error:
+        raise type(error)(f"column {column!r}: {error}") from error
 
 
 def binary_labels(labels: object, positive: object = None, *, one_class: bool = False) -> NDArray[np.bool_]:
@@ -102,17 +112,22 @@ def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArra
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths inside a list
-        raise ParameterError(f"{name} must be one-dimensional; give one value for each row") from None
+        hint = _two_dimensional_hint(values) if name == "scores" else ""
+        raise ParameterError(f"{name} must be one-dimensional; give one value for each row{hint}") from None
     if array.ndim != 1:
-        hint = (
-            "; of predict_proba's columns give the positive one, [:, 1]" if name == "scores" and array.ndim == 2 else ""
-        )
+        hint = _two_dimensional_hint(values) if name == "scores" and array.ndim == 2 else ""
         raise ParameterError(
             f"{name} must be one-dimensional, got {array.ndim} dimensions; give one value for each row{hint}"
         )
     if np.ma.is_masked(values):
         raise error(f"some {name} are missing; remove those rows or fill them in, then try again")
     return array
+
+
+def _two_dimensional_hint(scores: object) -> str:
+    if isinstance(scores, list | tuple) and any(len(model) != 2 for model in scores):
+        return "; give the scores of several models as a dictionary, {'name': scores, ...}"
+    return "; of predict_proba's columns give the positive one, [:, 1]"
 
 
 def is_missing(value: Any) -> bool:

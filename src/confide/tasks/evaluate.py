@@ -14,6 +14,7 @@ from confide.errors import ParameterError
 from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
 from confide.evaluation.evaluation import Evaluation
 from confide.intervals.interval import check_level
+from confide.sources.labels import labels_of
 from confide.sources.rows import Rows
 
 
@@ -69,7 +70,8 @@ def evaluate(
         return evaluate_counts(data, thresholds=cuts, level=level)
     if _is_table(data):
         _refuse(arrays, "is for arrays; name columns of the table with `label`, `score`, `weight` and `group`")
-        return _evaluate_table(data, label, score, weight, group, positive=positive, thresholds=cuts, level=level)
+        with labels_of(label or ""):
+            return _evaluate_table(data, label, score, weight, group, positive=positive, thresholds=cuts, level=level)
     _refuse(columns, "is for tables; give arrays with `scores`, `weights` and `groups`")
     if scores is None:
         raise ParameterError("scores are needed with labels: give `scores`, or a table with `label` and `score`")

@@ -14,6 +14,7 @@ from confide.ledger.account import Account
 from confide.ledger.entries import Entry
 from confide.ledger.ledger import Ledger
 from confide.ledger.payer import LedgerPlace, open_ledger
+from confide.ledger.place import find_place
 from confide.ledger.question import is_digest
 from confide.ledger.receipts import Verification
 from confide.privacy.guarantee import Exact
@@ -22,7 +23,7 @@ from confide.sources.raw import raw_bytes
 SCHEMA = "confide.ledger/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Accounts:
     """Accounts of a ledger. `tight` holds the composed epsilon of each account, if `tight_delta` is granted."""
 
@@ -33,6 +34,9 @@ class Accounts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tight", MappingProxyType(dict(self.tight)))
+
+    def __repr__(self) -> str:
+        return f"<Accounts of {self.ledger}: {'; '.join(one.in_words() for one in self.accounts) or 'none'}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
@@ -166,6 +170,11 @@ def has_account(account: str, *, ledger: LedgerPlace = None) -> bool:
         return account in {one.name for one in book.accounts()}
 
 
+def shown_place(ledger: str) -> str:
+    """Return the place of a ledger as it may be shown, without a password."""
+    return find_place(ledger).shown
+
+
 def account_history(account: str, *, ledger: LedgerPlace = None) -> History:
     """Return every entry of an account: caps, charges and answers."""
     with open_ledger(ledger) as book:
@@ -197,6 +206,7 @@ def _existing(ledger: LedgerPlace) -> Iterator[Ledger]:
     with open_ledger(ledger) as book:
         if not book.exists:
             raise LedgerError(
-                f"there is no ledger at {book.shown}; check the place, or make it with `confide ledger new`"
+                f"there is no ledger at {book.shown}; check the place, or make it with its first account "
+                "(`Ledger.open_account(NAME, epsilon=E)`)"
             )
         yield book

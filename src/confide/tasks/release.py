@@ -7,22 +7,25 @@ input was checked. Whether a request is refused follows from public facts, excep
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confide.counts import ScoreCounts
-from confide.errors import ParameterError
+from confide.errors import ConfideWarning, ParameterError
 from confide.grid import Grid
 from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Payer, Subject
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Receipt
 from confide.privacy.guarantee import Exact
+from confide.privacy.neighbours import Neighbours
 from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease, Release
+from confide.releases.terms import public_rows
 from confide.tasks.parameters import with_parameters_of
 from confide.tasks.public_grid import describe_grid, public_files, read_grid
 from confide.tasks.release_result import ReleaseQuote, ReleaseResult
@@ -31,25 +34,42 @@ from confide.tasks.scores import ModelScores, Scores, choose_scores
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
 
+_ARRAYS = (
+    "Give arrays as ScoreCounts.from_arrays(labels, scores), or as columns of a dataframe that `label` and `score` name"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyRelease:
-    """A release whose input was checked and whose rows were read. Nothing was charged."""
+    """A release whose input was checked and whose rows were read. Nothing was charged.
+
+    `remarks` tell the user what is unusual about the request, before it is paid.
+    """
 
     payer: Payer
     scores: Scores
     prepared: tuple[PreparedRelease, ...]
     grid: Grid | str | None = None
     reveal: bool = False
+    remarks: tuple[str, ...] = ()
 
     def quote(self) -> ReleaseQuote:
         """Return the price. Nothing is charged."""
         return ReleaseQuote(quote=self.payer.quote(self.prepared), prepared=self.prepared)
 
+    def _data(self) -> dict[str, str]:
+        """Describe the data: their declared name, and the number of rows where it is public. Files stay unnamed."""
+        subject = self.payer.subject
+        stated = subject.stated if isinstance(subject, DeclaredSubject) else None
+        named = {} if stated is None else {"data": stated.data}
+        if self.prepared[0].guarantee.neighbours == Neighbours.ADD_REMOVE_ONE:
+            return named
+        return {**named, "rows": f"{public_rows(self.prepared[0].counts):,}"}
+
     def pay(self) -> ReleaseResult:
         """Charge the account, then draw noise."""
         receipt: Receipt[Release] = self.payer.pay(self.prepared)
-        about = self.scores.about()
+        about = {**self._data(), **self.scores.about()}
         if any({"grid", "cells"} & set(release.options) for release in receipt.releases):
             about["grid"] = describe_grid(self.grid)
         return ReleaseResult(
@@ -119,10 +139,11 @@ def prepare_release(
     subject = _subject(source, scores, data_name, question, public_files(grid))
     payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
     prepared = scores.prepare(source, metrics, options)
-    return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal)
+    remarks = _threshold_remark(threshold, grid)
+    return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal, remarks=remarks)
 
 
-@with_parameters_of(prepare_release)
+@with_parameters_of(prepare_release, by_position=_ARRAYS)
 def release(ready: ReadyRelease) -> ReleaseResult:
     """Release metrics under differential privacy, with intervals, and charge an account of a ledger.
 
@@ -161,13 +182,31 @@ def release(ready: ReadyRelease) -> ReleaseResult:
     reveal
         Keep the exact counts in the result, to draw exact curves beside the private ones. Such a page is not private.
     """
+    _warn(ready)
     return ready.pay()
 
 
-@with_parameters_of(prepare_release)
+@with_parameters_of(prepare_release, by_position=_ARRAYS)
 def quote_release(ready: ReadyRelease) -> ReleaseQuote:
     """Return the price of a release without charging it. Takes the parameters of `release`."""
+    _warn(ready)
     return ready.quote()
+
+
+def _warn(ready: ReadyRelease) -> None:
+    for remark in ready.remarks:
+        warnings.warn(remark, ConfideWarning, stacklevel=4)
+
+
+def _threshold_remark(threshold: float | None, grid: object) -> tuple[str, ...]:
+    """Return a remark about a threshold that divides no probabilities. It follows from public facts alone."""
+    if threshold is None or grid is not None or 0.0 < threshold <= 1.0:
+        return ()
+    called = "everybody" if threshold <= 0.0 else "nobody"
+    return (
+        f"threshold {threshold:g} calls {called} positive if scores are probabilities, and the measures at it then say "
+        "nothing about the scores; choose one between 0 and 1",
+    )
 
 
 def check_options(metrics: str | Sequence[str], options: Mapping[str, Any]) -> tuple[PreparedRelease, ...]:

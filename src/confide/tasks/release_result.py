@@ -64,8 +64,13 @@ class ReleaseResult:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __repr__(self) -> str:
-        metrics = ", ".join(release.metric for release in self.releases)
-        return f"ReleaseResult({metrics}; paid {self.receipt.in_words()} by {self.receipt.account})"
+        shown = ", ".join(f"{release.metric} {release.value:.4g}" for release in self.releases)
+        return f"ReleaseResult({shown}; paid {self.receipt.in_words()} by {self.receipt.account})"
+
+    def __str__(self) -> str:
+        receipt = self.receipt
+        paid = f"paid {receipt.in_words()} by account {receipt.account}, which has {receipt.remaining.in_words()} left"
+        return "\n".join((*(str(release) for release in self.releases), paid))
 
     @property
     def releases(self) -> tuple[Release, ...]:

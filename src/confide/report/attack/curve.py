@@ -39,7 +39,7 @@ def _added(added: AddedOnRoc) -> Iterator[str]:
     for place in added.places[:_LISTED]:
         kind = "positive" if place.positive else "negative"
         tied = f", tied with {place.tied:,}" if place.tied else ""
-        yield f"  {kind}, below {place.above:,} rows{tied}{_score(place)}"
+        yield f"  {kind}, below {place.above:,} row{'' if place.above == 1 else 's'}{tied}{_score(place)}"
     if len(added.places) > _LISTED:
         yield f"  and {len(added.places) - _LISTED:,} more (--json lists all)"
 

@@ -162,4 +162,6 @@ def _size(evaluation: Evaluation, name: str) -> tuple[float, float]:
     """Return the size of a figure in inches."""
     if name == "forest":
         return 7.0, 1.2 + 0.35 * (1 + len(evaluation.groups)) * max(1.0, len(evaluation.models) * 0.6)
+    if name == "pr":  # room for the legend below, so that the axes are as large as those of the ROC curve
+        return 5.4, 5.15 + 0.2 * (len(evaluation.models) + 1)
     return 5.4, 5.8 if name in ("calibration", "decision") else 5.0

@@ -33,7 +33,7 @@ def plot_evaluation(evaluation: Evaluation) -> Figure:
     drawings: list[Drawing] = [draw_roc, draw_pr]
     if any(model.counts.probabilities for model in evaluation.models):
         drawings += [draw_calibration, draw_decision]
-    return drawn_figure([(draw, evaluation) for draw in drawings], size=(5.25, 5.0), columns=2)
+    return drawn_figure([(draw, evaluation) for draw in drawings], size=(5.25, 5.5), columns=2)
 
 
 def draw_roc(ax: Axes, evaluation: Evaluation) -> None:

@@ -76,11 +76,18 @@ def weights_table(workflow: Workflow) -> Table:
         head=("feature", "log-odds"),
         body=tuple((name, f"{weight:+.2f}") for name, weight in weights[:MOST_SHOWN]),
         note=_sentences(
-            f"With a weight: {len(weights):,} of {len(workflow.names()):,} features, the most important first.",
+            f"With a weight: {len(weights):,} of {len(workflow.names()):,} features, the most important "
+            f"first{_order(workflow)}.",
             _and_more(len(weights)),
             _of_places(workflow),
         ),
     )
+
+
+def _order(workflow: Workflow) -> str:
+    """Explain an order that the shown numbers do not follow."""
+    often = workflow.trained().frequencies is not None
+    return ": those with the largest weight times frequency" if often else ", whatever the sign"
 
 
 def _sentences(*parts: str) -> str:

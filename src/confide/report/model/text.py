@@ -23,7 +23,8 @@ def print_price(quote: Quote, workflow: Workflow, costs: Mapping[str, Fraction],
     console.print()
     left = (quote.remaining.in_words(), quote.remaining_after.in_words())
     head = ("account", "price", "left now", "left after")
-    print_table(Table(title="Price", head=head, body=((quote.account, quote.in_words(), *left),)), console)
+    price, note = quote.in_a_cell()
+    print_table(Table(title="Price", head=head, body=((quote.account, price, *left),), note=note), console)
     if quote.fits:
         print_line("It fits. Nothing was charged.", console)
 

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FEW_POINTS = 130
+_MOST_DOTS = 130
+
+GRID_DOTS = "grid-thresholds"
+"""Name of the dots in a figure."""
 
 _INCHES, _WORDS = 4.9, 1.2  # a panel's side, and the room for words under it
 
@@ -52,7 +55,7 @@ def draw_roc(ax: Axes, data: CurveData) -> None:
     _bands(ax, data, "false_positive_rate")
     alarm, recall = points["false_positive_rate"], points["true_positive_rate"]
     ax.plot(alarm, recall, label=value_label(data.release, "AUC"), **_line())
-    _mark(ax, alarm, recall, "threshold" in points)
+    _mark(ax, data.release, "false_positive_rate", "true_positive_rate")
     if data.exact is not None and _both_classes(data.exact):
         roc_line(ax, data.exact, 1, label=EXACT, linewidth=1.3, zorder=4)
     if data.chosen is not None:
@@ -68,7 +71,7 @@ def draw_pr(ax: Axes, data: CurveData) -> None:
     _bands(ax, data, "recall")
     recall, precision = np.array(points["recall"]), np.array(points["precision"])
     ax.plot(*pr_joined(recall, precision), label=value_label(data.release, "average precision"), **_line())
-    _mark(ax, recall, precision)
+    _mark(ax, data.release, "recall", "precision")
     if data.exact is not None and _both_classes(data.exact):
         pr_line(ax, data.exact, 1, label=EXACT, linewidth=1.3, zorder=4)
     if data.chosen is not None:
@@ -98,10 +101,15 @@ def _line() -> dict[str, Any]:
     return {"color": BLUE, "linewidth": 1.6, "zorder": 3}
 
 
-def _mark(ax: Axes, x: Any, y: Any, wanted: bool = True) -> None:
+def _mark(ax: Axes, release: Release, x: str, y: str) -> None:
     """Draw small dots at the grid's thresholds, unless there are too many to tell apart."""
-    if wanted and len(x) <= _FEW_POINTS:
-        ax.plot(x, y, "o", color=BLUE, markersize=2.6, zorder=3)
+    assert release.curve is not None  # noqa: S101  # `curves_to_draw` takes only curves
+    points, edges = release.curve.points, np.array(release.options.get("edges", ()))[:-1]
+    if 0 < edges.size <= _MOST_DOTS:
+        # Points fall in their threshold. Rows from an edge upwards are those of the last point that is not below it.
+        where = np.unique(np.searchsorted(-np.array(points["threshold"]), -edges, side="right") - 1)
+        dots: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": 3.6, "zorder": 3}
+        ax.plot(np.array(points[x])[where], np.array(points[y])[where], gid=GRID_DOTS, **dots)
 
 
 def _ring(ax: Axes, x: float, y: float, chosen: Release) -> None:

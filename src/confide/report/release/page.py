@@ -13,7 +13,7 @@ from confide.releases.release import Release
 from confide.report.release.captions import INTERVALS, curve_caption
 from confide.report.release.curve_data import EXACT, CurveData, curves_to_draw
 from confide.report.release.curve_plots import draw_curve
-from confide.report.release.names import drawable, is_curve
+from confide.report.release.names import drawable, is_curve, metric_name
 from confide.report.release.plots import draw_intervals, intervals_size
 from confide.report.release.tables import (
     about_table,
@@ -134,7 +134,13 @@ def _intervals(releases: Sequence[Release]) -> list[str]:
     if not drawn:
         return []
     svg = as_svg(draw_intervals, drawn, size=intervals_size(drawn))
-    return [figures([figure(svg, "intervals", INTERVALS)])]
+    return [figures([figure(svg, "intervals", INTERVALS + _not_drawn(releases))])]
+
+
+def _not_drawn(releases: Sequence[Release]) -> str:
+    """Name the numbers that are in the table but not in the plot."""
+    left = [metric_name(release) for release in releases if not drawable(release) and not is_curve(release)]
+    return f" Not drawn, as they are no shares: {', '.join(left)}." if left else ""
 
 
 def _split(receipt: Receipt[Release]) -> list[str]:

@@ -97,6 +97,7 @@ def split_of(receipt: Receipt[Release]) -> list[tuple[list[str], Guarantee]]:
 
 def ledger_table(receipt: Receipt[Any]) -> Table:
     """Return what was charged and what is left."""
+    charged, note = receipt.in_a_cell()
     return Table(
         title="Ledger",
         head=(
@@ -105,7 +106,8 @@ def ledger_table(receipt: Receipt[Any]) -> Table:
             "spent in total",
             "left" if receipt.analyst is None else f"left to {receipt.analyst}",
         ),
-        body=((receipt.account, receipt.in_words(), receipt.spent.in_words(), receipt.remaining.in_words()),),
+        body=((receipt.account, charged, receipt.spent.in_words(), receipt.remaining.in_words()),),
+        note=note,
     )
 
 

@@ -49,11 +49,13 @@ def print_release(receipt: Receipt[Release], console: Console) -> None:
 def print_quote(quote: Quote, prepared: Sequence[PreparedRelease], console: Console) -> None:
     """Print the price of a request."""
     print_table(split_table([(_metrics(part), part.guarantee) for part in prepared]), console)
+    price, note = quote.in_a_cell()
     print_table(
         Table(
             title="Price",
             head=("account", "price", "left now", "left after"),
-            body=((quote.account, quote.in_words(), quote.remaining.in_words(), quote.remaining_after.in_words()),),
+            note=note,
+            body=((quote.account, price, quote.remaining.in_words(), quote.remaining_after.in_words()),),
         ),
         console,
     )

@@ -87,7 +87,8 @@ def finish_pr(ax: Axes, prevalence: float) -> None:
     _square(ax)
     ax.set_xlabel("Recall (sensitivity)")
     ax.set_ylabel("Precision (positive predictive value)")
-    _legend(ax, "best")
+    figure = ax.get_figure(root=True)
+    _legend(ax, "best", inside=figure is None or figure.get_layout_engine() is None)
 
 
 def _unachievable(ax: Axes, prevalence: float) -> None:
@@ -199,10 +200,13 @@ def _at_most(values: FloatArray, most: int) -> FloatArray:
     return values[np.linspace(0, values.size - 1, most).round().astype(np.int64)]
 
 
-def _legend(ax: Axes, loc: Literal["best", "lower right"]) -> None:
-    """Put a legend inside the axes where it is short, else below them, where it covers nothing."""
-    if len(ax.get_legend_handles_labels()[1]) <= _SHORT_LEGEND:
-        ax.legend(loc=loc)
+def _legend(ax: Axes, loc: Literal["best", "lower right"], *, inside: bool = True) -> None:
+    """Put a short legend inside the axes, on white. Put others below them, where they cover nothing.
+
+    A PR curve leaves no place that is always free, so its legend lies inside only if no layout makes room below.
+    """
+    if inside and len(ax.get_legend_handles_labels()[1]) <= _SHORT_LEGEND:
+        ax.legend(loc=loc, frameon=True, facecolor="white", edgecolor="none", framealpha=0.85)
     else:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13))
 

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import LayoutEngine
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1)), "-")
 MARKERS = "os^Dv<>"
 GREY = "#6b6b6b"
+_MARGIN = 0.09  # inches
 
 _SETTINGS: Any = {
     "font.family": "sans-serif",
@@ -66,7 +68,7 @@ def as_svg(draw: Drawing, data: Any, *, size: tuple[float, float] = (5.4, 5.0)) 
     from matplotlib.figure import Figure
 
     with house_style():
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size, layout=_layout())
         draw(figure.subplots(), data)
         buffer = io.StringIO()
         with warnings.catch_warnings():
@@ -88,6 +90,7 @@ def drawn_figure(
         axes = list(figure.subplots(down, across, squeeze=False).flat)
         for ax, (draw, data) in zip(axes, panels, strict=False):
             draw(ax, data)
+            ax.set_anchor("NW")  # square axes begin where the others of their column do
         for ax in axes[len(panels) :]:
             ax.set_axis_off()
     return figure
@@ -107,7 +110,14 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
     plt.draw_if_interactive()  # type: ignore[no-untyped-call]  # loads the backend, so that notebooks display figures
     make = plt.figure if plt.get_backend().lower() in _window_backends() else Figure
-    return make(figsize=size, layout="constrained")
+    return make(figsize=size, layout=_layout())
+
+
+def _layout() -> LayoutEngine:
+    """Return a layout that makes room for legends below axes, and leaves a margin around titles."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    return ConstrainedLayoutEngine(h_pad=_MARGIN, w_pad=_MARGIN)
 
 
 def _window_backends() -> set[str]:

@@ -35,7 +35,7 @@ def released_table(validation: Validation) -> Table:
         "left to the study": [DASH if receipt is None else _budget(receipt.get("remaining")) for receipt in receipts],
     }
     return table_of_sites(
-        "What each site released, and what it cost",
+        f"What each site released{', and what it cost' if mode_of(question).private else ''}",
         validation,
         columns,
         text_columns=tuple(columns),
