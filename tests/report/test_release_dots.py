@@ -32,8 +32,12 @@ def test_each_dot_is_the_point_of_an_edge_of_the_grid() -> None:
     matrices = [curves.confusion(float(edge)) for edge in curves.grid.edges[:-1]]
     roc, pr = curves.plot().axes[:2]
     assert dots(roc) == {(round(one.false_positive_rate, 9), round(one.recall, 9)) for one in matrices}
-    positive = {(round(one.recall, 9), round(one.precision, 9)) for one in matrices if one.recall > 0.0}
-    assert {dot for dot in dots(pr) if dot[0] > 0.0} == positive
+    points = curves["pr"].curve
+    assert points is not None
+    every = zip(*(points.points[name] for name in ("recall", "precision", "threshold")), strict=True)
+    edges = {(round(x, 9), round(y, 9)) for x, y, threshold in every if threshold in curves.grid.edges}
+    assert edges
+    assert {dot for dot in dots(pr) if dot[0] > 0.0} == {point for point in edges if point[0] > 0.0}
 
 
 def test_dots_that_cannot_be_told_apart_are_left_out() -> None:

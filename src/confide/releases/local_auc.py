@@ -138,9 +138,9 @@ def _checked_parameters(terms: Terms, rows: int | None) -> LocalParameters:
     return parameters
 
 
-def _shown(integers: tuple[int, ...], rows: int | None) -> dict[str, float]:
-    """Return the integer that followed AUC, if one did."""
-    return {"smaller_class" if rows is None else "pairs": integers[0]} if integers else {}
+def _shown(integers: tuple[int, ...], rows: int | None) -> dict[str, float | None]:
+    """Return the integer that followed AUC; None if none did, which depends on the released AUC alone."""
+    return {"smaller_class" if rows is None else "pairs": float(integers[0]) if integers else None}
 
 
 def _intervals(value: float, sizes: ClassSizes, parameters: LocalParameters, level: float) -> PrivateIntervals:
