@@ -211,8 +211,8 @@ def test_a_width_that_sampling_alone_exceeds_needs_no_epsilon_that_exists() -> N
         assert entry.population_needs is not None
         assert entry.population_needs.relation == "none"
         assert not entry.population_needs.suffices
-    assert found["rank-sum"].sample_needs is not None
-    assert float(found.epsilon) == found["rank-sum"].sample_needs.epsilon
+    assert found["local"].sample_needs is not None
+    assert float(found.epsilon) == found["local"].sample_needs.epsilon
 
 
 @pytest.mark.slow

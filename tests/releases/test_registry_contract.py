@@ -80,7 +80,7 @@ def test_nothing_was_forgotten() -> None:
 
 
 def test_the_only_way_without_a_proof_is_refused() -> None:
-    with pytest.raises(ParameterError, match="use mechanism='student-t', or neighbours='replace-one'"):
+    with pytest.raises(ParameterError, match="use mechanism='local', or neighbours='replace-one'"):
         Way("auc", "rank-sum", "add-remove-one").prepare(COUNTS, noise=FORBIDDEN)
 
 
@@ -111,7 +111,7 @@ def test_what_is_public_is_named(way: Way) -> None:
 def test_releases_are_frozen_plain_and_come_back(way: Way) -> None:
     for release in released(way):
         plain = release.to_dict()
-        assert list(plain) == (KEYS if release.curve is None else [*KEYS, "curve"])
+        assert list(plain) == [*KEYS, *(["curve"] if release.curve else []), *(["noisy"] if release.noisy else [])]
         assert plain["schema"] == "confide.release/1"
         assert set(plain["intervals"]) == {"sample", "population"}
         for interval in plain["intervals"].values():
@@ -160,6 +160,10 @@ def test_numbers_stay_in_their_range(way: Way) -> None:
     measures = {"measures": ("matthews_correlation", "negative_likelihood_ratio")} if way.metric == "confusion" else {}
     for seed, (rows, prevalence, epsilon) in enumerate([(6, 0.5, "0.1"), (40, 0.1, 1), (40, 0.9, 5), (400, 0.5, 1)]):
         counts = drawn_rows(rows, prevalence, seed + 10)
+        if way.metric == "auc" and way.mechanism == "local" and rows == 6 and way.relation != "add-remove-one":
+            with pytest.raises(ParameterError, match="too few rows"):  # their number is public
+                way.prepare(counts, epsilon=epsilon)
+            continue
         for release in way.released(counts, epsilon=epsilon, noise=seeded(seed), **measures):
             check_numbers(release, (rows, prevalence, epsilon))
 
@@ -335,7 +339,7 @@ class TestSeveralAtOnce:
         assert request(threshold=0.4) != request(threshold=0.5)
         assert request(grid=Grid.uniform(8)) != request(grid=Grid.uniform(9))
         assert request(threshold=0.4) == request(threshold=0.4)
-        assert request(level=0.9, threshold=0.4) != request(threshold=0.4)
+        assert request(level=0.9, threshold=0.4) == request(threshold=0.4)
 
 
 class TestPersonsWithSeveralRows:

@@ -257,7 +257,6 @@ class TestWithALedger:
         "other",
         [
             {"mechanism": "student-t"},
-            {"level": 0.9},
             {"epsilon": "1/11"},
             {"unit": "row", "mechanism": "student-t", "prevalence_guess": 0.2},
             {"metrics": "brier"},

@@ -42,7 +42,7 @@ def plan(
         if epsilons add up, and what in an account of composition zcdp, and which error is smaller.
 
     >>> plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False).auto
-    'rank-sum'
+    'local'
     """
     return planner.plan(
         metric,
