@@ -85,10 +85,13 @@ def test_scales_that_do_not_exist_are_refused(wrong: tuple[float, float, float],
 
 
 def test_noise_is_normal() -> None:
-    """A test at level 1e-6 on 20,000 draws; noise of the wrong deviation by 5 % is rejected surely."""
+    """A test at level 1e-6 on 20,000 draws; a deviation that is wrong by 15 % is rejected.
+
+    The distance is then 0.034 in the mean, with a standard deviation of 0.004; 0.019 is rejected.
+    """
     drawn = system_normals(20_000)
     assert kstest(drawn, "norm").pvalue > 1e-6
-    assert kstest(1.08 * drawn, "norm").pvalue < 1e-6
+    assert kstest(1.15 * drawn, "norm").pvalue < 1e-6
     assert noisy_scores(np.full(500, 0.5), 0.1).std() == pytest.approx(0.1, rel=0.25)
 
 
