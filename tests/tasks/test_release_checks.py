@@ -19,6 +19,7 @@ import pytest
 from confide import BudgetError, Ledger, PublicQuestion, ScoreCounts
 from confide.errors import ColumnError, ConfideError, ConfideWarning, DataError, ParameterError, ScoreError, UsageError
 from confide.ledger.payer import NoteCode
+from confide.releases.registry import prepare
 from confide.tasks import release as release_module
 from confide.tasks.release import quote_release, release
 from tests.cli.desk import LABELS, SCORES, Desk
@@ -95,6 +96,37 @@ def test_another_level_costs_nothing(desk: Desk, metrics: Any) -> None:
     for wide, narrow in zip(first.releases, again.releases, strict=True):
         assert (wide.intervals.population.level, narrow.intervals.population.level) == (0.95, 0.5)
         assert narrow.intervals.population.width < wide.intervals.population.width
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "1/10"])
+def test_the_local_scale_can_be_asked_for_at_a_small_epsilon(desk: Desk, epsilon: str) -> None:
+    """Parameters are checked on enough made-up rows, whatever epsilon is."""
+    rows = 2_000
+    table = "".join(f"{k % 2},{k / rows}\n" for k in range(rows))
+    (desk.folder / "many.csv").write_text(f"died,risk\n{table}", encoding="utf-8")
+    desk.open_account("many", file="many.csv")
+    done = ask(desk, source=desk.folder / "many.csv", account="many", metrics="auc", mechanism="local", epsilon=epsilon)
+    assert done["auc"].mechanism == "local"
+
+
+@pytest.mark.parametrize("guess", [0.03, 0.05])
+def test_another_level_never_changes_the_mechanism(guess: float) -> None:
+    counts = ScoreCounts.from_arrays([0, 1] * 1_000, range(2_000))
+    levels = (0.5, 0.8, 0.95, 0.99)
+    asked = [prepare("auc", counts, epsilon="1/2", prevalence_guess=guess, level=level)[0] for level in levels]
+    assert all(one.request == asked[0].request for one in asked)
+
+
+@pytest.mark.parametrize("metrics", ["auc", "ap", "brier", "recall", "prevalence", "roc"])
+def test_a_file_without_rows_is_answered_like_its_neighbours(desk: Desk, metrics: str) -> None:
+    """Under add-remove-one no rows are a neighbour of one row; under replace-one their number is public."""
+    (desk.folder / "none.csv").write_text("died,risk\n", encoding="utf-8")
+    desk.open_account("none", file="none.csv", neighbours="add-remove-one")
+    given: dict[str, Any] = {"source": desk.folder / "none.csv", "account": "none", "metrics": metrics}
+    done = ask(desk, **given, neighbours="add-remove-one", positive="1")
+    assert not done.receipt.reused
+    with pytest.raises(ConfideError):
+        ask(desk, **given, neighbours="replace-one", positive="1", epsilon=2)
 
 
 def test_a_quote_charges_nothing(desk: Desk) -> None:

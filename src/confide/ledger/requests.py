@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -87,7 +88,9 @@ def _part(prepared: Prepared[Any], question: PublicQuestion | None) -> Part | No
     if part is None or question is None:
         return part
     rule = f"{part.partition}, in {question.rows}"
-    if len(rule) > LONGEST:
+    if rule.count(", in ") > 1:  # rule and rows could be divided in two ways
+        rule = f"a rule with sha256 {sha256(json.dumps([part.partition, question.rows]).encode()).hexdigest()}"
+    elif len(rule) > LONGEST:
         rule = f"a rule with sha256 {sha256(rule.encode()).hexdigest()}"
     return replace(part, partition=rule)
 

@@ -40,6 +40,8 @@ MECHANISMS = ("local", "rank-sum", *SMOOTH_MECHANISMS)
 SUPPOSED_AUC = 0.8
 """AUC at which the intervals of two mechanisms are compared."""
 
+_COMPARED_LEVEL = 0.95  # whatever the level of the request, which must not decide the noise
+
 
 def release_auc(
     counts: ScoreCounts,
@@ -136,10 +138,10 @@ def default_mechanism(terms: Terms, rows: int | None) -> str:
     integer = np.array([0.0 if free is None else float(free.value(guessed, rows - guessed))])
     scale = 1.0 / float(terms.epsilon * SIZES_SHARE)
     sizes = plausible_after(supposed, [positives], integer, parameters, scale)
-    lower, upper = local_limits(supposed, sizes, parameters, terms.level, population=False)
+    lower, upper = local_limits(supposed, sizes, parameters, _COMPARED_LEVEL, population=False)
     scales = rank_sum_scales(rows, terms.epsilon, terms.neighbours)
     twice = (2.0 * SUPPOSED_AUC - 1.0) * positives * (rows - positives)
-    least, most = rank_sum_limits(twice, positives, rows, scales, terms.level, population=False)
+    least, most = rank_sum_limits(twice, positives, rows, scales, _COMPARED_LEVEL, population=False)
     return "local" if float(upper[0] - lower[0]) <= float(most[0] - least[0]) else "rank-sum"
 
 

@@ -161,7 +161,7 @@ def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None
         drawn=query.draw,
         build=build,
         noise=noise,
-        numbers=len(query.values),
+        numbers=len(query.values) + 2 * len(grid.edges),
     )
 
 

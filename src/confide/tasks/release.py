@@ -7,11 +7,14 @@ input was checked. Whether a request is refused follows from public facts, excep
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ConfideWarning, ParameterError
@@ -19,7 +22,7 @@ from confide.grid import Grid
 from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Payer, Subject
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Receipt
-from confide.privacy.guarantee import Exact
+from confide.privacy.guarantee import Exact, checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
@@ -33,6 +36,8 @@ from confide.tasks.scores import ModelScores, Scores, choose_scores
 
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
+
+_ENOUGH, _MOST_MADE_UP = 40, 10**6  # made-up rows of each score and class, times epsilon; and at most
 
 _ARRAYS = (
     "Give arrays as ScoreCounts.from_arrays(labels, scores), or as columns of a dataframe that `label` and `score` name"
@@ -210,8 +215,18 @@ def _threshold_remark(threshold: float | None, grid: object) -> tuple[str, ...]:
 
 
 def check_options(metrics: str | Sequence[str], options: Mapping[str, Any]) -> tuple[PreparedRelease, ...]:
-    """Refuse wrong parameters before any row is read, by preparing the request for four made-up rows."""
-    return prepare(metrics, ScoreCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]), **options)
+    """Refuse wrong parameters before any row is read, by preparing the request for made-up rows."""
+    each = np.full(4, _made_up_rows(options), dtype=np.int64)
+    return prepare(metrics, ScoreCounts(np.array([0.1, 0.2, 0.3, 0.4]), each, each), **options)
+
+
+def _made_up_rows(options: Mapping[str, Any]) -> int:
+    """Return a number of rows that is enough for every mechanism at the epsilon of each release."""
+    try:
+        epsilon = checked_epsilon(options["epsilon"])
+    except ParameterError:  # which preparing the request will say
+        return 1
+    return min(math.ceil(_ENOUGH / epsilon) * int(options.get("rows_per_person") or 1), _MOST_MADE_UP)
 
 
 def _target(target: Target | str | None, *, safe: bool) -> Target | None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from confide.counts import ScoreCounts
-from confide.errors import ParameterError
+from confide.errors import NoRowsError, ParameterError
+from confide.privacy.neighbours import Neighbours
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease
 from confide.releases.terms import Terms
@@ -96,8 +97,14 @@ class ColumnScores:
     def prepare(
         self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
     ) -> tuple[PreparedRelease, ...]:
-        """Count the columns, each row by itself."""
-        return prepare(metrics, self._count(source), **options)
+        """Count the columns, each row by itself. Where the number of rows is private, there may be none."""
+        try:
+            counts = self._count(source)
+        except NoRowsError:
+            if Neighbours.parse(options["neighbours"]) != Neighbours.ADD_REMOVE_ONE:
+                raise
+            counts = ScoreCounts.empty()
+        return prepare(metrics, counts, **options)
 
     def _count(self, source: Any) -> ScoreCounts:
         from confide.sources.frames import is_frame, private_frame_table
