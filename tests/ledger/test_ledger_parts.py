@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from confide.errors import BudgetError, LedgerError, ParameterError
+from confide.ledger.question import PublicQuestion
 from confide.privacy.prepared import Part, Prepared
 from tests.ledger.asking import Book, Choice, ask, choose
 from tests.ledger.places import Place
@@ -41,6 +42,15 @@ def test_metrics_and_other_answers_share_a_budget(ledger: Book) -> None:
     assert released[0].metric == "auc"
     with pytest.raises(BudgetError, match="has epsilon 0 left"):
         ledger.release(choose(number=2), account="a")
+
+
+def test_rules_and_data_whose_names_run_together_are_told_apart(ledger: Book) -> None:
+    """A rule ", in e" for data "d" is not the rule for data "e, in d"."""
+    ledger.open_account("a", epsilon=3, neighbours="add-remove-one")
+    for part, data in ((Part("halves, in e", "one"), "d"), (Part("halves", "other"), "e, in d")):
+        ledger.release(choose("1/2", part=part), account="a", question=PublicQuestion(data=data))
+    assert len({part.partition for part in ledger.account("a").spending.parts}) == 2
+    assert ledger.account("a").spent.epsilon == 1
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove-one", "label-only"])
