@@ -50,7 +50,7 @@ def run(*, quick: bool = False) -> None:
     everything = [
         *_local(repetitions, quick),
         *_rank_sum(repetitions, quick),
-        *_other_scores("local", repetitions, quick),
+        *_other_scores("local", repetitions // 4 if quick else repetitions, quick),
         *_other_scores("rank-sum", repetitions, quick),
         *_label_only(repetitions, quick),
         *_student_t(repetitions, quick),
@@ -64,12 +64,13 @@ def run(*, quick: bool = False) -> None:
 
 
 def _local(repetitions: int, quick: bool) -> list[Found]:
-    rows, aucs, epsilons = ((50, 1_000), (0.8, 0.98), ("0.5", "4")) if quick else (ROWS, AUCS, EPSILONS)
+    rows, aucs, epsilons = ((1_000,), (0.8,), ("1",)) if quick else (ROWS, AUCS, EPSILONS)
+    repetitions = repetitions // 4 if quick else repetitions
     every: list[Found] = []
     for kind in LOCAL[:1] if quick else LOCAL:
         # Under other relations than the usual one a quarter of the repetitions, as pairs of sizes take longer.
         times = repetitions if kind == "local" else repetitions // 4
-        found = _all(kind, aucs, rows, PREVALENCES, epsilons, times)
+        found = _all(kind, aucs, rows, PREVALENCES, epsilons, times, widths=20 if quick else 200)
         _title(f"AUC at the local scale ({kind}), binormal scores", times)
         every += _shown(found)
     return every
@@ -105,7 +106,7 @@ def _average_precision(repetitions: int, quick: bool) -> list[Found]:
 
 def _other_scores(kind: Kind, repetitions: int, quick: bool) -> list[Found]:
     tasks = [
-        Task(kind, scores, rows, prevalence, ("1", "4"), repetitions, widths=100)
+        Task(kind, scores, rows, prevalence, ("1", "4"), repetitions, widths=20 if quick else 100)
         for scores in (OTHER_SCORES[1::2] if quick else OTHER_SCORES)
         for rows, prevalence in (OTHER_ROWS[3:4] if quick else OTHER_ROWS)
     ]

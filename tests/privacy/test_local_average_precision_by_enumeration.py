@@ -146,7 +146,7 @@ def test_no_pair_of_neighbours_loses_more(relation: Neighbours, epsilon: Fractio
 
 @pytest.mark.slow
 @every_relation
-@pytest.mark.parametrize(("rows", "levels"), [(9, 4), (12, 3), (30, 2)])
+@pytest.mark.parametrize(("rows", "levels"), [(7, 4), (9, 3), (24, 2)])
 def test_no_pair_of_more_rows_loses_more(relation: Neighbours, rows: int, levels: int) -> None:
     for epsilon in (steepest(relation), Fraction(5, 4), Fraction(6)):
         check_all(relation, rows, levels, epsilon)

@@ -16,8 +16,8 @@ from scipy.special import ndtr
 
 from confide.counts import FloatArray
 
-_NODES = 24
-_NORMAL_NODES = 48
+_NODES = 16
+_NORMAL_NODES = 32  # probabilities within 0.0004
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +94,11 @@ class ParetoNoise:
 
     def cdf(self, x: FloatArray) -> FloatArray:
         """Return the probability of at most x."""
-        distance = np.abs(x)
-        chance: FloatArray = (
-            np.where(x < 0.0, self.below.beyond(distance), self.mass - self.above.beyond(distance)) / self.mass
-        )
-        return chance
+        x = np.asarray(x)
+        chance, left = np.empty(x.shape), x < 0.0
+        chance[left] = self.below.beyond(-x[left])
+        chance[~left] = self.mass - self.above.beyond(x[~left])
+        return chance / self.mass
 
     def quantile(self, share: FloatArray) -> FloatArray:
         """Invert `cdf`."""
