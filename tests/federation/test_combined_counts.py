@@ -30,6 +30,8 @@ from confide.releases.curves_from_counts import curves_of
 from confide.releases.shared_counts import combined_release, weighted_parts
 from tests.noises import SILENT, seeded
 
+pytestmark = pytest.mark.slow
+
 SITES = tuple("abcde")
 CELLS = np.random.default_rng(5).integers(0, 40, size=(5, 2, 20))
 

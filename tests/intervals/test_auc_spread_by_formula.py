@@ -14,6 +14,8 @@ from scipy.stats import norm
 from confide.intervals.auc_spread import SPREAD_RATIO, auc_spread
 from confide.intervals.delong import hanley_mcneil_variance
 
+pytestmark = pytest.mark.slow
+
 AUCS = (0.55, 0.8, 0.9, 0.98)
 SIZES = ((10, 190), (190, 10), (60, 60))
 

@@ -10,6 +10,8 @@ from confide.intervals import private
 from confide.intervals.auc_spread import auc_spread
 from confide.intervals.private import ClassSizes, Probability, limits
 
+pytestmark = pytest.mark.slow
+
 RNG_SEED = 20
 SPREADS = {"sample": None, "proportion": private.binomial_spread, "normal scores": auc_spread}
 

@@ -12,6 +12,8 @@ from confide.kernels import bootstrap
 from confide.kernels.sums import sum_counts
 from confide.kernels.threads import Counts, Labels, Scores
 
+pytestmark = pytest.mark.slow
+
 TIGHT = 1e-12
 
 

@@ -399,6 +399,7 @@ def accuracy(found: LinearModel, matrix: Any, labels: Flags) -> float:
 WORDS = "call free txt mobile text stop claim www prize cash won nokia win urgent new uk reply your to ur"
 
 
+@pytest.mark.slow
 def test_spam_is_told_almost_as_well_as_without_noise(shared_data: Path) -> None:
     """Twenty words at epsilon 1: mean accuracy over ten draws of noise, from seeds, within 2 points."""
     with gzip.open(shared_data / "sms_spam.csv.gz", "rt", encoding="utf-8", newline="") as file:

@@ -37,6 +37,8 @@ from tests.privacy.test_local_auc_by_enumeration import (
     two_levels,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Following:

@@ -41,6 +41,8 @@ from tests.privacy.test_local_auc_by_enumeration import (
     two_levels,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Sides:

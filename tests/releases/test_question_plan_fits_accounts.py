@@ -23,7 +23,8 @@ from confide.report.plan.command import plan_commands
 from confide.report.plan.text import plan_advice
 from confide.tasks.plan import release_parameters
 
-pytestmark = pytest.mark.usefixtures("few_simulated_tables")  # how wide intervals are does not matter here
+# How wide intervals are does not matter here.
+pytestmark = [pytest.mark.usefixtures("few_simulated_tables"), pytest.mark.slow]
 
 CAPS = Budget(epsilon=Fraction(3), delta=Fraction(1, 10**6))
 COUNTS = make_stand_in("recall", 500, 0.3, None).counts
