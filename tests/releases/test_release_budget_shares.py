@@ -19,10 +19,12 @@ from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds
 from confide.privacy.mechanisms.strategies import strategy_named
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, upper_bound
-from confide.privacy.queries import Noise
+from confide.privacy.queries import FollowedQuery, Noise
 from confide.releases.counting import COUNTING_MECHANISMS, FAMILIES, PUBLISHED
 from confide.releases.curves import prepare_curves
 from confide.releases.grids import Automatic, GridSource, PrivateQuantiles, RecursiveMedians, grid_source
+from confide.releases.local_auc import local_queries, local_terms
+from confide.releases.local_average_precision import precision_queries, precision_terms
 from confide.releases.release import Release
 from confide.releases.smooth_sensitivity import calibrate, sizes_query
 from confide.releases.terms import Terms
@@ -253,3 +255,20 @@ def test_a_person_with_several_rows_gets_gaussian_noise_for_a_divided_delta() ->
     logarithm = math.log(1.0 / delta)
     rho = (math.sqrt(logarithm + 1.0) - math.sqrt(logarithm)) ** 2
     assert float(scale) == pytest.approx(math.sqrt(2.0 / (2.0 * rho)), rel=1e-6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(2)], ids=str)
+def test_a_local_scale_and_the_class_sizes_share_one_epsilon(neighbours: Neighbours, epsilon: Fraction) -> None:
+    """What follows an AUC costs nothing more; see the proof of class sizes that follow it."""
+    terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
+    rows = 200 if terms.rows_are_public else None
+    counts = ScoreCounts.from_arrays([0, 1] * 100, range(200))
+    area, precision = local_terms(terms, rows), precision_terms(terms, rows)
+    assert area is not None
+    for parameters, queries in ((area, local_queries), (precision, precision_queries)):
+        value, sizes = queries(counts, terms, rows)
+        assert set(sizes.scales) == {1 / (epsilon - parameters.epsilon)}
+        shown = value.first if isinstance(value, FollowedQuery) else value
+        assert shown.shape == parameters.shape
+    assert local_queries(counts, terms, rows)[0].first.scale == 1 / (area.epsilon * 100)
