@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from confide import Release, ScoreCounts
+from confide.errors import DataError
 from tests.noises import FORBIDDEN, WAYS, Way, seeded
 
 RNG = np.random.default_rng(3)
@@ -41,3 +42,15 @@ def test_another_level_gives_other_intervals_from_the_same_noise(way: Way) -> No
             assert ours.upper <= theirs.upper
     anew = way.prepare(COUNTS, noise=seeded(1), level=0.99)
     assert [one.to_dict() for one in anew.chosen(anew.draw())] == [one.to_dict() for one in after]
+
+
+@pytest.mark.parametrize("way", [way for way in SOME if way.metric != "curves"], ids=str)
+def test_stored_noise_is_not_read_for_another_number_of_rows(way: Way) -> None:
+    """Whoever declares the name of data may change these; their number is public but under add-remove-one."""
+    drawn = stored(way.prepare(COUNTS, noise=seeded(1), level=0.8).draw())
+    more = way.prepare(COUNTS + ScoreCounts.from_arrays([0, 1], [0.5, 0.6]), noise=FORBIDDEN, level=0.99)
+    if way.relation == "add-remove-one":
+        assert more.chosen(drawn)
+    else:
+        with pytest.raises(DataError, match="another number of rows"):
+            more.chosen(drawn)

@@ -9,8 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from confide.counts import FloatArray, ScoreCounts
+from confide.errors import DataError
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Prepared
 from confide.privacy.queries import Noise
 
@@ -235,11 +237,24 @@ class PreparedRelease(Prepared[Release]):
         if self.derive is not None:
             every = self.derive(every[0])
         elif self.build is not None and every[0].intervals.sample.level != self.level:
+            self._check_rows(every[0])
             every = self.build(every[0].noisy)
         if not self.requested:
             return every
         result = {release.metric: release for release in every}
         return tuple(result[metric] for metric in self.requested)
+
+    def _check_rows(self, stored: Release) -> None:
+        """Refuse to build a release of stored noise for another number of rows, where that is public."""
+        if self.guarantee.neighbours == Neighbours.ADD_REMOVE_ONE:
+            return
+        sizes = ("positives", "negatives") if "positives" in stored.parts else tuple(stored.parts)
+        rows = stored.parts["rows"] if "rows" in stored.parts else sum(stored.parts[name] for name in sizes)
+        if not math.isclose(rows, float(self.counts.total_positives + self.counts.total_negatives), rel_tol=1e-9):
+            raise DataError(
+                "the answer that the ledger keeps is about another number of rows; give data that have changed a name "
+                "or version of their own"
+            )
 
 
 def prepare_numbers(
