@@ -11,6 +11,8 @@ from confide import Release, ScoreCounts
 from confide.errors import DataError
 from tests.noises import FORBIDDEN, WAYS, Way, seeded
 
+pytestmark = pytest.mark.slow  # tests/tasks asks a ledger at two levels in the quick part
+
 RNG = np.random.default_rng(3)
 LABELS = RNG.random(400) < 0.3
 COUNTS = ScoreCounts.from_arrays(LABELS, np.clip(RNG.normal(0.4 + 0.2 * LABELS, 0.2), 0.0, 1.0))
