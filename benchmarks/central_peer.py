@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fedcurve import QUANTILES, roc_points_and_sizes
-from benchmarks.federated_laws import ADULT, LAWS, drawn, sizes
+from benchmarks.federated_laws import ADULT, LAWS, compared_settings, drawn
 from benchmarks.parallel import in_parallel
 from benchmarks.private_curves import drawn_table
-from benchmarks.shared import shared_file
 from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.distance import Curve, area_between
@@ -29,8 +28,6 @@ from confide.releases.curves_from_counts import drawn_counts
 from confide.releases.grids import worthwhile_cells
 
 EPSILONS = ("0.1", "0.3", "1", "3")
-LEAST = 2_000
-"""The least epsilon times rows that is tried; below, noise drowns every curve."""
 
 KINDS = ("ROC", "PR")
 TARGET = 0.5
@@ -69,14 +66,10 @@ class Found:
 
 
 def run(*, quick: bool = False) -> None:
-    laws = [law for law in (*LAWS, ADULT) if law != ADULT or (not quick and shared_file("adult.csv.gz") is not None)]
     repetitions = 2 if quick else REPETITIONS
     settings = [
         Setting(law=law, rows=rows, epsilon=epsilon, repetitions=repetitions)
-        for law in laws
-        for rows in sizes(law)
-        for epsilon in EPSILONS
-        if Fraction(epsilon) * rows >= LEAST and (not quick or (rows == LEAST and epsilon == "1"))
+        for law, rows, epsilon in compared_settings(EPSILONS, quick=quick)
     ]
     found = in_parallel(compared, settings)
     print(f"error of private curves over that of the best of fedcurve's, mean of {repetitions} draws of real noise")

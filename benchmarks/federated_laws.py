@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ from scipy.special import expit
 from scipy.stats import beta, norm
 
 from benchmarks.real_scores import adult_scores
+from benchmarks.shared import shared_file
 from confide.counts import FloatArray
 
 Rows = tuple[NDArray[np.bool_], FloatArray]
@@ -77,3 +79,17 @@ def census() -> Rows:
 def sizes(law: str) -> tuple[int, ...]:
     """How many rows are tried; there are 48,842 census rows."""
     return (2_000, 20_000, 48_842 if law == ADULT else 100_000)
+
+
+LEAST = 2_000
+"""Least number of rows, and least product of rows and epsilon, that is compared with a peer."""
+
+
+def compared_settings(epsilons: Sequence[str], *, quick: bool) -> Iterator[tuple[str, int, str]]:
+    """Every law, number of rows and epsilon at which private curves are compared with a peer's."""
+    with_adult = not quick and shared_file("adult.csv.gz") is not None
+    for law in (*LAWS, ADULT) if with_adult else LAWS:
+        for rows in sizes(law):
+            for epsilon in epsilons:
+                if Fraction(epsilon) * rows >= LEAST and (not quick or (rows == LEAST and epsilon == "1")):
+                    yield law, rows, epsilon

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fedcurve import QUANTILES, roc_points
-from benchmarks.federated_laws import ADULT, LAWS, drawn, population_auc, sizes
+from benchmarks.federated_laws import ADULT, LAWS, compared_settings, drawn, population_auc
 from benchmarks.parallel import in_parallel
-from benchmarks.shared import shared_file
 from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.distance import Curve, area_between
@@ -43,8 +42,6 @@ from confide.releases.shapes import fitting_shape, shaped
 
 SITES = tuple("abcde")
 EPSILONS = ("0.1", "1", "3")
-LEAST = 2_000
-"""The least epsilon times rows that is tried; below, noise drowns every curve."""
 
 WAYS = {"sum": {"site_share": 0, "colluders": 0}, "defaults": {}}
 TARGETS = {"sum": 0.8, "defaults": 1.3}
@@ -120,14 +117,10 @@ class Found:
 
 
 def run(*, quick: bool = False) -> None:
-    laws = [law for law in (*LAWS, ADULT) if law != ADULT or (not quick and shared_file("adult.csv.gz") is not None)]
     repetitions = 3 if quick else REPETITIONS
     settings = [
         Setting(law=law, rows=rows, epsilon=epsilon, repetitions=repetitions)
-        for law in laws
-        for rows in sizes(law)
-        for epsilon in EPSILONS
-        if Fraction(epsilon) * rows >= LEAST and (not quick or (rows == LEAST and epsilon == "1"))
+        for law, rows, epsilon in compared_settings(EPSILONS, quick=quick)
     ]
     found = in_parallel(compared, settings)
     print(f"area between the exact and the private ROC curve, five sites, mean of {repetitions}; ratio: ours / theirs")

@@ -137,8 +137,8 @@ def pairs(
     return Releases(*np.array(sorted(distinct)).T[:, :, None])
 
 
-def largest_loss(found: Releases, epsilon: float, law: Law, *, cut: bool = True) -> float:
-    """The largest log-ratio over all outputs, in either direction, over epsilon."""
+def outputs_to_try(found: Releases, epsilon: float, *, cut: bool) -> FloatArray:
+    """Outputs over the whole range, and those at which a density of the pair has a kink."""
     usual = np.linspace(0.0, 1.0, 101) if cut else np.linspace(-20.0, 21.0, 401)
     critical = [
         value + side / (epsilon * size)
@@ -147,7 +147,13 @@ def largest_loss(found: Releases, epsilon: float, law: Law, *, cut: bool = True)
     ]
     outputs = np.concatenate((np.broadcast_to(usual, (found.value.size, usual.size)), *critical), axis=1)
     if cut:
-        outputs = np.clip(outputs, 0.0, 1.0)
+        return np.clip(outputs, 0.0, 1.0)
+    return outputs
+
+
+def largest_loss(found: Releases, epsilon: float, law: Law, *, cut: bool = True) -> float:
+    """The largest log-ratio over all outputs, in either direction, over epsilon."""
+    outputs = outputs_to_try(found, epsilon, cut=cut)
 
     def log_density(value: FloatArray, size: FloatArray) -> FloatArray:
         return np.log(size) + law.log_density(epsilon * size * (outputs - value))

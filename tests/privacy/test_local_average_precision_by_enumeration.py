@@ -36,6 +36,7 @@ from tests.privacy.test_local_auc_by_enumeration import (
     Releases,
     Table,
     counts_of,
+    outputs_to_try,
     pairs,
     tables,
     two_levels,
@@ -77,15 +78,7 @@ def law_of(parameters: PrecisionParameters) -> Sides:
 
 def largest_loss(found: Releases, epsilon: float, law: Sides, *, cut: bool = True) -> float:
     """The largest log-ratio over all outputs, in either direction, over epsilon."""
-    usual = np.linspace(0.0, 1.0, 101) if cut else np.linspace(-20.0, 21.0, 401)
-    critical = [
-        value + side / (epsilon * size)
-        for value, size in ((found.value, found.size), (found.other_value, found.other_size))
-        for side in (-1.0, -1e-9, 0.0, 1e-9, 1.0)
-    ]
-    outputs = np.concatenate((np.broadcast_to(usual, (found.value.size, usual.size)), *critical), axis=1)
-    if cut:
-        outputs = np.clip(outputs, 0.0, 1.0)
+    outputs = outputs_to_try(found, epsilon, cut=cut)
 
     def logs(value: FloatArray, size: FloatArray) -> FloatArray:
         rate = epsilon * size

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from confide import Release, ScoreCounts
+from confide import Grid, Release, ScoreCounts
 from confide.errors import DataError
+from confide.ledger.charging import written
 from tests.noises import FORBIDDEN, WAYS, Way, seeded
 
 pytestmark = pytest.mark.slow  # tests/tasks asks a ledger at two levels in the quick part
@@ -21,6 +22,14 @@ COUNTS = ScoreCounts.from_arrays(LABELS, np.clip(RNG.normal(0.4 + 0.2 * LABELS, 
 def stored(releases: tuple[Release, ...]) -> tuple[Release, ...]:
     """Releases as a ledger gives them back."""
     return tuple(Release.from_dict(json.loads(json.dumps(one.to_dict())), one.guarantee) for one in releases)
+
+
+def test_a_fine_grid_fits_into_the_room_that_the_ledger_keeps_for_it() -> None:
+    """Thousands of edges, and integers with much noise."""
+    way = Way("average_precision", "private-counts", "label-only")
+    fine = Grid.uniform(2_999, low=0.0001, high=0.0009)
+    prepared = way.prepare(COUNTS, epsilon="1e-4", grid=fine, noise=seeded(1))
+    assert len(written(prepared.draw(), prepared.numbers)) == len(written(prepared.draw(), prepared.numbers))
 
 
 # Of curves the kinds of noise are alike here, and each takes seconds.

@@ -140,7 +140,7 @@ class Counting:
 
     @property
     def follows_scores(self) -> bool:
-        """Whether cells follow a coarse private table."""
+        """Tell whether cells follow a coarse private table."""
         return isinstance(self.grid, Automatic) and self.neighbours != Neighbours.LABEL_ONLY
 
     @property
