@@ -19,10 +19,10 @@ def run(*, quick: bool = False) -> None:
         labels = (rng.random(rows) < share).astype(np.uint8)
         scores = rng.standard_normal(rows) + labels
         counts = ScoreCounts.from_arrays(labels, scores)
-        replicate_ranks(counts, replicates, rng)
+        replicate_ranks(counts, replicates, rng, resampling="classes")
         ours, theirs = best_of(
             3,
-            lambda c=counts: replicate_ranks(c, replicates, rng),  # type: ignore[misc]
+            lambda c=counts: replicate_ranks(c, replicates, rng, resampling="classes"),  # type: ignore[misc]
             lambda y=labels, s=scores: _loop(y, s, loop, rng),  # type: ignore[misc]
         )
         theirs *= replicates / loop

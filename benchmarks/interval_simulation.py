@@ -40,13 +40,12 @@ from confide.privacy.mechanisms.rank_sum import rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import auc_of, rank_sum_limits
 from confide.releases.average_precision import average_precision_bounds
-from confide.releases.local_auc import SIZES_SHARE as LOCAL_SIZES_SHARE
-from confide.releases.local_auc import followed_by, local_limits, local_terms, plausible_after, scale_of
+from confide.releases.local_auc import followed_by, local_limits, local_terms, plausible_after, scale_of, sizes_epsilon
 from confide.releases.smooth_sensitivity import SIZES_SHARE, Bounds, calibrate, smooth_limits
 from confide.releases.terms import Terms
 
 LEVEL = 0.95
-LOWEST, WIDEST, ENOUGH = 0.94, 1.3, 100.0
+LOWEST, WIDEST, ENOUGH = 0.94, 1.3, 50.0
 """Coverage below the first is marked, and widths above the second where epsilon min(n, m) is at least the third."""
 
 _TAIL = (1.0 - LEVEL) / 2.0
@@ -180,7 +179,7 @@ def _judge_local(task: Task, samples: Samples, epsilon: Fraction, rng: np.random
     shares, scales = local.at(column)
     shrunk = local.centre + shares * (samples.auc - local.centre)
     values = np.clip(shrunk + scales * local.noise.quantile(rng.random(task.repetitions)), 0.0, 1.0)
-    of_sizes = 1 / (epsilon * LOCAL_SIZES_SHARE)
+    of_sizes = 1 / sizes_epsilon(terms, task.rows if terms.rows_are_public else None)
     noisy = [
         size + laplace_integers(of_sizes, task.repetitions, rng) for size in (samples.positives, samples.negatives)
     ]

@@ -27,13 +27,14 @@ VERBS = (
         "ledger",
         "attack",
     ),
-    *("audit", "demo"),
+    *("audit", "demo", "completion"),
 )
 GROUPS = {
     "federation": ("init", "add-site", "start", "stop", "status", "demo"),
     "site": ("init", "add-model", "start", "stop", "status", "forget"),
     "ledger": ("new", "show", "history", "verify"),
     "attack": ("file", "labelings", "contest", "curve"),
+    "completion": ("install", "show"),
 }
 
 
@@ -56,7 +57,7 @@ def metrics() -> str:
     lines = [
         "# Metrics\n",
         "`confide.metric_score(counts, NAME, **options)` computes any of these; "
-        "`confide.bootstrap_interval(counts, NAME)` gives its interval.\n",
+        "`confide.intervals.estimate(counts, NAME)` adds standard error and interval.\n",
         "| name | better | ranks only | needs probabilities | options |",
         "|---|---|---|---|---|",
     ]
@@ -67,7 +68,11 @@ def metrics() -> str:
         lines.append(f"| `{metric.name}` | {better[metric.higher_is_better]} | {ranks} | {probabilities} | {options} |")
     lines.append(
         "\n*Ranks only* means that a strictly increasing transformation of the scores changes nothing. Threshold "
-        "measures call `score >= threshold` positive; the default threshold is 0.5.\n"
+        "measures call `score >= threshold` positive; the default threshold is 0.5. `interpolated_thresholds` and "
+        "`davis_goadrich` are PRROC's `auc.integral` and `auc.davis.goadrich`; the latter equals `lower_trapezoid` "
+        "where no two positives have the same score and no negative ties with the highest positive. "
+        "[Calibration curves and their errors](../explanation/calibration.md) defines ICI, E50, E90, Emax and "
+        "`smoother`. `joint_intercept` is fitted together with `calibration_slope`, as in rms::val.prob.\n"
     )
     return "\n".join(lines)
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import typer
 
+from confide.cli.lazy_verbs import PlainCommand, PlainGroup
 from studies.schalk.attack_command import schalk_attacks
 from studies.schalk.command import schalk
 from studies.stoddard.attack_command import stoddard_attacks
 from studies.stoddard.command import stoddard
 
 app = typer.Typer(
+    cls=PlainGroup,
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("stoddard")(stoddard)
-app.command("stoddard-attacks")(stoddard_attacks)
-app.command("schalk")(schalk)
-app.command("schalk-attacks")(schalk_attacks)
+app.command("stoddard", cls=PlainCommand)(stoddard)
+app.command("stoddard-attacks", cls=PlainCommand)(stoddard_attacks)
+app.command("schalk", cls=PlainCommand)(schalk)
+app.command("schalk-attacks", cls=PlainCommand)(schalk_attacks)
 
 
 @app.callback()

@@ -15,6 +15,7 @@ from hypothesis import settings
 from confide.intervals import private_counts
 from confide.releases import curve_numbers
 from tests.examples import USUAL
+from tests.long_tests import mark_long
 from tests.memory import disk_in_memory
 
 HERE = Path(__file__).parent
@@ -51,7 +52,7 @@ MARKERS_OF_ROOMS = {"studies": "studies"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, by their room, and by whether their module runs benchmarks.
+    """Mark tests by fixtures, by their room, by whether their module runs benchmarks, and by the list of long tests.
 
     Those that need a federation come first. So one worker runs all of them, with one network: workers begin with equal
     parts of the list, and steal from its end.
@@ -63,6 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(marker)
         if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
+    mark_long(items)
     items.sort(key=lambda item: item.get_closest_marker("flare") is None)
 
 

@@ -218,8 +218,13 @@ class ScoreCounts:
         """
         if len(self) <= cells:
             return self
+        return self.merged(equal_mass_starts(self.positives + self.negatives, cells))
+
+    def merged(self, starts: NDArray[np.int64]) -> ScoreCounts:
+        """Merge neighbouring scores into cells, at their mean score; a cell begins at each index of `starts`."""
+        if starts.size == len(self):
+            return self
         weight = self.positives + self.negatives
-        starts = equal_mass_starts(weight, cells)
         last = np.append(starts[1:], len(self)) - 1
         mean = np.add.reduceat(weight * self.scores, starts) / np.add.reduceat(weight, starts)
         return ScoreCounts(

@@ -67,6 +67,6 @@ def _simulate(settings: Settings, jobs: int | None) -> Study:
     from studies.schalk.running import run
     from studies.schalk.study import Study
 
-    with output.steps(len(pieces(settings))) as step:
+    with output.steps(len(pieces(settings)), "repeating the study") as step:
         found = run(settings, jobs=jobs, finished=lambda piece: step(f"studies up to {PIECE * (piece + 1):,}"))
     return Study(settings=settings, found=found)

@@ -101,7 +101,7 @@ def _run(settings: Settings, datasets: tuple[Dataset, ...], jobs: int | None) ->
 
     every = pieces(planned(settings), settings.folds)
     ground = Ground.of(datasets, folds=settings.folds, seed=settings.seed)
-    with output.steps(len(every)) as step:
+    with output.steps(len(every), "repeating the study") as step:
         found = run_pieces(
             ground,
             every,

@@ -20,6 +20,7 @@ PACKAGE = Path(confide.__file__).parent
 # A part may import parts of a lower layer, and itself. Parts of one layer do not know each other.
 LAYERS = (
     {"errors", "examples", "files"},
+    {"provenance"},
     {"counts", "features", "_lazy"},
     {"grid", "predictions"},
     {"kernels"},
@@ -96,6 +97,7 @@ ROOMS = {
     "narwhals": {"sources"},
     "matplotlib": {"report"},
     "numba": {"kernels"},
+    "docx": {"report"},
     "typer": {"cli"},
     "rich": {"cli", "report"},
     "opendp": {"privacy"},
@@ -224,6 +226,7 @@ def test_every_third_party_is_declared() -> None:
         "ibis-framework": "ibis",
         "python-flint": "flint",
         "dp-accounting": "dp_accounting",
+        "python-docx": "docx",
     }
     assert used - {names.get(name, name) for name in declared} <= COMES_WITH
 
@@ -249,7 +252,7 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize("package", ["ibis", "duckdb", "pyarrow", "narwhals", "matplotlib", "scipy", "opendp"])
+@pytest.mark.parametrize("package", ["ibis", "duckdb", "pyarrow", "narwhals", "matplotlib", "scipy", "opendp", "docx"])
 def test_slow_packages_are_imported_when_needed(package: str) -> None:
     eager = {f.file for f in every_import() if f.module.split(".")[0] == package and f.top and not f.typing_only}
     assert all(file.startswith(LATE.get(package, ())) for file in eager)
@@ -282,6 +285,7 @@ SHARED_CLI = (
     "cli/lazy_verbs.py",
     "cli/main.py",
     "cli/options.py",
+    "cli/choices.py",
     "cli/output.py",
 )
 VERBS = sorted(

@@ -22,9 +22,9 @@ EXPOSURE = {"attacks", "kernels", "grid", "privacy", "releases"}  # the page sho
 
 ROOMS = {
     "help": {"_lazy", "cli", "errors"},
-    "evaluate": SHARED | COUNTING | {"report"},
-    "evaluate with a page": SHARED | COUNTING | {"report", *EXPOSURE},
-    "release": SHARED | PAYING | {"report"},
+    "evaluate": SHARED | COUNTING | {"provenance", "report"},
+    "evaluate with a page": SHARED | COUNTING | {"provenance", "report", *EXPOSURE},
+    "release": SHARED | PAYING | {"provenance", "report"},
     "train": SHARED | PAYING | {"report", "learning", "selection"},
     "validate": SHARED | (PAYING - {"ledger"}) | {"report", "federation"},
 }
@@ -71,7 +71,7 @@ def command(walk: str, folder: Path) -> list[object]:
         "evaluate with a page": [*exact, *page],
         "release": ["release", HEART_ATTACK, "-l", "died", "-s", "logistic", "-e", "1", *paying],
         "train": ["train", HEART_ATTACK, "-l", "died", "-c", "sex=male|female", "-o", folder / "m.json", *paying],
-        "validate": ["validate", "-f", folder, "-n", "risk", "-m", "private", "-e", "1", "--dry-run"],
+        "validate": ["validate", "-f", folder, "--model-name", "risk", "--mode", "private", "-e", "1", "--dry-run"],
     }
     return commands[walk]
 

@@ -110,7 +110,7 @@ def test_bad_parameters_are_refused() -> None:
         loss_below(5, 4, 0, 4, error=0.1)
     with pytest.raises(ParameterError, match="error"):
         audit(subjects()[0], error=0.0)
-    with pytest.raises(ParameterError, match="draws must be at least"):
+    with pytest.raises(ParameterError, match="`draws` must be at least"):
         audit_all(subjects(), draws=1000)
     with pytest.raises(ParameterError, match="Did you mean 'auc/rank-sum'"):
         subjects(["auc/ranksum"])

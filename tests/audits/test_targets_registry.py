@@ -97,6 +97,17 @@ def test_every_strategy_and_every_way_to_find_a_grid_is_audited() -> None:
     }
 
 
+def test_an_auc_beside_counts_is_audited_under_every_relation() -> None:
+    """By the rank sum, where one row strains both, and at the local scale, where the number of rows is private."""
+    beside = {target.neighbours: target for target in TARGETS if target.options.get("with_auc")}
+    assert set(beside) == set(Neighbours)
+    for neighbours, target in beside.items():
+        assert target.queries is not None
+        asked = target.queries(target.pairs[0][0])
+        local = neighbours == Neighbours.ADD_REMOVE_ONE
+        assert any(isinstance(query, FollowedQuery) for query in asked) == local
+
+
 def prepared(
     metric: str,
     mechanism: str,

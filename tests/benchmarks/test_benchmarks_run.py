@@ -47,7 +47,9 @@ ROOT = Path(__file__).parents[2]
     [
         ("private-auc", "targets missed by rank-sum in"),
         ("least-error", "any mechanism, at least"),
+        ("least-width", "least width over the ideal"),
         ("coverage", "are LOW"),
+        ("local-coverage", "width over the ideal"),
         ("private-curves", "targets missed in"),
         ("curve-coverage", "are LOW"),
         ("private-learning", "NB as published"),

@@ -15,6 +15,7 @@ from confide.audits import run
 from confide.audits.subject import Subject
 from confide.audits.twins import twins
 from confide.cli.audit import audit
+from confide.errors import ParameterError
 from tests.cli.commands import confide
 
 pytestmark = pytest.mark.commands
@@ -67,7 +68,7 @@ def test_the_table_says_what_was_tried_and_how_sure_it_is() -> None:
     assert answer.code == 0
     for expected in ("prevalence/laplace", "add-remove-one", "not refuted", "at most 0.001,", "None of 3 is refuted."):
         assert expected in answer.out, expected
-    assert answer.err == ""
+    assert answer.err == "auditing: 3 times 20,000 draws\n"
 
 
 def test_help_has_examples() -> None:
@@ -83,7 +84,8 @@ def test_help_has_examples() -> None:
         (("--epsilon", "0"), "epsilon must be greater than 0"),
         (("--epsilon", "much"), "epsilon must be a finite number"),
         (("--error", "0"), "error must lie above 0"),
-        (("--draws", "500"), "draws must be at least"),
+        (("--draws", "500"), "--draws must be at least 24,000 for shares/tree, which needs the most of the"),
+        (("auc/rank-sum", "--draws", "500"), "--draws must be at least 1,600 for auc/rank-sum, which"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
@@ -92,6 +94,18 @@ def test_wrong_usage_is_one_line_and_exit_code_2(arguments: tuple[str, ...], mes
     assert answer.out == ""
     assert message in answer.err
     assert answer.err.count("\n") == 1
+
+
+def test_help_states_the_fewest_draws() -> None:
+    for broken in (False, True):
+        assert f"{run.fewest_draws(run.subjects(broken=broken)):,} or more" in confide("audit", "--help").out
+
+
+def test_too_few_draws_are_refused_before_any_work() -> None:
+    begun: list[Any] = []
+    with pytest.raises(ParameterError, match="`draws` must be at least 24,000"):
+        run.audit_all(run.subjects(), draws=23_999, starting=begun.append)
+    assert begun == []
 
 
 def test_all_twins_are_asked_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.cli.commands import Answer, confide, confide_process
 
 pytestmark = pytest.mark.commands
 
-HEART = ["--label", "died", "--score", "logistic"]
+HEART = ["--label", "died", "--score", "logistic", "--replicates", "0"]
 
 
 @pytest.fixture
@@ -30,11 +31,18 @@ def document(answer: Answer) -> dict[str, Any]:
     return parsed
 
 
+def numbers(answer: Answer) -> dict[str, Any]:
+    """The document without its provenance, which names the command and the file."""
+    found = document(answer)
+    assert found.pop("provenance")["version"]
+    return found
+
+
 def test_json_has_the_published_schema(data: Path) -> None:
     found = document(
         confide("evaluate", data, *HEART, "--score", "age_only", "--group", "sex", "--threshold", 0.2, "--json")
     )
-    assert found["schema"] == "confide.evaluation/1"
+    assert found["schema"] == "confide.evaluation/2"
     assert (found["rows"], found["positives"], found["negatives"]) == (500, 138, 362)
     assert found["prevalence"] == pytest.approx(0.276)
     first, second = found["models"]
@@ -51,12 +59,16 @@ def test_json_has_the_published_schema(data: Path) -> None:
         "interpolated_convex",
         "binormal",
     ]
-    for key in ("aucpr_minimum", "aucnpr", "brier", "scaled_brier", "log_loss", "observed_expected"):
+    for key in ("aucpr_minimum", "aucnpr"):
         assert isinstance(first[key], float), key
+    for key in ("brier", "scaled_brier", "log_loss", "observed_expected"):
+        assert first[key]["interval"]["lower"] < first[key]["value"] < first[key]["interval"]["upper"], key
     assert {"intercept", "slope"} <= set(first["calibration"])
     assert [entry["threshold"] for entry in first["thresholds"]] == [0.2]
-    (comparison,) = found["comparisons"]
-    assert set(comparison) == {"first", "second", "difference", "standard_error", "z", "p_value", "interval"}
+    comparison, *others = found["comparisons"]
+    assert [entry["metric"] for entry in others] == ["average_precision", "brier", "net_benefit"]
+    keys = {"first", "second", "metric", "contrast", "difference", "standard_error", "z", "p_value", "interval"}
+    assert set(comparison) == keys
     assert comparison["difference"] == pytest.approx(first["auc"]["value"] - second["auc"]["value"])
     assert [(group["group"], group["rows"]) for group in found["groups"]] == [("female", 200), ("male", 300)]
 
@@ -65,8 +77,14 @@ def test_json_equals_python(data: Path) -> None:
     import confide as library
 
     columns = [line.split(",") for line in data.read_text().splitlines()[1:]]
-    expected = library.evaluate([int(row[0]) for row in columns], {"logistic": [float(row[1]) for row in columns]})
-    assert document(confide("evaluate", data, *HEART, "--json")) == expected.to_dict()
+    expected = library.evaluate(
+        [int(row[0]) for row in columns], {"logistic": [float(row[1]) for row in columns]}, replicates=0
+    )
+    found = document(confide("evaluate", data, *HEART, "--json"))
+    origin = found.pop("provenance")
+    assert origin["command"].endswith("--label died --score logistic --replicates 0 --json")
+    assert origin["sha256"] == sha256(data.read_bytes()).hexdigest()
+    assert found == {key: value for key, value in expected.to_dict().items() if key != "provenance"}
 
 
 def test_numbers_agree_with_scikit_learn(data: Path) -> None:
@@ -77,8 +95,8 @@ def test_numbers_agree_with_scikit_learn(data: Path) -> None:
     (model,) = document(confide("evaluate", data, *HEART, "--json"))["models"]
     assert model["auc"]["value"] == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
     assert model["average_precision"]["value"] == pytest.approx(average_precision_score(labels, scores), abs=1e-12)
-    assert model["brier"] == pytest.approx(brier_score_loss(labels, scores), abs=1e-12)
-    assert model["log_loss"] == pytest.approx(log_loss(labels, scores), abs=1e-12)
+    assert model["brier"]["value"] == pytest.approx(brier_score_loss(labels, scores), abs=1e-12)
+    assert model["log_loss"]["value"] == pytest.approx(log_loss(labels, scores), abs=1e-12)
 
 
 def test_scores_that_are_not_probabilities_have_null_entries(tmp_path: Path) -> None:
@@ -95,9 +113,10 @@ def test_scores_that_are_not_probabilities_have_null_entries(tmp_path: Path) -> 
 def test_text_shows_the_numbers_and_the_comparison(data: Path) -> None:
     answer = confide_process("evaluate", data, *HEART, "--score", "age_only")
     assert answer.code == 0
-    for expected in ("0.805", "0.759 to 0.844", "0.764", "logistic − age_only", "0.0250", "prevalence 0.276"):
+    for expected in ("0.805", "0.759 to 0.844", "0.764", "logistic − age_only", "2.24   0.025", "prevalence 0.276"):
         assert expected in answer.out, expected
-    assert answer.err == ""
+    assert answer.err.startswith("Exact numbers, not differentially private.")
+    assert len(answer.err.splitlines()) == 1
 
 
 def test_three_scores_have_a_joint_test(tmp_path: Path, data: Path) -> None:
@@ -107,8 +126,9 @@ def test_three_scores_have_a_joint_test(tmp_path: Path, data: Path) -> None:
     third.write_text("\n".join([f"{lines[0]},third", *body]) + "\n")
     found = document(confide("evaluate", third, *HEART, "--score", "age_only", "--score", "third", "--json"))
     assert found["joint_comparison"]["degrees_of_freedom"] == 2
-    assert len(found["comparisons"]) == 3
-    for entry in found["comparisons"]:
+    of_auc = [entry for entry in found["comparisons"] if entry["metric"] == "auc"]
+    assert len(of_auc) == 3
+    for entry in of_auc:
         assert entry["simultaneous_interval"]["lower"] < entry["interval"]["lower"]
 
 
@@ -125,14 +145,14 @@ def test_every_file_format_gives_the_same_answer(data: Path, tmp_path: Path, end
         frame.write_ndjson(file)
     else:
         file = data
-    expected = document(confide("evaluate", data, *HEART, "--json"))
-    assert document(confide("evaluate", file, *HEART, "--json")) == expected
+    expected = numbers(confide("evaluate", data, *HEART, "--json"))
+    assert numbers(confide("evaluate", file, *HEART, "--json")) == expected
 
 
 @pytest.mark.processes
 def test_standard_input(data: Path) -> None:
-    expected = document(confide("evaluate", data, *HEART, "--json"))
-    assert document(confide_process("evaluate", "-", *HEART, "--json", given=data.read_bytes())) == expected
+    expected = numbers(confide("evaluate", data, *HEART, "--json"))
+    assert numbers(confide_process("evaluate", "-", *HEART, "--json", given=data.read_bytes())) == expected
 
 
 def test_positive_label_and_weights(tmp_path: Path) -> None:
@@ -281,8 +301,8 @@ def test_weighted_means_that_weights_were_given(data: Path) -> None:
     data.write_text("\n".join([f"{lines[0]},one", *(f"{line},1" for line in lines[1:])]) + "\n")
     for scores in (["--score", "logistic"], ["--score", "logistic", "--score", "age_only"]):
         found = document(confide("evaluate", data, "--label", "died", *scores, "--weight", "one", "--json"))
-        assert found["weighted"] is True
-        assert document(confide("evaluate", data, "--label", "died", *scores, "--json"))["weighted"] is False
+        assert found["design"]["weighted"] is True
+        assert document(confide("evaluate", data, "--label", "died", *scores, "--json"))["design"]["weighted"] is False
 
 
 def test_a_demo_folder_that_is_a_file(data: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_federation_is_its_owners_alone_and_has_a_kit_for_each_site(provisione
 
 
 def test_init_says_what_to_do_next(tmp_path: Path) -> None:
-    answer = confide("federation", "init", "net", "--name", "trial", "-s", "a", "-s", "b", folder=tmp_path)
+    answer = confide("federation", "init", "net", "--name", "trial", "--site", "a", "--site", "b", folder=tmp_path)
     assert answer.code == 0, answer.err
     assert "net/kits/a.zip  to  a" in answer.err
     assert "confide site init a.zip" in answer.err

@@ -50,7 +50,7 @@ VERBS = (
         "ledger",
         "attack",
     ),
-    *("audit", "demo"),
+    *("audit", "demo", "completion"),
 )
 
 

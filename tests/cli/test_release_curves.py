@@ -130,6 +130,16 @@ class TestOptions:
         assert found["mechanism"] == "symmetric-binormal"
         assert "threshold" not in found["curve"]["points"]
 
+    def test_an_auc_of_its_own_is_that_of_the_curve(self, desk: Desk) -> None:
+        asked = (*ASKED, "-m", "roc,auc", "--grid", "uniform:8", "--with-auc")
+        found = releases(desk.document(*asked))
+        assert found["roc"]["value"] == found["auc"]["value"]
+        assert found["roc"]["intervals"] == found["auc"]["intervals"]
+        assert found["auc"]["mechanism"] == "local"
+        shown = " ".join(desk.ask(*asked, "--report", "out.html").out.split())
+        assert "has noise of its own, for a quarter of epsilon" in shown
+        assert "has noise of its own" in (desk.folder / "out.html").read_text(encoding="utf-8")
+
     def test_average_precision_keeps_its_grid(self, desk: Desk) -> None:
         asked = ("-m", "average_precision", "--mechanism", "private-counts", "--grid")
         for grid in ("edges:0,0.1,0.3,1", "uniform:3"):
@@ -158,9 +168,26 @@ class TestWhatItCosts:
         assert again["ledger"]["charged"]["epsilon"] == 0.0
         assert again["releases"] != first["releases"]
 
+    def test_an_auc_of_its_own_is_paid_in_the_same_charge_and_comes_again_at_another_level(self, desk: Desk) -> None:
+        asked = (*ASKED, "-m", "roc", "--grid", "uniform:8", "--with-auc")
+        first = desk.document(*asked)
+        assert first["ledger"]["charged"]["epsilon"] == 1.0
+        desk.hear(FORBIDDEN)
+        again = desk.document(*asked, "--level", "0.8")
+        assert (again["ledger"]["reused"], again["ledger"]["charged"]["epsilon"]) == (True, 0.0)
+        assert again["value"] == first["value"]
+        assert again["intervals"] != first["intervals"]
+
     @pytest.mark.parametrize(
         "other",
-        [("--grid", "logit:64"), ("--grid", "quantiles:4"), ("--strategy", "haar"), ("-m", "recall"), ("-e", "2")],
+        [
+            ("--grid", "logit:64"),
+            ("--grid", "quantiles:4"),
+            ("--strategy", "haar"),
+            ("-m", "recall"),
+            ("-e", "2"),
+            ("--with-auc",),
+        ],
         ids=" ".join,
     )
     def test_another_table_costs_again(self, desk: Desk, other: tuple[str, ...]) -> None:
@@ -200,6 +227,8 @@ WRONG = [
     (("-m", "roc", "--mechanism", "symmetric-binormal", "--shape", "concave"), "leave out shape"),
     (("-m", "roc,recall", "-t", "1.5"), "inside the grid"),
     (("-m", "roc,recall", "-t", "0.9", "--grid", "uniform:4:0:0.5"), "inside the grid"),
+    (("--with-auc",), "ask for roc"),
+    (("-m", "roc", "--mechanism", "symmetric-binormal", "--with-auc"), "leave out with_auc"),
     (("-m", "roc", "-t", "0.3"), "for the measures of a confusion matrix"),
 ]
 
@@ -248,6 +277,7 @@ class TestWhatItKeepsPrivate:
             ("-m", "curves,counts", "--grid", "uniform:16", "--strategy", "haar", "--shape", "binormal"),
             ("-m", "curves", "--mechanism", "gaussian", "--delta", "1e-6"),
             ("-m", "roc", "--mechanism", "symmetric-binormal"),
+            ("-m", "curves,auc,counts", "--with-auc"),
         ],
         ids=" ".join,
     )

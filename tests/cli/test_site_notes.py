@@ -36,20 +36,20 @@ def test_an_administrator_hears_for_how_many_rows_a_model_fails(hospitals: Hospi
     rows.write_text("died,x\n1,0.25\n0,0.5\n1,0.75\n", encoding="utf-8")
     options = ("--data", rows, "--label", "died", "--model-file", file, "--features", "x")
     joblib.dump(Picky(0.6), file)
-    some = confide("site", "add-model", place, "-n", "some", *options)
+    some = confide("site", "add-model", place, "--model-name", "some", *options)
     assert some.code == 0, some.err
     said = " ".join(some.err.split())
     assert "note: the model gave no score for 1 of 3 rows (ValueError)" in said
     assert "not all scores lie between" not in said
     assert "0.75" not in said
     joblib.dump(Picky(0.0), file)
-    none = confide("site", "add-model", place, "-n", "none", *options)
+    none = confide("site", "add-model", place, "--model-name", "none", *options)
     assert none.code == 1
     assert "the model could not score any of the rows (ValueError); check that the features" in " ".join(
         none.err.split()
     )
     rows.write_text("died,x\n", encoding="utf-8")
-    empty = confide("site", "add-model", place, "-n", "empty", *options)
+    empty = confide("site", "add-model", place, "--model-name", "empty", *options)
     assert empty.code == 1
     assert "the table has no rows" in empty.err
     assert set(SiteConfig.load(place).models) == {"risk", "some"}
@@ -59,12 +59,20 @@ def test_scores_beyond_their_range_are_noted(hospitals: Hospitals, tmp_path: Pat
     rows = tmp_path / "logits.csv"
     rows.write_text("died,risk\n1,2.5\n0,-1.5\n", encoding="utf-8")
     columns = ("--data", rows, "--label", "died", "--score", "risk")
-    answer = confide("site", "add-model", hospitals.site("north").path, "-n", "logits", *columns)
+    answer = confide("site", "add-model", hospitals.site("north").path, "--model-name", "logits", *columns)
     assert answer.code == 0
     assert "--grid uniform:100:-4:4" in answer.err
     assert not any(value in answer.err for value in ("2.5", "1.5"))
     wide = confide(
-        "site", "add-model", hospitals.site("north").path, "-n", "logits", *columns, "--replace", "--range", "-4,4"
+        "site",
+        "add-model",
+        hospitals.site("north").path,
+        "--model-name",
+        "logits",
+        *columns,
+        "--replace",
+        "--range",
+        "-4,4",
     )
     assert wide.code == 0, wide.err
     assert "--grid" not in wide.err
@@ -80,8 +88,8 @@ def test_an_administrator_hears_of_a_class_that_is_too_small(
     rows.write_text("\n".join(["died,risk", *lines]) + "\n", encoding="utf-8")
     columns = ("--data", rows, "--label", "died", "--score", "risk")
     answers = (
-        confide("site", "add-model", hospitals.site("north").path, "-n", "few", *columns),
-        init_again(hospitals, tmp_path / "site", "-n", "few", *columns),
+        confide("site", "add-model", hospitals.site("north").path, "--model-name", "few", *columns),
+        init_again(hospitals, tmp_path / "site", "--model-name", "few", *columns),
     )
     for answer in answers:
         assert answer.code == 0, answer.err
@@ -95,9 +103,9 @@ def test_an_administrator_hears_how_long_scoring_takes(
     some, others = (write_rows(tmp_path / f"{seed}.csv", seed) for seed in (13, 14))
     columns = ("--label", "died", "--score", "risk", "--data")
     place = hospitals.site("north").path
-    assert "--timeout" not in confide("site", "add-model", place, "-n", "quick", *columns, some).err
+    assert "--timeout" not in confide("site", "add-model", place, "--model-name", "quick", *columns, some).err
     monkeypatch.setattr("confide.report.validation.site_notes.SLOW_SECONDS", 0.0)
-    answer = confide("site", "add-model", place, "-n", "slow", *columns, others)
+    answer = confide("site", "add-model", place, "--model-name", "slow", *columns, others)
     assert answer.code == 0, answer.err
     assert "Tell the coordinator, whose first round needs that time (--timeout 60)" in " ".join(answer.err.split())
 

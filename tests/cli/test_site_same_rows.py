@@ -28,11 +28,11 @@ def test_the_same_rows_under_another_name_are_refused_with_how_to_share_one_entr
     before = place.config.read_text(encoding="utf-8")
     for data in (rows, *(tmp_path / f"{name}.csv" for name in ("linked", "copied", "turned", "other"))):
         columns = ("--data", data, "--label", "died", "--score", "risk")
-        answer = confide("site", "add-model", place.path, "-n", "again", *columns)
+        answer = confide("site", "add-model", place.path, "--model-name", "again", *columns)
         assert answer.code == 2, data
         assert "confide site add-model FOLDER --model-name again --same-as risk" in answer.err
         assert place.config.read_text(encoding="utf-8") == before
-    shared = confide("site", "add-model", place.path, "-n", "again", "--same-as", "risk")
+    shared = confide("site", "add-model", place.path, "--model-name", "again", "--same-as", "risk")
     assert shared.code == 0, shared.err
     status = json.loads(confide("site", "status", place.path, "--json").out)
     assert status["models"]["again"] == status["models"]["risk"] | {"same_as": "risk"}
@@ -53,10 +53,10 @@ def test_rows_that_were_asked_about_keep_their_name(
     shutil.copy(hospitals.rows("north"), moved)
     place.config.write_text('[site]\nname = "north"\n', encoding="utf-8")
     columns = ("--data", moved, "--label", "died", "--score", "risk")
-    answer = confide("site", "add-model", place.path, "-n", "again", *columns)
+    answer = confide("site", "add-model", place.path, "--model-name", "again", *columns)
     assert answer.code == 2
     assert "were asked about without noise under the name 'risk'" in answer.err
-    assert confide("site", "add-model", place.path, "-n", "risk", *columns).code == 0
+    assert confide("site", "add-model", place.path, "--model-name", "risk", *columns).code == 0
 
 
 def test_a_site_does_not_start_with_copies_of_one_file_under_two_names(hospitals: Hospitals) -> None:

@@ -58,11 +58,11 @@ def test_what_is_wrong_is_said_before_anybody_is_asked(
 
 
 def test_a_folder_that_is_no_federation_is_refused(tmp_path: Path) -> None:
-    absent = confide("validate", "-f", tmp_path / "none", "-n", "risk", "-m", "secure-sum")
+    absent = confide("validate", "-f", tmp_path / "none", "--model-name", "risk", "--mode", "secure-sum")
     assert absent.code == 2
     assert "confide federation init" in absent.err
-    other = confide("validate", "-f", tmp_path, "-n", "risk", "-m", "secure-sum")
-    assert other.code == 1
+    other = confide("validate", "-f", tmp_path, "--model-name", "risk", "--mode", "secure-sum")
+    assert other.code == 2
     assert "confide federation init" in other.err
 
 
@@ -128,7 +128,7 @@ def test_exact_sums_are_those_of_all_rows(
     exact = json.loads(whole.out)["models"][0]
     assert found["schema"] == "confide.validation/1"
     assert found["pooled"]["auc"]["value"] == pytest.approx(exact["auc"]["value"], abs=1e-12)
-    assert found["pooled"]["brier"]["value"] == pytest.approx(exact["brier"], abs=1e-12)
+    assert found["pooled"]["brier"]["value"] == pytest.approx(exact["brier"]["value"], abs=1e-12)
     assert found["question"]["study"] == "stroke"
     assert found["test"]["a0"] == 0.6
     page = report.read_text(encoding="utf-8")
@@ -188,7 +188,9 @@ def test_lack_of_budget_has_an_exit_code_of_its_own(hospitals: Hospitals, monkey
     policy = hospitals.site("west").policy
     for name in NAMES:
         assert (
-            confide("site", "add-model", hospitals.site(name).path, "-n", "r", "--same-as", "risk", "--study", "b").code
+            confide(
+                "site", "add-model", hospitals.site(name).path, "--model-name", "r", "--same-as", "risk", "--study", "b"
+            ).code
             == 0
         )
     text = policy.read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ import pytest
 
 from confide.learning.workflow import Workflow
 from confide.sources.encoded_rows import read_features
+from confide.sources.words import place_of
 from tests.cli.commands import Answer
 from tests.cli.desk import Desk, open_account
 from tests.cli.test_lightness import loaded_by, run_cli
@@ -160,7 +161,10 @@ class TestTheWholeWorkflow:
         bench.patients()
         select = ("select", "messages.csv", "-l", "spam", "--text", "message", *TRIAL)
         assert len(bench.document(*select)["names"]) == 100
-        assert len(bench.document("select", "patients.csv", *COLUMNS, "--account", "other")["names"]) == 7
+        # of sex=f and sex=m, one
+        assert (
+            len(bench.document("select", "patients.csv", *COLUMNS, "--account", "other")["names"]) == 6
+        )  # of sex=f and sex=m one
 
 
 class TestPersons:
@@ -336,7 +340,7 @@ class TestPredict:
             (("model.json", "patients.csv", "-o", "nowhere/out.csv"), 2, "does not exist"),
             (("model.json", "patients.csv", "-o", "out.csv", "--score", "Age"), 2, "another name"),
             (("model.json", "nothing.csv", "-o", "out.csv"), 2, "does not exist"),
-            (("nothing.json", "patients.csv", "-o", "out.csv"), 1, "there is no file"),
+            (("nothing.json", "patients.csv", "-o", "out.csv"), 2, "there is no file"),
             (("patients.csv", "patients.csv", "-o", "out.csv"), 1, "is not a file of"),
         ):
             refused = bench.run("predict", *arguments)
@@ -412,6 +416,40 @@ class TestWhatItReads:
         assert words["names"] == ["cash", "lunch", "prize"]
         left = bench.document("train", "messages.csv", *TEXT, "--leave-out", "words.txt", *TRIAL)
         assert left["encoding"]["rules"][0]["leave_out"] == ["cash", "lunch", "prize"]
+
+
+class TestADictionary:
+    def test_public_words_name_the_places_of_hashed_words(self, bench: Bench) -> None:
+        bench.messages()
+        (bench.folder / "words.txt").write_text("cash\nlunch\nPrize\n")
+        asked, named = ("messages.csv", *TEXT, *TRIAL), ("--dictionary", "words.txt")
+        trained = bench.done("train", *asked, *named, "--out", "with.json", "--report", "with.html")
+        plain = bench.done("train", *asked, "--out", "without.json", "--report", "without.html")
+        pages = [(bench.folder / name).read_text() for name in ("with.html", "without.html")]
+        for word in ("cash", "lunch", "prize"):
+            name = f"{word} (#{place_of(word, 6)})"
+            for shown, hidden in ((trained.out, plain.out), pages):
+                assert name in shown
+                assert word not in hidden
+        assert "named by words of a public list; others may share a position" in pages[0]
+        assert "a public --dictionary names them" in pages[1]
+        assert (bench.folder / "with.json").read_text() == (bench.folder / "without.json").read_text()
+
+    def test_selected_features_are_named_too(self, bench: Bench) -> None:
+        bench.messages()
+        (bench.folder / "words.txt").write_text("cash\n")
+        selected = bench.done("select", "messages.csv", *TEXT, "-k", "64", *TRIAL, "--dictionary", "words.txt")
+        assert f"cash (#{place_of('cash', 6)})" in selected.out
+
+    def test_what_names_nothing_is_refused_before_rows_are_read(self, bench: Bench) -> None:
+        (bench.folder / "words.txt").write_text("cash\n")
+        for arguments, message in (
+            (("nowhere.csv", *COLUMNS, "--dictionary", "words.txt"), "--dictionary names the places of hashed words"),
+            (("nowhere.csv", *TEXT, "--dictionary", "none.txt"), "none.txt cannot be read"),
+        ):
+            answer = bench.run("train", *arguments, *TRIAL)
+            assert (answer.code, answer.out) == (2, "")
+            assert message in answer.err
 
 
 def _rows(bench: Bench) -> list[list[str]]:

@@ -28,7 +28,10 @@ ONE_COMMAND = re.compile(rf"confide {WORDS}")
 ONE_STUDY = re.compile(rf"python -m studies {WORDS}")
 ONE_COMMAND_INTO_A_FILE = re.compile(rf"(?P<command>confide {WORDS}) > (?P<file>[\w.-]+)")
 SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
-RUN_ELSEWHERE = ("confide federation demo",)  # tests/cli/test_federation.py runs it, with fewer sites
+RUN_ELSEWHERE = (
+    "confide federation demo",  # tests/cli/test_federation.py runs it, with fewer sites
+    "confide completion install",  # tests/cli/test_completion.py runs it, with another home
+)
 ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
 CONNECT_SECONDS = 90
 
@@ -159,9 +162,9 @@ def test_what_is_set_up_elsewhere_is_known() -> None:
 
 
 def test_every_make_target_in_the_documentation_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
-        for named in re.findall(r"`?make ([a-z]+)`", page.read_text(encoding="utf-8")):
+        for named in re.findall(r"`?make ([a-z-]+)`", page.read_text(encoding="utf-8")):
             assert named in targets, f"{page.name}: make {named}"
 
 

@@ -70,3 +70,29 @@ def test_bands_are_doubted_only_where_they_are_drawn() -> None:
     weighted = confide.evaluate(LABELS[:300], RISK[:300], weights=np.full(300, 1.5)).to_html()
     assert "No bands are drawn" in weighted
     assert "and are too narrow" not in weighted
+
+
+def test_one_caution_of_a_kind_names_all_its_models() -> None:
+    percent = cautions(scores={"a": 100 * RISK, "b": RISK, "c": 50 * RISK[::-1], "d": 9 * RISK})
+    (outside,) = (text for text in percent if "outside [0, 1]" in text)
+    assert outside.startswith("a, c and d have scores outside [0, 1], which are not probabilities:")
+    (single,) = (text for text in cautions(scores={"a": 100 * RISK, "b": RISK}) if "outside [0, 1]" in text)
+    assert single.startswith("a has scores outside [0, 1], which are not probabilities:")
+
+
+def test_a_caution_about_all_of_many_models_lists_no_names() -> None:
+    many = cautions(scores={f"model {i}": RNG.permutation(RISK) * 100 for i in range(8)})
+    assert sum("outside [0, 1]" in text for text in many) == 1
+    assert any(text.startswith("All 8 models have scores outside [0, 1]") for text in many)
+
+
+def test_differences_without_variance_share_a_caution() -> None:
+    alike = [text for text in cautions(scores={"a": RISK, "b": RISK**2, "c": RISK**3}) if "variance of zero" in text]
+    assert alike == [
+        "The differences between a and b, a and c, and b and c have an estimated variance of zero: their intervals and "
+        "p-values mean nothing."
+    ]
+
+
+def test_a_constant_score_has_no_other_caution() -> None:
+    assert len(cautions(scores=np.full(600, 7.0))) == 1

@@ -20,6 +20,10 @@ RISK = 1 / (1 + np.exp(-LABELS - RNG.normal(size=150)))
 MARKER = LABELS + RNG.normal(size=150) * 2
 SITE = RNG.choice(["north", "south"], 150)
 
+TOP_KEYS = {
+    *("schema", "rows", "positives", "negatives", "prevalence", "design", "missing", "models", "comparisons"),
+    *("joint_comparison", "groups", "warnings", "assumptions", "provenance"),
+}
 MODEL_KEYS = {
     "score",
     "auc",
@@ -39,22 +43,26 @@ NEED_PROBABILITIES = ("brier", "scaled_brier", "log_loss", "observed_expected", 
 
 @pytest.fixture(scope="module")
 def result() -> confide.Evaluation:
-    return confide.evaluate(LABELS, {"risk": RISK, "marker": MARKER}, groups=SITE, thresholds=[0.3, 0.5])
+    return confide.evaluate(
+        LABELS, {"risk": RISK, "marker": MARKER}, groups=SITE, thresholds=[0.3, 0.5], replicates=100
+    )
 
 
 def test_published_keys(result: confide.Evaluation) -> None:
     plain = result.to_dict()
-    assert plain["schema"] == "confide.evaluation/1"
-    assert {"rows", "positives", "negatives", "prevalence", "models", "comparisons", "groups"} <= set(plain)
+    assert plain["schema"] == "confide.evaluation/2"
+    assert set(plain) == TOP_KEYS
     for model in plain["models"]:
         assert set(model) >= MODEL_KEYS
-        assert set(model["auc"]) == {"value", "standard_error", "interval"}
-        assert {"value", "interval"} <= set(model["average_precision"])
+        for name in ("auc", "average_precision"):
+            assert set(model[name]) == {"value", "standard_error", "interval"}
         assert set(model["aucpr"]) == set(confide.metrics.ESTIMATORS)
         for interval in (model["auc"]["interval"], model["average_precision"]["interval"]):
             assert set(interval) == {"lower", "upper", "level", "method"}
-    (comparison,) = plain["comparisons"]
-    assert set(comparison) == {"first", "second", "difference", "standard_error", "z", "p_value", "interval"}
+    comparison, *others = plain["comparisons"]
+    assert [entry["metric"] for entry in others] == ["average_precision"]  # marker holds no probabilities
+    keys = {"first", "second", "metric", "contrast", "difference", "standard_error", "z", "p_value", "interval"}
+    assert set(comparison) == keys
     assert (comparison["first"], comparison["second"]) == ("risk", "marker")
     assert {"intercept", "slope"} <= set(plain["models"][0]["calibration"])
     assert [threshold["threshold"] for threshold in plain["models"][0]["thresholds"]] == [0.3, 0.5]
@@ -66,6 +74,22 @@ def test_scores_outside_the_unit_interval_have_no_calibration(result: confide.Ev
     assert all(risk[key] is not None for key in NEED_PROBABILITIES)
     assert all(marker[key] is None for key in NEED_PROBABILITIES)
     assert all(threshold["net_benefit"] is None for threshold in marker["thresholds"])
+
+
+def test_every_number_of_the_tables_has_its_interval_and_method(result: confide.Evaluation) -> None:
+    """The exceptions are AUCPR by other estimators, the minimum and AUCNPR, which describe the data."""
+    model = result.to_dict()["models"][0]
+    estimates = {name: model[name] for name in ("auc", "average_precision", *NEED_PROBABILITIES[:4])}
+    estimates |= model["calibration"]
+    measures = ("recall", "specificity", "precision", "negative_predictive_value", "f1", "matthews_correlation")
+    for entry in (*model["thresholds"], model["youden"]):
+        estimates |= {f"{name} at {entry['threshold']}": entry[name] for name in (*measures, "net_benefit")}
+    estimates["youden"] = model["youden"]["chosen"]
+    for name, estimate in estimates.items():
+        interval = estimate["interval"]
+        assert interval["lower"] <= estimate["value"] <= interval["upper"] or "bootstrap" in interval["method"], name
+        assert interval["level"] == 0.95
+        assert interval["method"]
 
 
 def test_numbers_are_those_of_the_functions(result: confide.Evaluation) -> None:
@@ -82,17 +106,20 @@ def test_numbers_are_those_of_the_functions(result: confide.Evaluation) -> None:
         name: confide.aucpr_score(counts, estimator=name) for name in confide.metrics.ESTIMATORS
     }
     assert model.aucnpr == confide.metrics.aucnpr_score(counts)
-    assert model.brier == confide.brier_score(counts)
+    assert model.brier is not None
     assert model.calibration is not None
-    assert model.calibration.slope == confide.metrics.calibration_slope(counts)
-    assert model.calibration.intercept == confide.metrics.calibration_intercept(counts)
+    assert model.calibration.slope is not None
+    assert model.calibration.intercept is not None
+    assert model.brier == confide.intervals.estimate(counts, "brier")
+    assert model.calibration.slope.value == confide.metrics.calibration_slope(counts)
+    assert model.calibration.intercept.value == confide.metrics.calibration_intercept(counts)
     assert result.comparisons[0] == confide.compare_auc(LABELS, RISK, MARKER, names=("risk", "marker"))
 
 
 def test_groups_are_evaluated_as_if_alone(result: confide.Evaluation) -> None:
     for group in result.groups:
         inside = np.equal(SITE, group.group)
-        alone = confide.evaluate(LABELS[inside], {"risk": RISK[inside]}, thresholds=[0.3, 0.5])
+        alone = confide.evaluate(LABELS[inside], {"risk": RISK[inside]}, thresholds=[0.3, 0.5], replicates=0)
         assert group.models[0].to_dict() == alone.models[0].to_dict()
         assert group.rows == inside.sum()
 
@@ -113,10 +140,10 @@ DEGENERATE: dict[str, tuple[list[int], list[float]]] = {
 def test_degenerate_rows_give_strict_json(rows: str) -> None:
     labels, scores = DEGENERATE[rows]
     for found in (
-        confide.evaluate(labels, scores),
-        confide.evaluate(labels, {"a": scores, "b": scores[::-1]}),
-        confide.evaluate(ScoreCounts.from_arrays(labels, scores)),
-        confide.evaluate(labels, scores, groups=["x", *["y"] * (len(labels) - 1)]),
+        confide.evaluate(labels, scores, replicates=100),
+        confide.evaluate(labels, {"a": scores, "b": scores[::-1]}, replicates=0),
+        confide.evaluate(ScoreCounts.from_arrays(labels, scores), replicates=0),
+        confide.evaluate(labels, scores, groups=["x", *["y"] * (len(labels) - 1)], replicates=0),
     ):
         text = json.dumps(found.to_dict(), allow_nan=False)
         assert json.loads(text) == found.to_dict()
@@ -124,8 +151,8 @@ def test_degenerate_rows_give_strict_json(rows: str) -> None:
 
 def test_weights_count_as_repetitions() -> None:
     times = RNG.integers(1, 4, 150)
-    weighted = confide.evaluate(LABELS, RISK, weights=times)
-    repeated = confide.evaluate(np.repeat(LABELS, times), np.repeat(RISK, times))
+    weighted = confide.evaluate(LABELS, RISK, weights=times, replicates=100)
+    repeated = confide.evaluate(np.repeat(LABELS, times), np.repeat(RISK, times), replicates=100)
     assert weighted.models[0].to_dict() == repeated.models[0].to_dict()
     assert (weighted.rows, weighted.positives) == (150, repeated.positives)
 

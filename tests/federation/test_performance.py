@@ -22,7 +22,11 @@ from confide.federation.grouped_tables import disclosed
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
-from confide.intervals.random_effects import auc_random_effects, observed_expected_random_effects
+from confide.intervals.random_effects import (
+    auc_random_effects,
+    observed_expected_random_effects,
+    ratio_random_effects,
+)
 from confide.metrics.calibration import (
     brier_score,
     calibration_intercept,
@@ -156,14 +160,23 @@ def test_the_error_of_the_brier_score_is_that_of_a_mean() -> None:
     assert found.brier.standard_error == pytest.approx(squared.std() / math.sqrt(squared.size), rel=1e-4)
 
 
-def test_the_interval_of_the_ratio_is_that_of_one_site_in_the_summary() -> None:
+def test_the_error_of_the_ratio_is_that_of_two_means_of_the_same_rows() -> None:
     (part,) = simulated(3, sites=1)
     found = pooled_exact(SiteTable.of(part, FINE)).observed_expected
     assert found is not None
-    rows, expected = part.total_positives + part.total_negatives, part.total_positives / found.value
-    one = observed_expected_random_effects([part.total_positives], [expected], [rows]).interval
+    assert found.standard_error is not None
+    labels = np.repeat(np.array([1.0, 0.0]), [int(part.total_positives), int(part.total_negatives)])
+    scores = np.concatenate((np.repeat(part.scores, part.positives), np.repeat(part.scores, part.negatives)))
+    means, spread = (labels.mean(), scores.mean()), np.cov(labels, scores, ddof=0) / labels.size
+    slopes = np.array([1.0 / means[0], -1.0 / means[1]])  # of the logarithm of the ratio
+    error = float(np.sqrt(slopes @ spread @ slopes))
+    assert found.standard_error == pytest.approx(found.value * error, rel=1e-4)  # rows lie in the middle of cells
     ends = known(found.interval)
-    assert (ends.lower, ends.upper) == pytest.approx((one.lower, one.upper), rel=1e-12)
+    assert np.log([ends.lower, ends.upper]) == pytest.approx(
+        np.log(found.value) + np.array([-1.0, 1.0]) * 1.959963984540054 * error, abs=1e-4
+    )
+    one = ratio_random_effects([found.value], [(found.standard_error / found.value) ** 2]).interval
+    assert (ends.lower, ends.upper) == pytest.approx((one.lower, one.upper), rel=1e-9)
 
 
 @pytest.mark.parametrize("grid", [Grid.uniform(37), Grid.arcsine(24), Grid(np.array([0.0, 0.4, 1.0]))])

@@ -113,15 +113,12 @@ def exchangeable_models(models: int) -> tuple[NDArray[np.int64], dict[str, NDArr
 @pytest.mark.parametrize("models", [3, 4])
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_simultaneous_quantile_is_tukeys(models: int, level: float) -> None:
-    """Equal variances and covariances: max |z| is the studentised range over sqrt 2 (Tukey).
-
-    400,000 draws know the quantile to a standard error of 0.003; the tolerance is five of them.
-    """
+    """Equal variances and covariances: max |z| is the studentised range over sqrt 2 (Tukey)."""
     found = confide.intervals.compare_aucs(*exchangeable_models(models), level=level)
     expected = studentized_range.ppf(level, models, np.inf) / np.sqrt(2)
     for pair in found.differences:
         assert pair.simultaneous is not None
-        assert pair.simultaneous.width / (2 * pair.standard_error) == pytest.approx(expected, abs=0.015)
+        assert pair.simultaneous.width / (2 * pair.standard_error) == pytest.approx(expected, rel=1e-4)
         assert pair.simultaneous.lower < pair.interval.lower < pair.interval.upper < pair.simultaneous.upper
 
 

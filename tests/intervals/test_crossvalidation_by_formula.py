@@ -48,7 +48,7 @@ def test_mean_over_parts_is_of_aucnpr() -> None:
     assert found.prevalences == tuple(part.prevalence for part in parts)
 
 
-@pytest.mark.parametrize("metric", [*confide.metrics.ESTIMATORS, "aucpr", "interpolated_thresholds"])
+@pytest.mark.parametrize("metric", [*confide.metrics.ESTIMATORS, *confide.metrics.PRROC_ESTIMATORS, "aucpr"])
 def test_averaging_areas_over_different_skews_warns(metric: str) -> None:
     parts = [random_rows("tied").counts, random_rows("rare").counts]
     with pytest.warns(SkewWarning, match="aucnpr"):

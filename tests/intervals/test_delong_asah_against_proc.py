@@ -128,7 +128,16 @@ def test_the_default_part_is_specificity_from_nine_tenths(counts: dict[str, Scor
     assert confide.metrics.partial_auc_score(counts["ndka"]) == pytest.approx(0.0107046070460705, abs=TOLERANCE)
 
 
-@pytest.mark.parametrize(("marker", "integral"), [("s100b", 0.686863128383769), ("ndka", 0.476008686650573)])
-def test_pr_integral_against_prroc(counts: dict[str, ScoreCounts], marker: str, integral: float) -> None:
+@pytest.mark.parametrize(
+    ("marker", "integral", "davis_goadrich"),
+    [("s100b", 0.686863128383769, 0.686914224671796), ("ndka", 0.476008686650573, 0.475488313206919)],
+)
+def test_pr_areas_against_prroc(
+    counts: dict[str, ScoreCounts], marker: str, integral: float, davis_goadrich: float
+) -> None:
+    """pr.curve(s[poor], s[!poor]) of PRROC: auc.integral and auc.davis.goadrich."""
     found = confide.aucpr_score(counts[marker], estimator="interpolated_thresholds")
     assert found == pytest.approx(integral, abs=TOLERANCE)
+    assert confide.aucpr_score(counts[marker], estimator="davis_goadrich") == pytest.approx(
+        davis_goadrich, abs=TOLERANCE
+    )

@@ -77,7 +77,7 @@ def test_logit_interval_covers_aucpr_and_the_bootstrap_does_not() -> None:
     rng = np.random.default_rng(0)
 
     def bootstrap(counts: ScoreCounts) -> Interval:
-        lower, upper = np.quantile(replicate_ranks(counts, 400, rng)[1], (0.025, 0.975))
+        lower, upper = np.quantile(replicate_ranks(counts, 400, rng, resampling="classes")[1], (0.025, 0.975))
         return Interval(lower=float(lower), upper=float(upper), level=LEVEL, method="bootstrap")
 
     assert coverage(bootstrap, positives, negatives, 1.0, truth, times=400) < LOW

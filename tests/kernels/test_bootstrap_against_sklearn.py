@@ -112,7 +112,7 @@ def test_places_of_a_small_table() -> None:
 def plain_bootstrap(
     positives: Counts, negatives: Counts, replicates: int, *, drawn_share: float = 1.0, stratified: bool = True
 ) -> tuple[Scores, Scores]:
-    """Resample rows with NumPy; the two options make it wrong."""
+    """Resample rows with NumPy, of each class or of all; `drawn_share` makes it wrong."""
     rng = np.random.default_rng(29)
     labels, scores = table_scores(positives, negatives)
     n, size = int(positives.sum()), labels.size
@@ -146,16 +146,17 @@ def discrepancies(left: Scores, right: Scores) -> tuple[float, float]:
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("stratified", [True, False])
 @pytest.mark.parametrize("route", ["rows", "cells"])
 @pytest.mark.parametrize("kind", ["distinct", "tied", "coarse"])
-def test_replicates_have_the_bootstrap_distribution(kind: str, route: bootstrap.Route) -> None:
-    """Four z-tests at 5 standard errors in each of six cases: a right kernel fails at a new seed once in 70,000 times.
+def test_replicates_have_the_bootstrap_distribution(kind: str, route: bootstrap.Route, stratified: bool) -> None:
+    """Four z-tests at 5 standard errors in each of 12 cases: a right kernel fails at a new seed once in 35,000 times.
 
     Power: `test_wrong_bootstraps_are_told_apart` shows that the same test rejects two wrong bootstraps.
     """
     positives, negatives = table(kind)
-    expected = plain_bootstrap(positives, negatives, 3000)
-    actual = bootstrap.replicate_auc_ap(positives, negatives, 20_000, 31, _route=route)
+    expected = plain_bootstrap(positives, negatives, 3000, stratified=stratified)
+    actual = bootstrap.replicate_auc_ap(positives, negatives, 20_000, 31, within_classes=stratified, _route=route)
     for left, right in zip(actual, expected, strict=True):
         assert max(map(abs, discrepancies(left, right))) < 5.0
 
@@ -170,10 +171,16 @@ def test_wrong_bootstraps_are_told_apart() -> None:
     assert abs(discrepancies(actual[1], pooled[1])[1]) > 5.0
 
 
+@pytest.mark.parametrize("stratified", [True, False])
 @pytest.mark.parametrize("route", ["rows", "cells"])
-def test_replicates_depend_on_the_seed_and_not_on_threads(route: bootstrap.Route) -> None:
+def test_replicates_depend_on_the_seed_and_not_on_threads(route: bootstrap.Route, stratified: bool) -> None:
     positives, negatives = np.tile(table("tied"), 300)  # several chunks of the multinomial route
-    results = [bootstrap.replicate_auc_ap(positives, negatives, 101, 5, workers=w, _route=route) for w in (1, 2, 3, 7)]
+    results = [
+        bootstrap.replicate_auc_ap(
+            positives, negatives, 101, 5, within_classes=stratified, workers=workers, _route=route
+        )
+        for workers in (1, 2, 3, 7)
+    ]
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
     other = bootstrap.replicate_auc_ap(positives, negatives, 101, 6, _route=route)
@@ -181,10 +188,23 @@ def test_replicates_depend_on_the_seed_and_not_on_threads(route: bootstrap.Route
     assert np.unique(results[0][0]).size > 95  # replicates differ from one another
 
 
-def test_first_replicates_stay_when_more_are_asked_for() -> None:
+@pytest.mark.parametrize("stratified", [True, False])
+def test_first_replicates_stay_when_more_are_asked_for(stratified: bool) -> None:
     positives, negatives = table("distinct")
-    few, many = (bootstrap.replicate_auc_ap(positives, negatives, count, 5) for count in (10, 200))
+    few, many = (
+        bootstrap.replicate_auc_ap(positives, negatives, count, 5, within_classes=stratified) for count in (10, 200)
+    )
     np.testing.assert_array_equal(few, [estimates[:10] for estimates in many])
+
+
+@pytest.mark.parametrize("route", ["rows", "cells"])
+def test_resamples_of_one_class_have_no_value(route: bootstrap.Route) -> None:
+    auc, ap = bootstrap.replicate_auc_ap(
+        np.array([0, 1]), np.array([2, 0]), 2_000, 1, within_classes=False, _route=route
+    )
+    np.testing.assert_array_equal(np.isnan(auc), np.isnan(ap))
+    assert 0.28 < np.isnan(auc).mean() < 0.39  # 1/3, and five standard errors
+    assert (auc[~np.isnan(auc)] == 1.0).all()
 
 
 @pytest.mark.parametrize("route", ["rows", "cells"])

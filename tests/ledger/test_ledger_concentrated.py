@@ -22,6 +22,7 @@ from confide.ledger.checkpoint import read_state, state_text
 from confide.ledger.spending import Cost
 from confide.privacy.accounting import rho_for
 from confide.privacy.concentration import CONVERSION_SHARE, Concentration
+from confide.privacy.guarantee import LEAST_DELTA, Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
 from confide.releases.confusion import prepare_confusion
@@ -60,6 +61,15 @@ def test_a_whole_cap_of_rho_is_spent_exactly_and_then_nothing_fits(ledger: Book)
     with pytest.raises(BudgetError, match="epsilon 0 left"):
         ledger.release(ask("1/100", number=10))
     assert ledger.verify().whole
+
+
+def test_a_paid_answer_is_shown_however_small_delta_is(ledger: Book) -> None:
+    """The delta of the conversion, nine tenths of the account's, lies below the least that a guarantee states."""
+    open_many(ledger, delta=LEAST_DELTA)
+    receipt = ledger.release(ask("1/100"))
+    assert receipt.spent.delta == CONVERSION_SHARE * LEAST_DELTA
+    assert receipt.total is not None
+    assert receipt.total.delta == LEAST_DELTA
 
 
 def test_many_small_questions_cost_less_than_their_sum(ledger: Book) -> None:
@@ -112,7 +122,7 @@ def test_refusals_say_the_rho_that_would_fit(ledger: Book, place: Place) -> None
     written = place.dump()
     left = ledger.account("a").remaining().rho
     assert left == WHOLE / 2
-    with pytest.raises(BudgetError, match=r"\. rho about [0-9.]+ would fit; more only") as caught:
+    with pytest.raises(BudgetError, match=r"\. rho [0-9.]+ would fit; more only") as caught:
         ledger.release(gaussian(WHOLE, n=2))
     assert caught.value.missing == AT.order * WHOLE / 2
     assert place.dump() == written
@@ -328,6 +338,27 @@ def test_what_is_shown_names_rho(ledger: Book) -> None:
     assert plain["cap"]["rho"] == float(WHOLE)
 
 
+def test_a_small_release_is_counted_by_its_epsilon_if_it_fits_only_so(ledger: Book) -> None:
+    """A large release left too little for the reserve; the dry run says the same, and rho stays unpaid."""
+    open_many(ledger)
+    ledger.release(ask("5/2", n=1))
+    assert AT.reserve > Fraction(1, 2)
+    quote = ledger.quote(ask("1/20", n=2))
+    assert quote.refusal is None
+    receipt = ledger.release(ask("1/20", n=2))
+    assert quote.price == receipt.charged == Budget(epsilon=Fraction(1, 20))
+    with pytest.raises(BudgetError, match=r"left, but 1 was requested: 0.55 is missing. epsilon 0.45 would fit"):
+        ledger.release(ask(1, n=3))
+    with pytest.raises(BudgetError, match=r"epsilon 0.45 left, but 0.5 was requested"):
+        ledger.release([ask("1/20", n=number) for number in range(4, 14)])
+    assert ledger.release([ask("1/20", n=number) for number in range(4, 13)]).spent == Budget(epsilon=Fraction(3))
+
+
+def test_small_releases_are_counted_in_rho_as_long_as_that_fits(ledger: Book) -> None:
+    open_many(ledger)
+    assert ledger.release(ask("1/20", n=1)).charged.rho == Fraction(1, 800)
+
+
 prices = st.one_of(
     st.builds(Budget, rho=st.integers(1, 30).map(lambda n: Fraction(n, 300))),
     st.builds(Budget, epsilon=st.integers(1, 8).map(lambda n: Fraction(n, 4))),
@@ -362,3 +393,28 @@ def holds(paid: list[Cost], caps: Budget) -> bool:
     if not most.rho:
         return most.epsilon <= caps.epsilon and most.delta <= caps.delta
     return most.epsilon + AT.order * most.rho + AT.reserve <= caps.epsilon and most.delta + AT.delta <= caps.delta
+
+
+pure = st.integers(1, 60).map(lambda n: Fraction(n, 20))
+
+
+@given(st.lists(st.builds(Cost, price=prices, part=parts), max_size=6), st.integers(1, 20), pure, pure)
+def test_if_a_pure_release_fits_every_smaller_one_does(
+    paid: list[Cost], third: int, one: Fraction, other: Fraction
+) -> None:
+    caps = Caps(total=Budget(epsilon=Fraction(3), delta=DELTA))
+    terms = AccountTerms(neighbours=Neighbours.ADD_REMOVE_ONE, concentration=AT)
+    account = Account(name="a", terms=terms, caps=caps)
+    for cost in paid:
+        if account.fits([cost], None):
+            account = account.charged([cost], None)
+    small, large = sorted((one, other))
+    for part in (None, ONE):
+        fits = [account.fits(account.costs([(pure_guarantee(each), part)], None), None) for each in (small, large)]
+        assert fits[0] >= fits[1]
+    chosen = account.costs([(pure_guarantee(small), None)] * third, None)
+    assert len({cost.price for cost in chosen}) == 1
+
+
+def pure_guarantee(epsilon: Fraction) -> Guarantee:
+    return Guarantee(epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE_ONE)

@@ -25,11 +25,12 @@ def log_odds(scores: Floats) -> Floats:
     return np.log(scores / (1.0 - scores))
 
 
-def test_slope(rows: RandomRows) -> None:
+def test_line(rows: RandomRows) -> None:
     design = sm.add_constant(log_odds(rows.scores))
     model = sm.GLM(rows.labels, design, family=sm.families.Binomial(), freq_weights=rows.weights)
-    expected = model.fit(tol=1e-14).params[1]
-    assert confide.metrics.calibration_slope(rows.counts) == pytest.approx(expected, abs=TOLERANCE)
+    intercept, slope = model.fit(tol=1e-14).params
+    assert confide.metrics.calibration_slope(rows.counts) == pytest.approx(slope, abs=TOLERANCE)
+    assert confide.metrics.joint_intercept(rows.counts) == pytest.approx(intercept, abs=TOLERANCE)
 
 
 def test_intercept_with_the_score_as_offset(rows: RandomRows) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
 import confide
 from confide import ScoreCounts
+from confide.curves import Loess, Spline
 from tests.random_rows import random_rows
 
 # Two bins of ten hold rows: [0.1, 0.2) with one of four positive, [0.8, 0.9) with two of three.
@@ -36,12 +39,20 @@ def test_observed_over_expected() -> None:
     assert confide.metrics.observed_expected_ratio(weighted) == pytest.approx(2.5 / np.dot(weights, SCORES), abs=1e-14)
 
 
-def test_integrated_calibration_index_is_the_mean_distance_over_rows() -> None:
+@pytest.mark.parametrize("smoother", ["spline", "loess"])
+def test_calibration_errors_summarise_the_distances_of_all_rows(smoother: Literal["spline", "loess"]) -> None:
     rows = random_rows("distinct", size=150)
-    curve = confide.curves.smooth_calibration(rows.counts)
-    assert curve.score.size == 150  # every score has its own point, so nothing is interpolated
-    expected = np.mean(np.abs(curve.observed - curve.score))
-    assert confide.metrics.integrated_calibration_index(rows.counts) == pytest.approx(expected, abs=1e-14)
+    curve = confide.curves.smooth_calibration(rows.counts, smoother=smoother)
+    assert curve.score.size == 150
+    distance = np.abs(curve.observed - curve.score)
+    found = confide.metrics.calibration_errors(rows.counts, smoother=smoother)
+    expected = [distance.mean(), np.median(distance), distance.max()]
+    assert [found.ici, found.e50, found.emax] == pytest.approx(expected, abs=1e-14)
+    assert found.e90 == pytest.approx(np.quantile(distance, 0.9, method="averaged_inverted_cdf"), abs=1e-14)
+    by_name = [
+        confide.metric_score(rows.counts, f"calibration_{name}", smoother=smoother) for name in ("e50", "e90", "emax")
+    ]
+    assert by_name == [found.e50, found.e90, found.emax]
 
 
 def test_integrated_calibration_index_weighs_repeated_rows() -> None:
@@ -49,14 +60,20 @@ def test_integrated_calibration_index_weighs_repeated_rows() -> None:
     curve = confide.curves.smooth_calibration(rows.counts)
     assert rows.weights is not None
     at_rows = np.abs(curve.observed[np.searchsorted(curve.score, rows.scores)] - rows.scores)
-    expected = np.average(at_rows, weights=rows.weights)
-    assert confide.metrics.integrated_calibration_index(rows.counts) == pytest.approx(expected, abs=1e-14)
+    found = confide.metrics.calibration_errors(rows.counts)
+    assert found.ici == pytest.approx(np.average(at_rows, weights=rows.weights), abs=1e-14)
+    repeated = np.repeat(at_rows, rows.weights.astype(np.int64))
+    for value, share in ((found.e50, 0.5), (found.e90, 0.9), (found.emax, 1.0)):
+        assert value == pytest.approx(np.quantile(repeated, share, method="averaged_inverted_cdf"), abs=1e-14)
 
 
 def test_perfect_straight_line_has_no_error() -> None:
-    """Shares equal to scores lie on a line, and a local line finds it: 1 of 4, 2 of 4 and 3 of 4."""
+    """Shares equal to scores lie on a line in log-odds, and every smoother finds it: 1 of 4, 2 of 4 and 3 of 4."""
     counts = ScoreCounts(np.array([0.25, 0.5, 0.75]), np.array([1, 2, 3]), np.array([3, 2, 1]))
-    assert confide.metrics.integrated_calibration_index(counts) == pytest.approx(0.0, abs=1e-12)
+    for smoother in (Spline(), Loess(), Loess(degree=1)):
+        found = confide.metrics.calibration_errors(counts, smoother=smoother)
+        assert [found.ici, found.e50, found.e90, found.emax] == pytest.approx([0.0] * 4, abs=1e-8)
+    assert confide.metrics.joint_intercept(counts) == pytest.approx(0.0, abs=1e-9)
     assert confide.metrics.calibration_slope(counts) == pytest.approx(1.0, abs=1e-9)
     assert confide.metrics.calibration_intercept(counts) == pytest.approx(0.0, abs=1e-9)
     assert confide.metrics.observed_expected_ratio(counts) == 1.0

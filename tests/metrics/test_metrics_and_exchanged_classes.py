@@ -16,7 +16,15 @@ from confide.metrics.threshold import ConfusionMatrix
 from tests.strategies import RowTable, row_tables
 
 TOLERANCE = 1e-9
-FITTED = {"calibration_intercept": 1e-6, "calibration_slope": 1e-6}  # found by iteration
+FITTED = {  # found by iteration
+    "calibration_intercept": 1e-6,
+    "calibration_slope": 1e-6,
+    "joint_intercept": 1e-6,
+    "integrated_calibration_index": 1e-6,
+    "calibration_e50": 1e-6,
+    "calibration_e90": 1e-6,
+    "calibration_emax": 1e-6,
+}
 Expected = Callable[[ScoreCounts], float]
 
 
@@ -85,6 +93,7 @@ TURNED: dict[str, Expected | str] = {
     "interpolated_median": NONE,
     "interpolated_convex": NONE,
     "interpolated_thresholds": NONE,
+    "davis_goadrich": NONE,
     "binormal": NONE,
     "accuracy": unchanged("accuracy"),
     "recall": other("specificity"),
@@ -102,6 +111,8 @@ TURNED: dict[str, Expected | str] = {
     "skew_aware_f": of_matrix(lambda matrix: matrix.skew_aware_f()),
     "net_benefit": lambda counts: METRICS["net_benefit"](counts) + 1 - 2 * counts.prevalence,  # at odds of 1
     "youden_threshold": next_score_below,
+    "cost_threshold": NONE,
+    "youden_index": unchanged("youden_index"),
     "brier": unchanged("brier"),
     "scaled_brier": unchanged("scaled_brier"),
     "log_loss": unchanged("log_loss"),
@@ -110,8 +121,12 @@ TURNED: dict[str, Expected | str] = {
     ),
     "calibration_intercept": lambda counts: -METRICS["calibration_intercept"](counts),
     "calibration_slope": unchanged("calibration_slope"),
+    "joint_intercept": lambda counts: -METRICS["joint_intercept"](counts),
     "expected_calibration_error": unchanged("expected_calibration_error"),
     "integrated_calibration_index": unchanged("integrated_calibration_index"),
+    "calibration_e50": unchanged("calibration_e50"),
+    "calibration_e90": unchanged("calibration_e90"),
+    "calibration_emax": unchanged("calibration_emax"),
 }
 RELATED = {name: relation for name, relation in TURNED.items() if callable(relation)}
 

@@ -32,6 +32,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "interpolated_median": (0, 1),
     "interpolated_convex": (0, 1),
     "interpolated_thresholds": (0, 1),
+    "davis_goadrich": (0, 1),
     "binormal": (0, 1),
     "accuracy": (0, 1),
     "recall": (0, 1),
@@ -49,14 +50,20 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "skew_aware_f": (0, 1),
     "net_benefit": (-1, 1),
     "youden_threshold": (0, 1),
+    "cost_threshold": (0, INFINITE),
+    "youden_index": (0, 1),
     "brier": (0, 1),
     "scaled_brier": (-INFINITE, 1),
     "log_loss": (0, INFINITE),
     "observed_expected": (0, INFINITE),
     "calibration_intercept": (-INFINITE, INFINITE),
     "calibration_slope": (-INFINITE, INFINITE),
+    "joint_intercept": (-INFINITE, INFINITE),
     "expected_calibration_error": (0, 1),
     "integrated_calibration_index": (0, 1),
+    "calibration_e50": (0, 1),
+    "calibration_e90": (0, 1),
+    "calibration_emax": (0, 1),
 }
 
 
@@ -92,7 +99,7 @@ def test_areas_that_dominate_each_other(rows: RowTable) -> None:
     assert confide.average_precision_score(counts) >= confide.metrics.average_precision_minimum(counts) - ROUNDING
 
 
-@pytest.mark.parametrize("estimator", [*confide.metrics.ESTIMATORS, "interpolated_thresholds"])
+@pytest.mark.parametrize("estimator", [*confide.metrics.ESTIMATORS, *confide.metrics.PRROC_ESTIMATORS])
 @given(rows=row_tables(), cut=st.integers(1, 63).map(lambda k: k / 64))
 def test_areas_over_parts_of_the_recalls_add_up(estimator: str, rows: RowTable, cut: float) -> None:
     counts = rows.counts()

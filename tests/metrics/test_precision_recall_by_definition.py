@@ -1,4 +1,4 @@
-"""The eight estimators of AUCPR, written again from their definitions, on the dissertation's Table 4.1 and others.
+"""The eight estimators of AUCPR and PRROC's two, written again from their definitions, on Table 4.1 and others.
 
 Fractions and brute force only; nothing here sorts, accumulates or integrates as the package does.
 """
@@ -178,6 +178,24 @@ def binormal(rows: Rows) -> float:
     return float(quad(integrand, 0.0, 1.0, epsabs=1e-12, epsrel=1e-12, limit=400)[0])
 
 
+def davis_goadrich(rows: Rows) -> float:
+    """Trapezoids between whole numbers of true positives, false positives growing in proportion between thresholds."""
+    n = sum(rows[0])
+    thresholds = sorted(set(rows[1]), reverse=True)
+    counted = [(0, 0), *(confusion(rows, threshold) for threshold in thresholds)]
+    area = Fraction(0)
+    for (tp, fp), (tp_next, fp_next) in pairwise(counted):
+        if tp == fp == 0:
+            area += Fraction(tp_next, n) * Fraction(tp_next, tp_next + fp_next)
+            continue
+        at = [
+            Fraction(t) / (t + fp + Fraction(fp_next - fp) * (t - tp) / max(tp_next - tp, 1))
+            for t in range(tp, tp_next + 1)
+        ]
+        area += sum(((left + right) / 2 for left, right in pairwise(at)), Fraction(0)) / n
+    return float(area)
+
+
 BY_DEFINITION: dict[str, Callable[[Rows], float]] = {
     "average_precision": average_precision,
     "lower_trapezoid": lower_trapezoid,
@@ -188,11 +206,12 @@ BY_DEFINITION: dict[str, Callable[[Rows], float]] = {
     "interpolated_convex": convex,
     "binormal": binormal,
     "interpolated_thresholds": thresholds_joined,
+    "davis_goadrich": davis_goadrich,
 }
 
 
 def test_every_estimator_is_defined_here() -> None:
-    assert set(BY_DEFINITION) == {*confide.metrics.ESTIMATORS, "interpolated_thresholds"}
+    assert set(BY_DEFINITION) == {*confide.metrics.ESTIMATORS, *confide.metrics.PRROC_ESTIMATORS}
     assert len(confide.metrics.ESTIMATORS) == 8
 
 
@@ -248,3 +267,40 @@ def test_interpolation_does_not_depend_on_skew() -> None:
         interpolated_piece((Fraction(1, 5), Fraction(1)), (Fraction(2, 5), Fraction(1, 2))),
     ]
     assert path.area(0.0, 0.4) == pytest.approx(sum(pieces), abs=TOLERANCE)
+
+
+# source("PRROC.R"); pr.curve(scores[labels == 1], scores[labels == 0]) gives auc.davis.goadrich and auc.integral.
+@pytest.mark.parametrize(
+    ("labels", "scores", "davis_goadrich", "integral"),
+    [
+        (
+            [1, 0, 0, 1, 1, 0, 0, 0, 0, 1],
+            [95, 90, 85, 80, 75, 70, 65, 60, 55, 50],
+            0.5833333333333334,
+            0.5865464146302651,
+        ),
+        (
+            [1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1],
+            [9, 9, 8, 7, 7, 7, 7, 6, 5, 5, 5, 5],
+            0.6251666051035798,
+            0.6269141567319024,
+        ),
+        ([0, 0, 1, 1, 0, 1, 0], [9, 8, 7, 7, 7, 3, 2], 0.3119047619047619, 0.3239626707988883),
+        ([0, 1, 1, 1, 0, 0], [9, 8, 8, 8, 8, 7], 0.4246753246753247, 0.4482303914186062),
+        ([0, 1, 1, 1, 0, 1], [9, 9, 9, 8, 8, 8], 0.6666666666666666, 0.6666666666666666),
+    ],
+)
+def test_areas_of_prroc(labels: list[int], scores: list[float], davis_goadrich: float, integral: float) -> None:
+    counts = ScoreCounts.from_arrays(labels, scores)
+    assert metric_score(counts, "davis_goadrich") == pytest.approx(davis_goadrich, abs=1e-14)
+    assert metric_score(counts, "interpolated_thresholds") == pytest.approx(integral, abs=1e-14)
+
+
+def test_without_ties_davis_and_goadrichs_area_is_the_lower_trapezoid() -> None:
+    counts = ScoreCounts.from_arrays(*ranking(TABLE_4_1))
+    lower = confide.aucpr_score(counts, estimator="lower_trapezoid")
+    assert confide.aucpr_score(counts, estimator="davis_goadrich") == pytest.approx(lower, abs=1e-14)
+    tied = ScoreCounts.from_arrays(*ranking("-(+-+)--(+-)"))
+    assert confide.aucpr_score(tied, estimator="davis_goadrich") != pytest.approx(
+        confide.aucpr_score(tied, estimator="lower_trapezoid"), abs=1e-3
+    )

@@ -66,6 +66,7 @@ def test_youden_threshold_by_search(rows: RandomRows) -> None:
     found = confide.metrics.youden_threshold(rows.counts)
     assert found == expected
     assert confide.confusion_matrix(rows.counts, found).youden == pytest.approx(best, abs=1e-12)
+    assert confide.metrics.youden_index(rows.counts) == pytest.approx(best, abs=1e-12)
 
 
 def test_youden_threshold_takes_the_highest_of_equals() -> None:

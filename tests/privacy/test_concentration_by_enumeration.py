@@ -45,6 +45,29 @@ def worst_delta(left_outside: Callable[[int], float], epsilon: float, step: floa
     return float(value[0])
 
 
+def worst_marked_delta(left_outside: Callable[[int, int], float], epsilon: float, step: float) -> float:
+    """The largest delta of any analyst who also chooses, before each question, whether it is counted inside.
+
+    After n questions inside and m outside, the analyst may put what is left outside into one last randomised response;
+    below 0 the last question was not granted.
+    """
+    inside = next(n for n in range(10_000) if left_outside(n, 0) < 0)
+    outside = next(m for m in range(10_000) if left_outside(0, m) < 0)
+    right = np.exp(step) / (1 + np.exp(step))
+    values: dict[tuple[int, int], Any] = {}
+    for n in reversed(range(inside)):
+        for m in reversed(range(outside)):
+            if (left := left_outside(n, m)) < 0:
+                continue
+            loss, last = (2 * np.arange(n + m + 1) - n - m) * step, np.exp(left) / (1 + np.exp(left))
+            best = last * excess(loss + left, epsilon) + (1 - last) * excess(loss - left, epsilon)
+            for after in (values.get((n + 1, m)), values.get((n, m + 1))):
+                if after is not None:
+                    best = np.maximum(best, right * after[1:] + (1 - right) * after[:-1])
+            values[n, m] = best
+    return float(values[0, 0][0])
+
+
 def excess(loss: Any, epsilon: float) -> Any:
     return np.maximum(1 - np.exp(epsilon - loss), 0)
 
@@ -84,6 +107,33 @@ def test_the_game_catches_an_order_that_follows_the_answers() -> None:
         return 3.0 - float(np.min(orders * n * float(rho_of_pure(step)) + reserves)) if n else 3.0
 
     assert worst_delta(left, 3.0, 0.02) > 1.5 * delta
+
+
+STEP = 0.1
+MARKED = Concentration.for_budget(Fraction(3), GAME[1])
+
+
+def left_by_proof(inside: int, outside: int, *, reserve: bool = True) -> float:
+    """Epsilon that the condition of the proof leaves outside."""
+    once = float(MARKED.reserve) if inside and reserve else 0.0
+    return 3.0 - outside * STEP - float(MARKED.order) * inside * STEP**2 / 2 - once
+
+
+def test_no_analyst_who_chooses_how_questions_are_counted_reaches_delta() -> None:
+    assert 0.3 * GAME[1] < worst_marked_delta(left_by_proof, 3.0, STEP) <= GAME[1]
+
+
+def test_the_game_catches_questions_outside_that_forget_those_inside() -> None:
+    """To fit in either way by itself is not enough: the sums belong together."""
+
+    def forgetful(inside: int, outside: int) -> float:
+        return left_by_proof(0, outside) if left_by_proof(inside, 0) >= 0 else -1.0
+
+    assert worst_marked_delta(forgetful, 3.0, STEP) > 2 * GAME[1]
+
+
+def test_the_game_catches_marks_that_leave_out_the_reserve() -> None:
+    assert worst_marked_delta(lambda n, m: left_by_proof(n, m, reserve=False), 3.0, STEP) > GAME[1]
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)

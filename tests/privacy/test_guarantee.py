@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from confide import Guarantee, Neighbours
 from confide.errors import ParameterError
 from confide.privacy.accounting import split_evenly, total
-from confide.privacy.guarantee import checked_delta, checked_epsilon, exact_fraction, shown
+from confide.privacy.guarantee import checked_delta, checked_epsilon, exact_fraction, shown, typed
 from confide.privacy.neighbours import price_factor
 
 REPLACE, ADD_REMOVE, LABELS = Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE, Neighbours.LABEL_ONLY
@@ -245,7 +245,8 @@ def test_words_name_the_numbers_the_relation_and_what_is_not_hidden(
     epsilon: Fraction, delta: Fraction, relation: Neighbours
 ) -> None:
     words = promise(epsilon=epsilon, delta=delta, neighbours=relation, public=("number of rows",)).in_words()
-    assert f"epsilon = {shown(epsilon)}" in words
+    assert f"epsilon = {shown(epsilon, up=True)}" in words
+    assert Fraction(shown(epsilon, up=True)) >= epsilon
     assert ("delta" in words) == bool(delta)
     assert relation.value in words
     assert "number of rows" in words
@@ -253,12 +254,35 @@ def test_words_name_the_numbers_the_relation_and_what_is_not_hidden(
 
 
 @given(fractions)
-def test_what_is_shown_is_the_number_or_says_that_it_is_not(value: Fraction) -> None:
+def test_what_is_shown_is_a_decimal_of_the_number(value: Fraction) -> None:
     text = shown(value)
-    if text.startswith("about "):
-        assert float(text.removeprefix("about ")) == pytest.approx(float(value), rel=1e-5)
-    else:
-        assert Fraction(text) == value
+    assert "/" not in text
+    assert Fraction(text) == value or float(text) == pytest.approx(float(value), rel=5.001e-4)
+
+
+@given(fractions)
+def test_what_is_shown_to_be_typed_asks_for_no_more(value: Fraction) -> None:
+    below = Fraction(shown(value, down=True))
+    assert value * Fraction(998, 1000) <= below <= value
+    assert below <= Fraction(typed(value)) <= value
+    assert typed(Fraction(typed(value))) == typed(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "down"),
+    [
+        (Fraction(17, 30), "0.5667", "0.5666"),
+        (Fraction(1, 3), "0.3333", "0.3333"),
+        (Fraction(2, 3), "0.6667", "0.6666"),
+        (Fraction(5, 3), "1.667", "1.666"),
+        (Fraction(1, 3_000_000), "3.333e-07", "3.333e-07"),
+        (Fraction(99_999_999, 10**8), "1", "0.9999"),
+        (Fraction(0), "0", "0"),
+        (Fraction(1, 64), "0.015625", "0.015625"),
+    ],
+)
+def test_decimals_are_short(value: Fraction, text: str, down: str) -> None:
+    assert (shown(value), shown(value, down=True)) == (text, down)
 
 
 def test_relations_say_what_they_do_not_hide() -> None:

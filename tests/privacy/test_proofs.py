@@ -1,4 +1,4 @@
-"""Every mechanism has its proof beside it, and a proof is looked at again when what it proves changes.
+"""Every mechanism and every sampler has its proof beside it, which is looked at again when what it proves changes.
 
 The last line of `<name>.proof.md` holds the hash of `<name>.py` without comments and docstrings. After a change:
 read the proof, correct it, and then run `python -m tests.privacy.test_proofs <name>` to say so (all without a name).
@@ -18,7 +18,10 @@ from confide.privacy import mechanisms
 
 FOLDER = Path(mechanisms.__file__).parent
 MECHANISMS = sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py")
-MODULES = [*MECHANISMS, FOLDER.parent / "concentration.py"]
+NOISE = FOLDER.parent / "noise"
+SAMPLERS = sorted(path for path in NOISE.glob("*.py") if path.name != "__init__.py")
+MODULES = [*MECHANISMS, *SAMPLERS, FOLDER.parent / "queries.py", FOLDER.parent / "concentration.py"]
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "proofs.md"
 LINE = re.compile(r"\n*<!-- proves (?P<name>\w+\.py) sha256:(?P<hash>[0-9a-f]{64}) -->\n*\Z")
 
 
@@ -53,9 +56,16 @@ def signed(proof: str, module: Path) -> str:
     return f"{LINE.sub('', proof).rstrip()}\n\n{line}\n"
 
 
-def test_every_mechanism_has_a_proof_and_every_proof_a_mechanism() -> None:
-    assert MECHANISMS
-    assert {path.name.removesuffix(".proof.md") for path in FOLDER.glob("*.md")} == {path.stem for path in MECHANISMS}
+@pytest.mark.parametrize(("folder", "modules"), [(FOLDER, MECHANISMS), (NOISE, SAMPLERS)], ids=["mechanisms", "noise"])
+def test_every_module_has_a_proof_and_every_proof_a_module(folder: Path, modules: list[Path]) -> None:
+    assert modules
+    assert {path.name.removesuffix(".proof.md") for path in folder.glob("*.md")} == {path.stem for path in modules}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
+def test_the_page_of_proofs_includes_each(module: Path) -> None:
+    place = proof_of(module).relative_to(FOLDER.parents[1])
+    assert f"../../src/confide/{place.as_posix()}" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)

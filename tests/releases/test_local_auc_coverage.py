@@ -1,8 +1,8 @@
 """Intervals on AUC at the local scale cover for a small class, and for scores that are not normal.
 
 Noise has a seed, so each test always passes or always fails. With 3,000 releases the standard error of a coverage of
-94 % is 0.4 points. The twins must fail: class sizes with a flat prior, and the standard error of normal scores of equal
-spread.
+94 % is 0.4 points. The twins must fail: a prior without the weight of small classes, a class size taken as known, and
+the standard error of normal scores of equal spread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from confide.intervals.auc_spread import auc_spread
 from confide.intervals.private import ClassSizes, Spread
 from confide.intervals.private_local import local_probability
 from confide.privacy.mechanisms.local_auc import LocalParameters
-from confide.releases.local_auc import SIZES_SHARE, followed_by, local_terms, plausible_after, scale_of
+from confide.releases.local_auc import followed_by, local_terms, plausible_after, scale_of, sizes_epsilon
 from confide.releases.terms import Terms
 
 pytestmark = pytest.mark.statistical
@@ -43,7 +43,7 @@ def coverage(auc: FloatArray, theta: float, positives: int, epsilon: Fraction, s
     share, scale = local.at(exact)
     noise = scale * local.noise.quantile(generator.random(RELEASES))
     values = np.clip(local.centre + share * (auc - local.centre) + noise, 0.0, 1.0)
-    sizes_scale = 1.0 / float(epsilon * SIZES_SHARE)
+    sizes_scale = 1.0 / float(sizes_epsilon(terms, ROWS))
     noisy = [positives + laplace(sizes_scale, generator)]
     integers = np.zeros(RELEASES)
     unit = generator.laplace(size=RELEASES)
@@ -56,12 +56,21 @@ def coverage(auc: FloatArray, theta: float, positives: int, epsilon: Fraction, s
     return float(((chance > 0.025) & (chance < 0.975)).mean())
 
 
-def test_a_small_class_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Epsilon times the smaller class is 5, where sizes are least known for what they matter."""
-    auc = np.full(RELEASES, 0.55)
-    assert coverage(auc, 0.55, 100, Fraction(1, 20)) >= 0.93
-    monkeypatch.setattr(joint_sizes, "_TILT", 0.0)
-    assert coverage(auc, 0.55, 100, Fraction(1, 20)) < 0.90
+@pytest.mark.parametrize("positives", [40, 100, 400])
+def test_a_small_class_is_covered(positives: int) -> None:
+    """Epsilon times the smaller class is 2 to 20, where sizes are least known for what they matter."""
+    assert coverage(np.full(RELEASES, 0.55), 0.55, positives, Fraction(1, 20)) >= 0.94
+
+
+def test_without_the_weight_of_small_classes_they_are_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_sizes, "_SMALL", 1e-3)
+    assert coverage(np.full(RELEASES, 0.55), 0.55, 100, Fraction(1, 20)) < 0.90
+
+
+def test_sizes_that_are_taken_as_known_do_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin takes the median size for the true one."""
+    monkeypatch.setattr(joint_sizes, "_steps", lambda number: (np.full(number, 0.5), np.full(number, 1.0 / number)))
+    assert coverage(np.full(RELEASES, 0.55), 0.55, 400, Fraction(1, 20)) < 0.93
 
 
 def normal_spread(theta: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:

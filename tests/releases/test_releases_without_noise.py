@@ -58,7 +58,7 @@ def test_auc_of_a_class_too_small_for_the_local_scale_is_shrunk(relation: str) -
     few = np.concatenate((np.flatnonzero(labels)[:5], np.flatnonzero(1 - labels)))
     (release,) = silent(Way("auc", "local", relation), (labels[few], scores[few]), epsilon="1/2")
     exact = sk.roc_auc_score(labels[few], scores[few])
-    assert release.options == {"least_class": 12, "centre": 0.75}
+    assert release.options == {"least_class": 12, "centre": 0.75, "sizes_share": 0.1}
     assert release.value == pytest.approx(0.75 + 5 / 12 * (exact - 0.75), abs=GRID_STEP)
     assert exact in release.intervals.sample
 

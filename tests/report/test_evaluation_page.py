@@ -74,7 +74,7 @@ def test_page_is_well_formed_and_needs_nothing_else(page: str) -> None:
 
 def test_page_holds_every_picture_table_and_explanation(page: str) -> None:
     elements = Elements(page)
-    assert elements.tags.count("svg") == 5
+    assert elements.tags.count("svg") == 6
     text = " ".join(elements.text)
     for expected in (
         "True-positive rate (recall, sensitivity)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import confide
 from confide import Ledger, ScoreCounts
 from confide.examples import HEART_ATTACK
+from confide.provenance import Provenance, PublicProvenance
 from confide.releases.registry import ONLY_BY_CURVES, RELEASE_METRICS, prepare
 from confide.report.release.page import release_page
 from tests.cli.commands import Answer
@@ -23,6 +25,7 @@ RNG = np.random.default_rng(5)
 LABELS = (RNG.random(1237) < 0.3).astype(int)
 SCORES = np.clip(RNG.normal(0.4 + 0.2 * LABELS, 0.2), 0.0, 1.0)
 COUNTS = ScoreCounts.from_arrays(LABELS, SCORES)
+ORIGIN = PublicProvenance(version="9.9", date=date(2026, 3, 1))
 
 
 def page_of(folder: Path, relation: str, account: str = "trial") -> str:
@@ -91,7 +94,8 @@ def test_the_page_shows_values_guarantee_and_split_but_no_ledger(page: str) -> N
         "0.4",
     ):
         assert words in text, words
-    for words in ("Ledger", "trial", "charged", "spent"):  # what was spent is the data holder's to know
+    assert "has spent epsilon 2 in total so far, this release included" in text
+    for words in ("Ledger", "trial", "charged", "remaining"):  # the account is not for readers
         assert words not in text, words
 
 
@@ -123,6 +127,58 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     elements = Elements(release_page(receipt, title=name, about={"score": name}))
     assert "script" not in elements.tags
     assert " ".join(elements.text).count(name) == 3
+
+
+def test_the_page_says_what_all_releases_of_the_account_promise_together(tmp_path: Path) -> None:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
+        ledger.release(prepare("brier", COUNTS, epsilon="1/2"), account="trial")
+        receipt = ledger.release(prepare("auc", COUNTS, epsilon=1), account="trial")
+    text = " ".join(Elements(release_page(receipt, title="t", origin=ORIGIN)).text)
+    assert "is at most 73.2 % sure after seeing this." in text
+    assert "has spent epsilon 1.5 in total so far, this release included" in text
+    assert "is at most 81.8 % sure after seeing all its releases." in text
+    assert receipt.released_at is not None
+    for words in (receipt.released_at[:10], "confide 9.9", "2026-03-01"):
+        assert words in text
+    assert receipt.released_at not in text  # the time would tell how long the work took
+
+
+def test_an_account_with_delta_states_it_in_the_total(tmp_path: Path) -> None:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
+        ledger.open_account("approximate", epsilon=3, delta="1e-5")
+        prepared = prepare("recall", COUNTS, epsilon=1, delta="1e-6", mechanism="gaussian")
+        receipt = ledger.release(prepared, account="approximate")
+    text = " ".join(Elements(release_page(receipt, title="t")).text)
+    assert "has spent epsilon 1 and delta 1e-06 in total so far" in text
+    assert "is right at most" in text
+
+
+def test_a_page_to_be_published_takes_no_origin_with_a_digest(tmp_path: Path) -> None:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
+        receipt = ledger.release(prepare("auc", COUNTS, epsilon=1), account="trial")
+    whole = Provenance(version="9.9", date=ORIGIN.date, sha256="0" * 64)
+    with pytest.raises(TypeError, match="no digest"):
+        release_page(receipt, title="t", origin=whole)  # type: ignore[arg-type]
+    assert "0" * 64 not in release_page(receipt, title="t", origin=whole.public())
+
+
+@pytest.mark.parametrize(
+    ("metrics", "unsaid"),
+    [
+        (("recall",), ("AUC", "verage precision", "Brier", "urve")),
+        (("brier",), ("AUC", "verage precision", "urve", "threshold")),
+        (("auc",), ("verage precision", "Brier", "urve", "threshold")),
+        (("prevalence", "observed_expected"), ("AUC", "verage precision", "Brier", "urve", "threshold")),
+    ],
+)
+def test_the_page_does_not_speak_of_what_was_not_released(
+    tmp_path: Path, metrics: tuple[str, ...], unsaid: tuple[str, ...]
+) -> None:
+    with Book(tmp_path / "ledger.sqlite") as ledger:
+        receipt = ledger.release(prepare(metrics, COUNTS, epsilon=2, noise=seeded(2)), account="trial")
+    text = " ".join(Elements(release_page(receipt, title="Private release")).text)
+    for words in unsaid:
+        assert words not in text, words
 
 
 def test_a_release_and_a_page_of_it_say_the_same(tmp_path: Path) -> None:

@@ -82,11 +82,11 @@ def test_the_test_of_the_auc_is_said_in_words() -> None:
     assert validation.test is not None
     assert validation.test.p_value < 1e-4
     assert hypothesis_words(validation) == (
-        "Test of AUC ≤ 0.7, one-sided: p < 0.0001. An AUC of 0.7 or less is ruled out at the 5 % level."
+        "Test of AUC ≤ 0.7, one-sided: p < 0.001. An AUC of 0.7 or less is ruled out at the 5 % level."
     )
     assert hypothesis_words(validation) in words(page("secure-sum"))
     near = replace(validation.test, p_value=0.03, interval_above=False)
-    assert "p = 0.0300." in hypothesis_words(replace(validation, test=near))
+    assert "p = 0.030." in hypothesis_words(replace(validation, test=near))
     assert hypothesis_words(replace(validation, test=near)).endswith("though the two-sided interval reaches below it.")
     weak = replace(validation.test, p_value=0.2, interval_above=False)
     assert hypothesis_words(replace(validation, test=weak)).endswith("An AUC of 0.7 or less cannot be ruled out.")

@@ -13,6 +13,7 @@ import pytest
 
 import confide
 from confide.errors import ConfideError, DataError, ScoreError, UnreadableError
+from confide.sources.rows import RowColumns
 from confide.sources.tables import count_table, discreet, table_rows
 
 QUOTED = "score-17"
@@ -75,7 +76,7 @@ def failing_table() -> Any:
     [
         lambda table: count_table(table, label="died", score="risk", one_class=True),
         lambda table: count_table(table, label="died", score="risk"),
-        lambda table: table_rows(table, label="died", scores=["risk"]),
+        lambda table: table_rows(table, RowColumns(label="died", scores=("risk",))),
         lambda table: confide.evaluate(table, label="died", score="risk"),
     ],
 )

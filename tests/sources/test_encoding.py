@@ -108,6 +108,13 @@ class TestWordLists:
         encoding = Encoding.parse(text="note", leave_out=file, bits=20)
         assert features_of(encoding, note="The fear of don't") == [place_of("fear", 20)]
 
+    @pytest.mark.parametrize("line", ["died,note", "died;note", "died\tnote", "died|note", '{"died": 1}', "two words"])
+    def test_a_table_is_no_list_of_stop_words(self, line: str, tmp_path: Path) -> None:
+        file = tmp_path / "stop.txt"
+        file.write_text(f"the\n{line}\n", encoding="utf-8")
+        with refused(UnreadableError, private=[line], says="line 2"):
+            read_stop_words(file)
+
     @pytest.mark.parametrize("line", ["new york", "q", "e-mail", "it's", "wörd,zebra"])
     def test_a_line_that_is_no_word(self, line: str, tmp_path: Path) -> None:
         """The file may be the wrong one, with somebody's data in it: no line is shown."""
@@ -392,3 +399,25 @@ class TestKept:
     def test_what_is_no_encoding(self, data: Any) -> None:
         with refused(ParameterError, says=r"confide\.encoding/1"):
             Encoding.from_dict(data)
+
+
+def test_places_are_named_by_the_first_words_that_share_them() -> None:
+    encoding = Encoding.parse(text="message", bits=1, columns=["smoker"])
+    words = [f"word{number}" for number in range(20)]
+    named = encoding.word_names(words)
+    assert set(named) == {"#0", "#1"}
+    for name, shown in named.items():
+        there = [word for word in words if f"#{place_of(word, 1)}" == name]
+        assert shown == f"{', '.join(there[:3])}, {len(there) - 3} more ({name})"
+
+
+def test_words_that_are_left_out_name_no_place(tmp_path: Path) -> None:
+    (tmp_path / "stop.txt").write_text("the\n")
+    encoding = Encoding.parse(text="message", bits=4, leave_out=tmp_path / "stop.txt")
+    assert encoding.word_names(["the"]) == {}
+    assert encoding.word_names(["the", "free"]) == {f"#{place_of('free', 4)}": f"free (#{place_of('free', 4)})"}
+
+
+def test_only_hashed_words_have_places_to_name() -> None:
+    with pytest.raises(ParameterError, match="no words are hashed"):
+        Encoding.parse(columns=["smoker"]).word_names(["free"])

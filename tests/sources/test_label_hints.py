@@ -50,5 +50,5 @@ def test_scores_of_two_dimensions_get_the_hint_that_fits(scores: Any, says: str)
 
 
 def test_each_command_says_what_it_does_with_other_labels() -> None:
-    assert "all others are negative" in " ".join(command("release", "--help").out.replace("│", " ").split())
+    assert "All others are negative" in " ".join(command("release", "--help").out.replace("│", " ").split())
     assert "The positive label of two" in " ".join(command("evaluate", "--help").out.replace("│", " ").split())

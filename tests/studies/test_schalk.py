@@ -250,7 +250,7 @@ def test_the_command_writes_json_and_a_report(ran: tuple[Answer, Path]) -> None:
     answer, report = ran
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["settings"] == Settings.checked(repetitions=100, seed=7).to_dict()
-    assert answer.err == f"report: {report}\n"
+    assert answer.err == f"repeating the study\nreport: {report}\n"
     assert TITLE in report.read_text(encoding="utf-8")
 
 

@@ -146,7 +146,7 @@ def test_the_command_writes_json_and_a_report(texts: Path, tmp_path: Path) -> No
     plain = json.loads(answer.out)
     assert plain["settings"]["seed"] == 7
     assert set(plain["figures"]) == {"1", "4", "5"}
-    assert answer.err == f"report: {report}\n"
+    assert answer.err == f"repeating the study\nreport: {report}\n"
     assert TITLE in report.read_text(encoding="utf-8")
 
 

@@ -30,5 +30,5 @@ def test_progress_is_told_and_wrong_names_are_refused() -> None:
     assert begun == ["auc/rank-sum"] * 2
     with pytest.raises(ParameterError, match="Did you mean 'auc/rank-sum'"):
         confide.audit("auc/rank-sun")
-    with pytest.raises(ParameterError, match="draws must be at least"):
+    with pytest.raises(ParameterError, match="`draws` must be at least"):
         confide.audit("auc/rank-sum", draws=10)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import ParameterError, did_you_mean
-from confide.privacy.guarantee import checked_epsilon, exact_fraction, shown
+from confide.privacy.guarantee import checked_epsilon, exact_fraction, shown, typed
 
 NUMBERS = ("auc", "average_precision", "accuracy", "log_loss", "brier")
 """Numbers whose publication can be attacked; accuracy is at the threshold 0.5."""
@@ -138,7 +138,7 @@ class Publication:
         """Write the publication as on the command line."""
         if self.epsilon is not None:
             times = f",times={self.times}" if self.times > 1 else ""
-            return f"{self.metric}:epsilon={shown(self.epsilon)}{times}"
+            return f"{self.metric}:epsilon={typed(self.epsilon)}{times}"
         return f"{self.metric}:exact" if self.digits is None else f"{self.metric}:digits={self.digits}"
 
     def __str__(self) -> str:

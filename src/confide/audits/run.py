@@ -112,8 +112,9 @@ def audit(subject: Subject[Data], *, draws: int = DRAWS, error: float = ERROR) -
     The pairs of neighbours share the draws and the error (Bonferroni), so that the largest of their bounds is wrong
     with a probability of at most `error`.
     """
-    share = checked_error(error) / len(subject.pairs)
-    each = _draws_of_each(subject, draws)
+    check_audit([subject], draws=draws, error=error)
+    share = error / len(subject.pairs)
+    each = draws // _cost(subject)
     bound, event = max(_judged(subject, pair, each, share) for pair in subject.pairs)
     return Finding(
         mechanism=subject.name,
@@ -128,12 +129,28 @@ def audit(subject: Subject[Data], *, draws: int = DRAWS, error: float = ERROR) -
     )
 
 
-def _draws_of_each(subject: Subject[Data], draws: int) -> int:
-    """Return the number of releases of each dataset of a pair for choosing the event; as many more test it."""
-    cost = 4 * subject.cost * len(subject.pairs)
-    if draws < _FEWEST * cost:
-        raise ParameterError(f"draws must be at least {_FEWEST * cost:,} for {subject.name}; got {draws:,}")
-    return draws // cost
+def fewest_draws(chosen: Iterable[Subject[Any]]) -> int:
+    """Return the least number of draws with which each of these mechanisms can be audited.
+
+    >>> fewest_draws(subjects(["auc/rank-sum"]))
+    1600
+    """
+    return max(_FEWEST * _cost(subject) for subject in chosen)
+
+
+def check_audit(chosen: Sequence[Subject[Any]], *, draws: int, error: float) -> None:
+    """Refuse what cannot be audited: too few draws for one of the mechanisms, or an error that is no probability."""
+    checked_error(error)
+    hardest = max(chosen, key=_cost)
+    least = fewest_draws(chosen)
+    if draws < least:
+        others = f", which needs the most of the {len(chosen)}" if len(chosen) > 1 else ""
+        raise ParameterError(f"`draws` must be at least {least:,} for {hardest.name}{others}; got {draws:,}")
+
+
+def _cost(subject: Subject[Any]) -> int:
+    """Return the integers of noise that one draw of each dataset takes, for choosing the event and for testing it."""
+    return 4 * subject.cost * len(subject.pairs)
 
 
 def audit_all(
@@ -145,8 +162,7 @@ def audit_all(
 ) -> tuple[Finding, ...]:
     """Audit several mechanisms. `starting` is called with each before its turn."""
     every, findings = tuple(chosen), []
-    for subject in every:
-        _draws_of_each(subject, draws)  # refuses too few before any work is done
+    check_audit(every, draws=draws, error=error)
     for subject in every:
         starting(subject)
         findings.append(audit(subject, draws=draws, error=error))

@@ -27,6 +27,8 @@ from confide.privacy.mechanisms.squared_error import squared_error
 from confide.privacy.neighbours import Neighbours
 from confide.releases.auc import default_mechanism
 from confide.releases.average_precision import average_precision_bounds
+from confide.releases.counting import Counting
+from confide.releases.curve_area import CurveArea, left_for_counts
 from confide.releases.local_auc import local_queries
 from confide.releases.local_average_precision import precision_queries
 from confide.releases.smooth_sensitivity import PUBLISHED, calibrate, sizes_query
@@ -61,6 +63,7 @@ def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
         *_gaussian(epsilon),
         *curve_targets(epsilon),
         *_symmetric(epsilon),
+        *_beside_counts(epsilon),
         *share_targets(epsilon),
         *selection_targets(epsilon),
         *learning_targets(epsilon),
@@ -116,6 +119,14 @@ _LOCAL_AUC: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
     ),
     Neighbours.ADD_REMOVE_ONE: (differing(_HALVES, [(0, 0.3), (1, 0.1)], [(0, 0.3)]), differing(_EVEN, [(1, 0.8)], [])),
     Neighbours.LABEL_ONLY: (differing(_HALVES, [(1, 0.1)], [(0, 0.1)]), differing(_EVEN, [(1, 0.8)], [(0, 0.8)])),
+}
+
+# Few rows, so that the AUC beside counts is drawn by the rank sum where the number of rows is public: the same row
+# strains both. Elsewhere a positive goes, after which an integer follows.
+_BESIDE: dict[Neighbours, tuple[Pair[ScoreCounts], ...]] = {
+    Neighbours.REPLACE_ONE: ((top_and_rest(1, 0, 8), bottom_and_rest(1, 0, 8)),),
+    Neighbours.ADD_REMOVE_ONE: (differing(_EVEN, [(1, 0.8)], []),),
+    Neighbours.LABEL_ONLY: ((top_and_rest(1, 0, 8), top_and_rest(0, 0, 8)),),
 }
 
 # Forty positives, enough that none is held up, above as many negatives: the top row goes to the bottom or changes its
@@ -247,6 +258,35 @@ def _symmetric(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
         yield asking(
             name, neighbours, epsilon, Fraction(0), strained, queries, (local_auc, auc_then_sizes, class_sizes), release
         )
+
+
+def _beside_counts(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
+    """Audit an AUC of its own beside the counts of a curve: what both reveal of one row adds up to epsilon."""
+    options: dict[str, Any] = {"grid": GRID, "strategy": "flat", "with_auc": True}
+    for neighbours, strained in _BESIDE.items():
+        terms = Terms.checked(epsilon=epsilon, neighbours=neighbours)
+        area = Terms.checked(epsilon=CurveArea.of(terms).epsilon, neighbours=neighbours)
+        yield asking(
+            "curves/laplace-with-auc",
+            neighbours,
+            epsilon,
+            Fraction(0),
+            strained,
+            queries_beside(left_for_counts(terms), area),
+            (private_counts, rank_sum, local_auc, auc_then_sizes, class_sizes),
+            ("curves", "laplace"),
+            options=options,
+        )
+
+
+def queries_beside(counted: Terms, area: Terms) -> Queries[ScoreCounts]:
+    """Return the queries of counts and of an AUC beside them, each with terms of its own."""
+    counting = Counting.checked(counted, mechanism="laplace", grid=GRID, strategy="flat")
+
+    def queries(counts: ScoreCounts) -> tuple[Query, ...]:
+        return counting.ask(counts, GRID), *_area_queries(area)(counts)
+
+    return queries
 
 
 def _area_queries(terms: Terms) -> Queries[ScoreCounts]:

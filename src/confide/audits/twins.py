@@ -16,8 +16,8 @@ from confide.audits.curve_twins import curve_twins
 from confide.audits.logistic_targets import logistic_twins
 from confide.audits.selection_twins import selection_twins
 from confide.audits.share_targets import share_twins
-from confide.audits.subject import REAL_COST, Pair, Queries, Query, Sampler, Subject, counted, drawing
-from confide.audits.targets import bottom_and_rest, targets, top_and_rest
+from confide.audits.subject import REAL_COST, Pair, Queries, Query, Sampler, Subject, asking, counted, drawing
+from confide.audits.targets import bottom_and_rest, queries_beside, targets, top_and_rest
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import OneClassError
 from confide.metrics.ranking import auc_score
@@ -28,6 +28,7 @@ from confide.privacy.mechanisms.smooth_sensitivity import student_t
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import exact
 from confide.privacy.queries import IntegerQuery, RealQuery
+from confide.releases.terms import Terms
 
 
 def twins(epsilon: Fraction) -> tuple[Subject[Any], ...]:
@@ -42,6 +43,7 @@ def twins(epsilon: Fraction) -> tuple[Subject[Any], ...]:
         _refuses_one_class(epsilon),
         _answers_one_class(epsilon),
         _exact_size(epsilon),
+        _undivided(epsilon),
         *curve_twins(epsilon),
         *share_twins(epsilon),
         *selection_twins(epsilon),
@@ -187,6 +189,16 @@ def _exact_size(epsilon: Fraction) -> Subject[ScoreCounts]:
         return value, replace(class_sizes(counts, epsilon, _REPLACE), scales=(Fraction(1, 1000),))
 
     return _twin("auc/exact-size", epsilon, "class sizes shown almost exactly", drawing(queries), REAL_COST + 1)
+
+
+def _undivided(epsilon: Fraction) -> Subject[ScoreCounts]:
+    """Release an AUC beside the counts of a curve, and give each of them all of epsilon."""
+    neighbours = Neighbours.LABEL_ONLY
+    whole = Terms.checked(epsilon=epsilon, neighbours=neighbours)
+    flipped = (top_and_rest(1, 0, 2), top_and_rest(0, 0, 2))
+    queries = queries_beside(whole, whole)
+    wrong = "all of epsilon for the counts, and again for the AUC"
+    return asking("curves/undivided", neighbours, epsilon, Fraction(0), (flipped,), queries, wrong=wrong)
 
 
 def _laplace_auc(counts: ScoreCounts, scale: float, times: int) -> FloatArray:

@@ -22,7 +22,8 @@ def audit(
         typer.Option(
             metavar="N",
             min=1,
-            help="Noise to draw for each, in integers; a release of several numbers is drawn fewer times.",
+            help="Noise to draw for each, in integers; a release of several numbers is drawn fewer times. All "
+            "mechanisms together need 24,000 or more, single ones less.",
         ),
     ] = 200_000,
     twins: Annotated[
@@ -49,10 +50,11 @@ def audit(
         confide audit --twins --json
     """
     from confide.tasks.audit import audit as try_to_refute
-    from confide.tasks.audit import subjects
+    from confide.tasks.audit import check_audit, subjects
 
-    total = len(subjects(mechanism or (), epsilon=epsilon, broken=twins))
-    with output.steps(total) as step:
+    chosen = subjects(mechanism or (), epsilon=epsilon, broken=twins)
+    check_audit(chosen, draws=draws, error=error)
+    with output.steps(len(chosen), f"auditing: {len(chosen)} times {draws:,} draws") as step:
         report = try_to_refute(
             mechanism or (),
             epsilon=epsilon,

@@ -2,74 +2,78 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import sys
 
-import typer
-
+from confide.cli import evaluate_options as given
 from confide.cli import options, output
-from confide.tasks.output_files import check_report
+from confide.cli.evaluate_output import check_places, show, write
+from confide.cli.inputs import split_columns
 
 
 def evaluate(
     file: options.File,
-    label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels; it has two values.")],
-    score: Annotated[
-        list[str], typer.Option("--score", "-s", metavar="COL", help="Column of scores; repeat it to compare models.")
-    ],
+    label: given.Label,
+    score: given.Score = None,
+    imputed: given.Imputed = None,
     positive: options.Positive = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of weights: the number of rows that a row stands for.")
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option(metavar="COL", help="Evaluate each value of this column as well.")
-    ] = None,
-    thresholds: Annotated[
-        list[float] | None,
-        typer.Option("--threshold", "-t", metavar="T", help="Call score >= T positive; repeatable. [default: 0.5]"),
-    ] = None,
+    weight: given.Weight = None,
+    survey_weight: given.SurveyWeight = None,
+    group: given.Group = None,
+    cluster: given.Cluster = None,
+    fold: given.Fold = None,
+    missing: given.MissingRows = "refuse",
+    thresholds: given.Threshold = None,
+    cost_ratio: given.CostRatio = None,
+    specificity: given.Specificity = None,
+    sensitivity: given.Sensitivity = None,
     level: options.Level = 0.95,
+    interval: given.IntervalMethod = None,
+    replicates: given.Replicates = 1_000,
+    seed: given.Seed = 0,
     as_json: options.AsJson = False,
-    report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
-    ] = None,
+    report: given.Report = None,
+    figures: given.Figures = None,
+    tables: given.Tables = None,
 ) -> None:
-    """Evaluate scores exactly: ranking, calibration, use, with intervals.
+    """Evaluate scores exactly: ranking, calibration, use, each number with its interval.
 
-    Several scores are compared on the same rows with the paired DeLong test. The numbers are exact,
-    not differentially private: they are for those who may see the data.
+    Several scores are compared on the same rows. The numbers are exact, not differentially private: they are for those
+    who may see the data.
 
     Examples:
 
         confide evaluate scores.csv --label died --score risk
 
-        confide evaluate scores.parquet -l died -s new_model -s old_model --group sex --report out.html
+        confide evaluate scores.parquet -l died -s new,old --group sex --group site --report out.html
+
+        confide evaluate stays.csv -l died -s risk --cluster patient --specificity 0.9:1 --tables paper --figures paper
 
         zcat scores.csv.gz | confide evaluate - -l outcome --positive Poor -s s100b --json
     """
-    if report is not None:
-        check_report(report, file)
+    check_places(file, report, figures, tables)
     with output.busy("reading and evaluating"):
         from confide.tasks.evaluate import evaluate as task
 
         evaluation = task(
             file,
             label=label,
-            score=score,
+            score=split_columns(score or ()),
+            imputed=given.imputed_columns(imputed),
             positive=positive,
             weight=weight,
-            group=group,
+            survey_weight=survey_weight,
+            group=split_columns(group or (), "group"),
+            cluster=cluster,
+            fold=fold,
+            missing=missing,
             thresholds=thresholds,
+            cost_ratio=cost_ratio,
+            specificity=given.ranges(specificity, "specificity"),
+            sensitivity=given.ranges(sensitivity, "sensitivity"),
             level=level,
-        )
-    if report is not None:
-        with output.busy("drawing the report"):
-            page = evaluation.to_html(title=f"Evaluation of {output.shown_name(file)}")
-        output.write_whole(report, page)
-        typer.echo(f"report: {report}", err=True)
-    if as_json:
-        output.print_json(evaluation.to_dict())
-    else:
-        from confide.report.evaluation.text import print_evaluation
-
-        print_evaluation(evaluation, output.console())
+            interval=interval,
+            replicates=replicates,
+            seed=seed,
+        ).with_command(sys.argv[1:])
+    write(evaluation, file, report, figures, tables)
+    show(evaluation, as_json=as_json)

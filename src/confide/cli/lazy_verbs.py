@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command, get_group
 
 
@@ -17,6 +17,26 @@ class Verb(NamedTuple):
 
     home: str
     summary: str
+
+
+class PlainFlags:
+    """Mixin for commands whose help shows flags without a type, as they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of a command and its help option."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if isinstance(param, TyperOption) and param.is_flag and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class PlainCommand(PlainFlags, TyperCommand):
+    """Command that is a function."""
+
+
+class PlainGroup(PlainFlags, TyperGroup):
+    """Group of commands."""
 
 
 class LazyCommand(TyperCommand):
@@ -35,7 +55,7 @@ class LazyCommand(TyperCommand):
             command: object = get_group(defined)
         else:
             alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-            alone.command(self.name)(defined)
+            alone.command(self.name, cls=PlainCommand)(defined)
             command = get_command(alone)
         if not isinstance(command, TyperCommand | TyperGroup):
             raise TypeError(f"{self._verb.home} is no command")
@@ -47,7 +67,7 @@ class LazyCommand(TyperCommand):
         return self.loaded.make_context(*args, **kwargs)
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(PlainGroup):
     """Group whose `verbs` load when they are called. Subclasses list them in the order of the help."""
 
     verbs: ClassVar[Mapping[str, Verb]] = {}

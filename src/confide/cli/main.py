@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated, ClassVar
 
@@ -15,20 +16,24 @@ from confide.cli.lazy_verbs import LazyGroup, Verb
 from confide.cli.next_commands import as_commands
 from confide.errors import ConfideError
 
+_ASKED_BY_SHELL = "_CONFIDE_COMPLETE"  # set by a shell whose user pressed Tab
+
 
 class Verbs(LazyGroup):
     """Verbs of `confide`."""
 
     verbs: ClassVar = {
         "evaluate": Verb(
-            "confide.cli.evaluate:evaluate", "Evaluate scores exactly: ranking, calibration, use, with intervals."
+            "confide.cli.evaluate:evaluate",
+            "Evaluate scores exactly: ranking, calibration, use, each number with its interval.",
         ),
         "release": Verb(
             "confide.cli.release:release",
             "Release metrics under differential privacy, with intervals, and charge the ledger.",
         ),
         "plan": Verb(
-            "confide.cli.plan:plan", "Plan a release: its error and the widths of its intervals, by each mechanism."
+            "confide.cli.plan:plan",
+            "Plan a release (its error and interval widths, by mechanism), or the rows that an exact study needs.",
         ),
         "select": Verb(
             "confide.cli.select:select", "Select features under differential privacy, and charge the ledger."
@@ -62,6 +67,9 @@ class Verbs(LazyGroup):
         ),
         "attack": Verb(
             "confide.cli.attack.group:app", "Show what publishing exact numbers would give away, on your own data."
+        ),
+        "completion": Verb(
+            "confide.cli.completion.group:app", "Complete commands and options with the Tab key, in bash, zsh or fish."
         ),
     }
 
@@ -108,6 +116,10 @@ def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # show question marks for letters that a terminal lacks
             stream.reconfigure(errors="replace")
+    if _ASKED_BY_SHELL in os.environ:
+        from confide.cli.completion.shell_options import register_shells
+
+        register_shells()
     command = get_command(app) if isinstance(app, typer.Typer) else app
     try:
         command(prog_name=prog_name)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from confide.cli import choices
+
 File = Annotated[
     str,
     typer.Argument(
@@ -18,7 +20,18 @@ File = Annotated[
 Label = Annotated[str | None, typer.Option("--label", "-l", metavar="COL", help="Column of labels; it has two values.")]
 Positive = Annotated[
     str | None,
-    typer.Option(metavar="VALUE", help="The positive label of two, unless they are 0/1, -1/1 or false/true."),
+    typer.Option(
+        metavar="VALUE",
+        help="The positive label of two, unless they are 0/1, -1/1 or false/true. A third label is an error.",
+    ),
+]
+PrivatePositive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE",
+        help="The positive label, unless labels are 0/1, -1/1 or false/true. All others are negative: an error about a "
+        "third one would tell that a row has it.",
+    ),
 ]
 Level = Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")]
 Delta = Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one; far below 1 / rows.")]
@@ -26,6 +39,7 @@ Composition = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
+        autocompletion=choices.one_of(choices.COMPOSITIONS),
         help="How prices become a total: addition, or zcdp for many small requests (needs --delta). "
         "[default: addition]",
     ),

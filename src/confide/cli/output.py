@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from confide.tasks import output_files
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 _PIPE_WIDTH = 110
 
@@ -26,42 +28,61 @@ def console() -> Console:
 
 
 @contextmanager
-def busy(what: str) -> Iterator[None]:
-    """Show on standard error what takes a while, if it is a terminal."""
+def busy(what: str, *, takes_long: bool = False) -> Iterator[None]:
+    """Show on standard error what takes a while: with the time on a terminal, else as a line if it takes long."""
     if not sys.stderr.isatty():
+        if takes_long:
+            sys.stderr.write(f"{what}\n")
         yield
         return
-    from rich.console import Console
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with Console(stderr=True).status(what):
+    with _progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as bar:
+        bar.add_task(what, total=None)
         yield
 
 
 @contextmanager
-def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar on standard error, if it is a terminal. Call the result with the name of each step."""
+def steps(total: int, what: str) -> Iterator[Callable[[str], None]]:
+    """Show on standard error what takes long: with a progress bar on a terminal, else as a line when the first begins.
+
+    Call the result with the name of each step as it begins.
+    """
     if not sys.stderr.isatty():
-        yield lambda name: None
+        lines = iter((f"{what}\n",))
+        yield lambda name: sys.stderr.writelines(islice(lines, 1))
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
+    with _progress(*columns) as bar:
+        task = bar.add_task(what, total=total)
         begun = iter(range(total))
         yield lambda name: bar.update(task, completed=next(begun), description=name)
 
 
+def _progress(*columns: ProgressColumn) -> Progress:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 def print_json(document: dict[str, Any]) -> None:
     """Print a document as JSON."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(as_json(document))
 
 
-def check_json_out(out: Path | None, file: str, ledger: str | None) -> None:
-    """Refuse a JSON file that would overwrite the data or the ledger, or that cannot be written."""
+def as_json(document: dict[str, Any]) -> str:
+    """Write a document as JSON."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def check_json_out(out: Path | None, file: str, ledger: str | None, model: Path | None = None) -> None:
+    """Refuse a JSON file that would overwrite the data, a model or the ledger, or that cannot be written."""
     if out is not None:
         output_files.check_json_out(out, file, output_files.ledger_files(ledger))
+        output_files.check_not_model(out, model)
 
 
 def check_published_page(report: Path | None, file: str, ledger: str | None) -> None:

@@ -1,62 +1,60 @@
-"""`confide plan`: what a release will be worth, before anything is spent."""
+"""`confide plan`: what a release will be worth, before anything is spent; or the rows that an exact study needs."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from confide.cli import options, output
+from confide.cli import plan_options as own
+from confide.cli.plan_output import changed_options, print_exact, refuse_exact_terms
 from confide.tasks.output_files import check_report
 
 
 def plan(
-    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="Number of rows, or a guess of it.")],
-    metric: Annotated[
-        str,
-        typer.Option("--metric", "-m", metavar="NAME", help="auc, average_precision, brier, prevalence, recall, ..."),
-    ] = "auc",
-    prevalence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", help="A public guess of the share of positives; give it to the release too. [default: 0.2]"
-        ),
-    ] = None,
-    expected: Annotated[
-        float | None,
-        typer.Option(
-            "--expect",
-            metavar="V",
-            help="A guess of the value of the metric. [default: that of a model with AUC 0.8]",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", metavar="E", help="Privacy budget of the release.")
-    ] = None,
-    width: Annotated[
-        float | None, typer.Option(metavar="W", help="Find the epsilon that gives an interval of this width.")
-    ] = None,
+    context: typer.Context,
+    rows: own.Rows = None,
+    metric: own.Metric = "auc",
+    prevalence: own.Prevalence = None,
+    expected: own.Expected = None,
+    epsilon: own.Epsilon = None,
+    width: own.Width = None,
     delta: options.Delta = "0",
-    questions: Annotated[
-        int | None,
-        typer.Option(metavar="K", help="Divide epsilon and delta among K such releases in one account."),
-    ] = None,
-    neighbours: Annotated[
-        str, typer.Option(metavar="RELATION", help="What may differ: replace-one, add-remove-one or label-only.")
-    ] = "replace-one",
+    questions: own.Questions = None,
+    neighbours: own.Neighbours = "replace-one",
     level: options.Level = 0.95,
     as_json: options.AsJson = False,
-    report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a page with the widths at all epsilons.")
-    ] = None,
+    report: own.Report = None,
+    exact: own.Exact = None,
+    auc: own.Auc = None,
+    null: own.Null = None,
+    power: own.Power = None,
+    correlation: own.Correlation = None,
+    auc_correlation: own.AucCorrelation = None,
+    unpaired: own.Unpaired = False,
+    one_sided: own.OneSided = False,
+    variance: own.Variance = None,
+    lp_mean: own.LpMean = None,
+    lp_sd: own.LpSd = None,
+    risk_beta: own.RiskBeta = None,
+    oe: own.Oe = None,
+    oe_width: own.OeWidth = None,
+    slope_width: own.SlopeWidth = None,
+    auc_width: own.AucWidth = None,
+    threshold: own.Threshold = None,
+    net_benefit_width: own.NetBenefitWidth = None,
+    sensitivity: own.Sensitivity = None,
+    specificity: own.Specificity = None,
 ) -> None:
-    """Plan a release: its error and the widths of its intervals, by each mechanism.
+    """Plan a release (its error and interval widths, by mechanism), or the rows that an exact study needs.
 
     Nothing is read or spent: the plan follows from the number of rows and from guesses, by releasing
     a stand-in many times. Give --epsilon to see what it buys, --width to see what it costs, or both. With --questions,
     --epsilon and --delta are the caps of an account for many such releases: the plan says whether they should add up
-    there or compose by zCDP.
+    there or compose by zCDP. For roc, pr, selection and naive-bayes, which have no single interval, the plan compares
+    the noise.
+
+    With --exact, plan a study without privacy: the rows that it needs for a power or a width, or with --rows what they
+    give.
 
     Examples:
 
@@ -66,8 +64,23 @@ def plan(
 
         confide plan --rows 5000 --metric recall --epsilon 3 --delta 1e-6 --questions 50
 
+        confide plan --rows 5000 --metric roc --epsilon 3 --delta 1e-6 --questions 50
+
         confide plan --rows 5000 --metric recall --expect 0.9 --epsilon 0.5 --neighbours label-only --json
+
+        confide plan --exact auc --auc 0.8 --null 0.7 --prevalence 0.3 --power 0.9
+
+        confide plan --exact auc --auc 0.8 --prevalence 0.3 --width 0.1
+
+        confide plan --exact compare --auc 0.8 --auc 0.75 --correlation 0.5 --prevalence 0.3 --power 0.9
+
+        confide plan --exact validation --auc 0.8 --prevalence 0.018 --lp-mean -5 --lp-sd 1.5 --oe-width 1
     """
+    given = changed_options(context)
+    if exact is not None:
+        print_exact(given)
+        return
+    refuse_exact_terms(given)
     if report is not None:
         check_report(report)
     with output.busy("releasing a stand-in"):
@@ -76,7 +89,7 @@ def plan(
 
         planned = task(
             metric,
-            rows=rows,
+            rows=given["rows"],
             prevalence=prevalence,
             expected=expected,
             epsilon=epsilon,

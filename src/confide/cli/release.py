@@ -18,13 +18,14 @@ def release(
     delta: options.Delta = "0",
     neighbours: own.Neighbours = None,
     mechanism: own.Mechanism = "auto",
-    positive: own.Positive = None,
+    positive: options.PrivatePositive = None,
     threshold: own.Threshold = None,
     grid: own.GridOption = None,
     strategy: own.Strategy = "auto",
     shape: own.Shape = None,
     target: own.TargetOption = None,
     safe: own.Safe = False,
+    with_auc: own.WithAuc = False,
     prevalence_guess: own.PrevalenceGuess = None,
     unit: own.Unit = None,
     rows_per_person: options.RowsPerPerson = None,
@@ -35,6 +36,7 @@ def release(
     also_charge: options.AlsoCharge = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
+    out: own.Out = None,
     report: own.Report = None,
     title: options.Title = None,
     reveal: own.Reveal = False,
@@ -60,6 +62,9 @@ def release(
     follows from one table of noisy counts. Another --level, --shape, --target or curve then costs nothing; another
     --grid, --strategy or --threshold costs again.
 
+    The AUC of a curve has a wide interval if scores have few values. With --with-auc, a quarter of epsilon buys an AUC
+    with noise of its own, in the same charge.
+
     Examples:
 
         confide ledger new trial-7 --epsilon 3 --data scores.csv
@@ -70,15 +75,20 @@ def release(
 
         confide release scores.csv -l died -s risk -e 2 -m auc,average_precision,recall -t 0.2 --account trial-7 --json
 
+        confide release scores.csv -l died -s risk -e 1 --account trial-7 --out published.json --report published.html
+
         confide release scores.csv -l died -s risk -e 1 -m roc,pr,calibration --grid logit:64 --account trial-7
 
         confide release scores.csv -l died -s risk -e 1 -m curves,auc --target recall=0.9 --safe --account trial-7
+
+        confide release scores.csv -l died -s points -e 1 -m roc --grid uniform:12:0:12 --with-auc --account trial-7
 
         confide release test.csv -l won -s submission -e 0.1 --neighbours label-only --account contest --analyst team-4
 
         confide release messages.csv --model model.json -m auc,accuracy --account messages --report evaluation.html
     """
     output.check_published_page(report, file, ledger)
+    output.check_json_out(out, file, ledger, model)
     if reveal and report is None:
         raise UsageError("--reveal draws exact curves on a report and nowhere else; give --report OUT.html with it")
     from confide.tasks.release import prepare_release
@@ -101,6 +111,7 @@ def release(
             shape=shape,
             target=own.at_most_one(target, "--target"),
             safe=safe,
+            with_auc=with_auc,
             prevalence_guess=prevalence_guess,
             unit=unit,
             rows_per_person=rows_per_person,
@@ -117,5 +128,6 @@ def release(
         return
     with output.busy("charging the ledger and drawing noise"):
         done = ready.pay()
+    release_output.write_document(done, out)
     release_output.write_page(done, report, title)
     release_output.print_result(done, as_json=as_json)

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from confide.cli import choices
 from confide.errors import ParameterError
 
 T = TypeVar("T")
@@ -24,13 +25,6 @@ Model = Annotated[
         metavar="MODEL.json", help="Instead of columns: the file that `confide train` wrote; run on held-out rows."
     ),
 ]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VALUE",
-        help="The positive label, unless labels are 0/1, -1/1 or false/true; all others are negative.",
-    ),
-]
 Epsilon = Annotated[
     str | None,
     typer.Option(
@@ -43,13 +37,18 @@ Epsilon = Annotated[
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        "--metric", "-m", metavar="NAME", help="Metric to release; repeatable, or several with commas. [default: auc]"
+        "--metric",
+        "-m",
+        metavar="NAME",
+        autocompletion=choices.several_of(choices.METRICS),
+        help="Metric to release; repeatable, or several with commas. [default: auc]",
     ),
 ]
 Neighbours = Annotated[
     str | None,
     typer.Option(
         metavar="RELATION",
+        autocompletion=choices.one_of(choices.NEIGHBOURS),
         help="What may differ: a row's values (replace-one), its presence (add-remove-one) or its label (label-only). "
         "[default: replace-one; with --model that of the training]",
     ),
@@ -72,12 +71,19 @@ GridOption = Annotated[
     ),
 ]
 Strategy = Annotated[
-    str, typer.Option(metavar="NAME", help="How cells of curves are counted: flat, tree, tree:8, haar or auto.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=choices.one_of(choices.STRATEGIES),
+        help="How cells of curves are counted: flat, tree, tree:8, haar or auto.",
+    ),
 ]
 Shape = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Shape of curves: concave (default), isotonic, counts, binormal or roc-glm; costs nothing."
+        metavar="NAME",
+        autocompletion=choices.one_of(choices.SHAPES),
+        help="Shape of curves: concave (default), isotonic, counts, binormal or roc-glm; costs nothing.",
     ),
 ]
 TargetOption = Annotated[
@@ -87,14 +93,26 @@ TargetOption = Annotated[
 Safe = Annotated[
     bool, typer.Option("--safe", help="With --target: the lower end of its interval must reach the target.")
 ]
+WithAuc = Annotated[
+    bool,
+    typer.Option(
+        "--with-auc", help="With curves: a quarter of epsilon for an AUC of its own; for scores with few values."
+    ),
+]
 PrevalenceGuess = Annotated[
     float | None, typer.Option(metavar="P", help="A public guess of the share of positives; steers the noise.")
 ]
 Unit = Annotated[
     str | None,
     typer.Option(
-        metavar="UNIT", help="What it protects: row or person. [default: row; with --model that of the training]"
+        metavar="UNIT",
+        autocompletion=choices.one_of(choices.UNITS),
+        help="What it protects: row or person. [default: row; with --model that of the training]",
     ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="OUT.json", help="Write JSON that may be published as it is: no ledger in it."),
 ]
 Report = Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write a page that may be published as it is.")]
 Reveal = Annotated[

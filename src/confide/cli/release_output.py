@@ -32,6 +32,14 @@ def print_price(price: ReleaseQuote, *, as_json: bool) -> None:
         raise typer.Exit(3)
 
 
+def write_document(done: ReleaseResult, out: Path | None) -> None:
+    """Write what may be published as JSON, if the user named a file."""
+    if out is None:
+        return
+    output.write_whole(out, output.as_json(done.to_public_dict()))
+    typer.echo(f"written: {out}", err=True)
+
+
 def write_page(done: ReleaseResult, report: Path | None, title: str | None) -> None:
     """Write the page, if the user named one."""
     if report is None:

@@ -28,10 +28,11 @@ def select(
     delta: shared.Delta = "0",
     hold_out: own.HoldOut = None,
     hold_out_by: own.HoldOutBy = None,
-    positive: shared.Positive = None,
+    positive: shared.PrivatePositive = None,
     bits: own.Bits = None,
     leave_out: own.LeaveOut = None,
     vocabulary: own.Vocabulary = None,
+    dictionary: own.Dictionary = None,
     neighbours: own.Relation = None,
     unit: own.Unit = None,
     rows_per_person: shared.RowsPerPerson = None,
@@ -46,9 +47,11 @@ def select(
     """Select features under differential privacy, and charge the ledger.
 
     Features are public rules, never learnt from the rows: words hashed to places, or columns cut at points that you
-    name. The selected features are released. This costs half of the workflow's --budget unless --epsilon says
-    otherwise. Rows are held out by a public rule for `confide release --model`, so that its cost does not add up.
-    Naive Bayes chooses features from its own noisy counts at no cost: `confide train` without `select` is often better.
+    name. Of a column with two features (sex=f|m, age=65), the first value or the upper interval is a candidate, as the
+    other one says the same. The selected features are released. This costs half of the workflow's --budget unless
+    --epsilon says otherwise. Rows are held out by a public rule for `confide release --model`, so that its cost does
+    not add up. Naive Bayes chooses features from its own noisy counts at no cost: `confide train` without `select` is
+    often better.
 
     Examples:
 
@@ -83,6 +86,7 @@ def select(
             bits=bits,
             leave_out=leave_out,
             vocabulary=vocabulary,
+            dictionary=dictionary,
             neighbours=neighbours,
             unit=unit,
             rows_per_person=rows_per_person,

@@ -52,11 +52,11 @@ def validate(
 
         confide validate --federation net --model-name stroke-risk --mode private --epsilon 1 --rows 20000 --dry-run
 
-        confide validate -f net -n stroke-risk -m private -e 1 --rows 20000 --report stroke.html
+        confide validate -f net --model-name stroke-risk --mode private -e 1 --rows 20000 --report stroke.html
 
-        confide validate -f net -n stroke-risk -m secure-sum --study stroke-2026 --null-auc 0.7 --json
+        confide validate -f net --model-name stroke-risk --mode secure-sum --study stroke-2026 --null-auc 0.7 --json
 
-        confide validate -f net -n stroke-risk -m disclosure-control --sites north,south,west --fewest 2
+        confide validate -f net --model-name stroke-risk --mode disclosure-control --sites north,south,west --fewest 2
     """
     from confide.tasks.validate import request_validation
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from confide.cli import choices
 from confide.tasks.output_files import check_report
 
 
@@ -21,12 +22,15 @@ FederationOption = Annotated[
     Path, typer.Option("--federation", "-f", metavar="DIR", help="The folder made by `confide federation init`.")
 ]
 ModelOption = Annotated[
-    str, typer.Option("--model-name", "-n", metavar="NAME", help="The name by which sites know the model.")
+    str, typer.Option("--model-name", metavar="NAME", help="The name by which sites know the model.")
 ]
 ModeOption = Annotated[
     str,
     typer.Option(
-        "--mode", "-m", metavar="MODE", help="disclosure-control, secure-sum, private or noisy-scores; see above."
+        "--mode",
+        metavar="MODE",
+        autocompletion=choices.one_of(choices.MODES),
+        help="disclosure-control, secure-sum, private or noisy-scores; see above.",
     ),
 ]
 StudyOption = Annotated[

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from confide.cli import choices
+
 Text = Annotated[
     str | None,
     typer.Option("--text", metavar="COL", help="Column of text: each word is a feature, hashed to one of 2^14 places."),
@@ -21,6 +23,14 @@ Vocabulary = Annotated[
         metavar="WORDS.txt",
         help="With --text: take these words, one a line, instead of hashing. The list must be public: words collected "
         "from the private rows give them away.",
+    ),
+]
+Dictionary = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="WORDS.txt",
+        help="With --text: public words, one a line, that name the places of hashed words in tables and on the page; "
+        "nothing else changes.",
     ),
 ]
 Columns = Annotated[
@@ -68,11 +78,19 @@ Relation = Annotated[
     str | None,
     typer.Option(
         metavar="RELATION",
+        autocompletion=choices.one_of(choices.NEIGHBOURS),
         help="What may differ: a row's presence (add-remove-one, default), its values (replace-one) or its label "
         "(label-only).",
     ),
 ]
-Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="What it protects: row or person. [default: row]")]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="UNIT",
+        autocompletion=choices.one_of(choices.UNITS),
+        help="What it protects: row or person. [default: row]",
+    ),
+]
 
 K = Annotated[
     int | None,
@@ -82,10 +100,20 @@ Threshold = Annotated[
     float | None, typer.Option(metavar="T", help="Take features whose score reaches T, instead of K of them.")
 ]
 Method = Annotated[
-    str, typer.Option(metavar="NAME", help="score-perturbation, sparse-vector, peeling, permute-and-flip or clusters.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=choices.one_of(choices.METHODS),
+        help="score-perturbation, sparse-vector, peeling, permute-and-flip or clusters.",
+    ),
 ]
 FeatureScore = Annotated[
-    str, typer.Option(metavar="NAME", help="total-count, difference-count, purity-index or information-gain.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=choices.one_of(choices.FEATURE_SCORES),
+        help="total-count, difference-count, purity-index or information-gain.",
+    ),
 ]
 FeaturesPerRow = Annotated[
     int | None,
@@ -97,7 +125,12 @@ Features = Annotated[
     Path | None,
     typer.Option(metavar="FILE.json", help="File that `confide select` wrote; it says how rows are read and held out."),
 ]
-Model = Annotated[str, typer.Option(metavar="NAME", help="naive-bayes or logistic-regression.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", autocompletion=choices.one_of(choices.MODELS), help="naive-bayes or logistic-regression."
+    ),
+]
 RowWeight = Annotated[
     int | None, typer.Option(metavar="R", help="Naive Bayes: a row counts for at most R features. [default: 3]")
 ]

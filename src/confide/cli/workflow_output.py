@@ -40,7 +40,8 @@ def finish(
     if report is not None:
         from confide.report.model.page import model_page
 
-        output.write_whole(report, model_page(done.workflow, done.costs, title=title or "A private model"))
+        page = model_page(done.workflow, done.costs, title=title or "A private model", words=done.words)
+        output.write_whole(report, page)
         typer.echo(f"report: {report}", err=True)
     for note in done.notes:
         typer.echo(note, err=True)
@@ -71,5 +72,5 @@ def _print_result(done: StepResult, *, as_json: bool) -> None:
     if as_json:
         output.print_json(done.to_dict())
         return
-    table = (selection_table if done.workflow.model is None else weights_table)(done.workflow)
+    table = (selection_table if done.workflow.model is None else weights_table)(done.workflow, done.words)
     print_step(done.receipt, done.workflow, done.costs, table, output.console())

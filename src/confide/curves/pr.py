@@ -13,6 +13,8 @@ from confide.curves.operating import operating_points
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
 
+_MOST_STEPS = 1 << 26
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrCurve:
@@ -97,13 +99,20 @@ def hyperbolic_area(start: FloatArray, end: FloatArray, g0: FloatArray, g1: Floa
     small = np.abs(x) < 0.02
     z = np.where(small, 1.0, x)
     log = np.log1p(z)
-    powers = (-x[..., None]) ** np.arange(12)
-    l1 = np.where(small, powers @ (1.0 / np.arange(1, 13)), log / z)
-    l2 = np.where(small, powers @ (1.0 / np.arange(2, 14)), (z - log) / (z * z))
+    l1, l2 = log / z, (z - log) / (z * z)
+    l1[small], l2[small] = (_alternating(x[small], first) for first in (1, 2))
     curved = h / safe * (start * l1 + h * l2)
     flat = h * np.divide(end, d1, out=np.zeros_like(d1), where=d1 > 0.0)
     areas: FloatArray = np.where(from_origin, flat, curved)
     return areas
+
+
+def _alternating(x: FloatArray, first: int) -> FloatArray:
+    """Sum twelve terms of `1/k - x/(k+1) + x^2/(k+2) - ...`, with `k = first`, by Horner's rule."""
+    total = np.full_like(x, 1.0 / (first + 11))
+    for k in range(first + 10, first - 1, -1):
+        total = 1.0 / k - x * total
+    return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,6 +237,42 @@ def threshold_path(counts: ScoreCounts) -> PrPath:
     start = np.where(rise > 0, recall[before], 0.0)
     left = np.where(rise > 0, per_positive[before], 0.0)
     return PrPath(start, recall[rise], left, per_positive[rise], curved=True)
+
+
+def davis_goadrich_path(counts: ScoreCounts) -> PrPath:
+    """Join the points of adjacent thresholds by straight lines, through one more point for each tied positive.
+
+    False positives grow in proportion between two thresholds (Davis and Goadrich 2006); the points at whole numbers of
+    true positives are joined by lines, as R's PRROC does. Up to the first positives precision is constant, or grows
+    from 0 if a negative stands above them.
+    """
+    counts.both_classes()
+    if counts.weighted:
+        raise ParameterError(
+            "the Davis-Goadrich area steps from positive to positive and needs whole rows; use interpolated_thresholds"
+        )
+    if counts.total_positives > _MOST_STEPS:
+        raise ParameterError(
+            f"the Davis-Goadrich area takes at most {_MOST_STEPS} positives; use interpolated_thresholds, which "
+            "integrates between thresholds without steps"
+        )
+    points = operating_points(counts)
+    rise = np.flatnonzero(counts.positives[::-1] > 0)
+    hits = counts.positives[::-1][rise]
+    alarms = counts.negatives[::-1][rise] / hits
+    first = np.repeat(points.true_positives[rise] - hits, hits)
+    step = np.arange(first.size) - first  # since the threshold before, as positives are counted in order
+    false = np.repeat(points.false_positives[rise] - counts.negatives[::-1][rise], hits)
+    left, right = (_precision(first + step + i, false + np.repeat(alarms, hits) * (step + i)) for i in (0, 1))
+    if points.false_positives[rise[0]] == counts.negatives[::-1][rise[0]]:  # nothing stands above the first threshold
+        left[: hits[0]] = right[: hits[0]] = right[hits[0] - 1]
+    recall = np.arange(1, first.size + 1) / points.positives
+    return _straight(recall, left, right)
+
+
+def _precision(true: FloatArray, false: FloatArray) -> FloatArray:
+    total = true + false
+    return np.divide(true, total, out=np.zeros(total.size), where=total > 0.0)
 
 
 def _straight(recall: FloatArray, left: FloatArray, right: FloatArray) -> PrPath:

@@ -2,190 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from confide.counts import ScoreCounts
-from confide.errors import DataError, OneClassError, ScoreError
+from confide.errors import ParameterError
 from confide.evaluation.cautions import assumptions, cautions
-from confide.evaluation.evaluation import (
-    Areas,
-    Calibration,
-    Evaluation,
-    GroupEvaluation,
-    ModelEvaluation,
-    ThresholdEvaluation,
-)
-from confide.intervals.comparison import compare_checked
-from confide.intervals.delong import RankSummary, rank_summary
-from confide.intervals.interval import Estimate, check_level
-from confide.intervals.proportion import logit_interval_of
-from confide.metrics import calibration as calibrate
-from confide.metrics.precision_recall import (
-    ESTIMATORS,
-    attained_share,
-    aucpr_minimum,
-    aucpr_score,
-    average_precision_score,
-)
-from confide.metrics.ranking import auc_score
-from confide.metrics.threshold import confusion_matrix, youden_threshold
-from confide.sources.rows import Rows
-
-_DEFAULT_THRESHOLD = 0.5
+from confide.evaluation.comparisons import compare_clustered_group, compare_groups, compare_models
+from confide.evaluation.design import Design
+from confide.evaluation.evaluation import Evaluation, GroupEvaluation, ModelEvaluation
+from confide.evaluation.model import evaluate_model
+from confide.evaluation.pooling import pooled_model
+from confide.evaluation.samples import IndependentSample, design_of, sample_of
+from confide.evaluation.settings import Settings
+from confide.intervals.comparison import Comparison
+from confide.intervals.folds import check_folds
+from confide.sources.hints import check_thresholds
+from confide.sources.rows import Grouping, MissingScores, Rows
 
 
 def evaluate_counts(
     counts: ScoreCounts,
+    settings: Settings,
     *,
     rows: int | None = None,
     weighted: bool = False,
     name: str = "score",
-    thresholds: Sequence[float] | None = None,
-    level: float = 0.95,
+    missing: MissingScores | None = None,
 ) -> Evaluation:
     """Evaluate one score from its counts. If rows are weighted, `rows` is the number of rows."""
-    check_level(level)
     total = counts.both_classes()
-    models = (_evaluate_model(name, counts, thresholds, level, probabilities=counts.probabilities),)
+    check_thresholds(settings.thresholds or (), [counts])
+    sample = IndependentSample(counts, settings, resample=settings.replicates > 0)
+    model = evaluate_model(name, sample, settings, probabilities=counts.probabilities)
     if rows is None and not counts.weighted:
         rows = int(sum(total))
-    return _evaluation(rows, counts, models, weighted=weighted or counts.weighted, level=level)
-
-
-def evaluate_rows(rows: Rows, *, thresholds: Sequence[float] | None = None, level: float = 0.95) -> Evaluation:
-    """Evaluate every column of scores, compare them pairwise, and evaluate each group."""
-    check_level(level)
-    counts = rows.counts()
-    counts[0].both_classes()
-    models = tuple(
-        _evaluate_model(name, each, thresholds, level, probabilities=each.probabilities)
-        for name, each in zip(rows.names, counts, strict=True)
+    return _evaluation(
+        rows,
+        (model,),
+        settings=settings,
+        design=Design(weighted=weighted or counts.weighted),
+        missing=missing,
     )
-    probabilities = [each.probabilities for each in counts]  # decided once, for all rows and so for every group
-    joint = None
-    if len(models) > 1 and min(counts[0].both_classes()) > 1:
-        joint = compare_checked(rows.labels, rows.names, rows.scores, rows.weights, level=level)
+
+
+def evaluate_rows(rows: Rows, settings: Settings, *, imputed: Mapping[str, Sequence[str]] | None = None) -> Evaluation:
+    """Evaluate every column of scores, compare models pairwise, and evaluate each group.
+
+    `imputed` maps the name of a model to its columns of scores, one for each imputed dataset. The estimates of these
+    columns are pooled by Rubin's rules.
+    """
+    if settings.interval is not None and not design_of(rows).independent:
+        raise ParameterError(
+            "`interval` cannot be chosen for rows with clusters, folds or sampling weights, which have their own "
+            "methods; leave it out"
+        )
+    if rows.folds is not None:
+        check_folds(rows.labels, rows.folds)
+    columns = _model_columns(rows.names, imputed or {})
+    every = rows.counts()
+    every[0].both_classes()
+    check_thresholds(settings.thresholds or (), every)
+    probabilities = {name: each.probabilities for name, each in zip(rows.names, every, strict=True)}
+    models = _models(rows, every, columns, settings, probabilities)
+    compared = None
+    comparable = not imputed and not rows.survey and rows.folds is None
+    if len(models) > 1 and comparable and min(every[0].both_classes()) > 1:
+        compared = compare_models(rows, settings, probabilities=probabilities)
     return _evaluation(
         len(rows),
-        counts[0],
         models,
-        weighted=rows.weights is not None,
-        level=level,
-        comparisons=() if joint is None else joint.differences,
-        joint=joint if len(models) > 2 else None,
-        groups=tuple(_evaluate_group(name, part, thresholds, level, probabilities) for name, part in rows.by_group()),
+        settings=settings,
+        design=design_of(rows),
+        comparisons=() if compared is None else compared.differences,
+        joint=None if compared is None else compared.joint,
+        groups=tuple(
+            group
+            for grouping in rows.all_groupings()
+            for group in _evaluate_groups(grouping, rows, columns, settings, probabilities)
+        ),
+        missing=rows.missing,
     )
 
 
-def _evaluation(rows: int | None, counts: ScoreCounts, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:
+def _model_columns(names: Sequence[str], imputed: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each model: one, or those of its imputed datasets."""
+    taken = {column for columns in imputed.values() for column in columns}
+    columns: dict[str, tuple[str, ...]] = {name: (name,) for name in names if name not in taken}
+    for name, several in imputed.items():
+        if name in columns:
+            raise ParameterError(f"a model of imputed scores is called {name!r}, as a column of scores is; rename it")
+        columns[name] = tuple(several)
+    return columns
+
+
+def _models(
+    rows: Rows,
+    counts: Sequence[ScoreCounts],
+    columns: Mapping[str, tuple[str, ...]],
+    settings: Settings,
+    probabilities: Mapping[str, bool],
+    *,
+    resample: bool = True,
+) -> tuple[ModelEvaluation, ...]:
+    """Evaluate each model from the counts of all columns; several columns of one model are pooled."""
+    position = {name: i for i, name in enumerate(rows.names)}
+
+    def one(name: str, column: str) -> ModelEvaluation:
+        place = position[column]
+        sample = sample_of(rows, place, settings, counts=counts[place], resample=resample)
+        return evaluate_model(name, sample, settings, probabilities=probabilities[column])
+
+    def pooled(name: str, several: Sequence[str]) -> ModelEvaluation:
+        return pooled_model(name, [one(name, each) for each in several], level=settings.level, rows=len(rows))
+
+    return tuple(
+        one(name, several[0]) if len(several) == 1 else pooled(name, several) for name, several in columns.items()
+    )
+
+
+def _evaluate_groups(
+    grouping: Grouping,
+    rows: Rows,
+    columns: Mapping[str, tuple[str, ...]],
+    settings: Settings,
+    probabilities: Mapping[str, bool],
+) -> list[GroupEvaluation]:
+    """Evaluate each group, and compare it with all other rows.
+
+    Numbers whose intervals come from the bootstrap alone have none in groups, so that many groups take little time.
+    """
+    groups: list[GroupEvaluation] = []
+    members = list(grouping.members())
+    for name, chosen in members:
+        part, rest = rows.take(chosen), rows.take(~chosen)
+        counts = part.counts()
+        both = [bool(side.any() and not side.all()) for side in (part.labels, rest.labels)]
+        models = _models(part, counts, columns, settings, probabilities, resample=False) if both[0] else ()
+        differences: tuple[Comparison, ...] = ()
+        told = len(members) == 2 and bool(groups)  # the second of two groups differs by as much the other way
+        if all(both) and not told:
+            if rows.clusters is not None:
+                differences = compare_clustered_group(rows, chosen, settings, probabilities)
+            else:
+                differences = _group_differences(part, counts, rest, settings, probabilities)
+        differences = tuple(each for each in differences if each.first in columns)  # not those of imputed datasets
+        positives, negatives = rows.totals(chosen)
+        groups.append(
+            GroupEvaluation(
+                column=grouping.column,
+                group=name,
+                rows=len(part),
+                positives=positives,
+                negatives=negatives,
+                models=models,
+                differences=differences,
+            )
+        )
+    return groups
+
+
+def _group_differences(
+    group: Rows, ours: Sequence[ScoreCounts], rest: Rows, settings: Settings, probabilities: Mapping[str, bool]
+) -> tuple[Comparison, ...]:
+    """Compare each column of scores between a group, with its counts, and all other rows."""
+    theirs = rest.counts()
+    return tuple(
+        difference
+        for place, name in enumerate(group.names)
+        for difference in compare_groups(
+            name,
+            sample_of(group, place, settings, counts=ours[place], resample=False),
+            sample_of(rest, place, settings, counts=theirs[place], resample=False),
+            settings=settings,
+            probabilities=probabilities[name],
+        )
+    )
+
+
+def _evaluation(rows: int | None, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:
+    counts = models[0].counts
     evaluation = Evaluation(
         rows=rows, positives=counts.total_positives, negatives=counts.total_negatives, models=models, **parts
     )
     return replace(evaluation, warnings=tuple(cautions(evaluation)), assumptions=tuple(assumptions(evaluation)))
-
-
-def _evaluate_group(
-    name: str, rows: Rows, thresholds: Sequence[float] | None, level: float, probabilities: Sequence[bool]
-) -> GroupEvaluation:
-    """Evaluate the rows of a group; `probabilities` tells for each model whether all its scores are probabilities."""
-    counts = rows.counts()
-    models: tuple[ModelEvaluation, ...] = ()
-    if min(counts[0].total_positives, counts[0].total_negatives) > 0:
-        models = tuple(
-            _evaluate_model(score, each, thresholds, level, probabilities=such)
-            for score, each, such in zip(rows.names, counts, probabilities, strict=True)
-        )
-    return GroupEvaluation(
-        group=name,
-        rows=len(rows),
-        positives=counts[0].total_positives,
-        negatives=counts[0].total_negatives,
-        models=models,
-    )
-
-
-def _evaluate_model(
-    name: str, counts: ScoreCounts, thresholds: Sequence[float] | None, level: float, *, probabilities: bool
-) -> ModelEvaluation:
-    summary = _rank_summary(counts)
-    average_precision = average_precision_score(counts) if summary is None else summary.average_precision
-    least = aucpr_minimum(counts)
-    if thresholds is None:
-        thresholds = (_DEFAULT_THRESHOLD,) if probabilities else ()
-    return ModelEvaluation(
-        score=name,
-        auc=_auc(counts, summary, level),
-        average_precision=Estimate(
-            value=average_precision,
-            interval=logit_interval_of(average_precision, counts.total_positives, level=level),
-        ),
-        aucpr=_areas(counts, average_precision),
-        aucpr_minimum=least,
-        aucnpr=attained_share(average_precision, least),
-        brier=calibrate.brier_score(counts) if probabilities else None,
-        scaled_brier=calibrate.scaled_brier_score(counts) if probabilities else None,
-        log_loss=calibrate.log_loss(counts) if probabilities else None,
-        observed_expected=calibrate.observed_expected_ratio(counts) if probabilities else None,
-        calibration=_calibration(counts) if probabilities else None,
-        thresholds=tuple(_at_threshold(counts, threshold, probabilities) for threshold in thresholds),
-        youden=_at_threshold(counts, youden_threshold(counts), probabilities),
-        counts=counts,
-    )
-
-
-def _rank_summary(counts: ScoreCounts) -> RankSummary | None:
-    """Return AUC, its variance and average precision; None if a class has one row, so that there is no variance."""
-    try:
-        return rank_summary(counts)
-    except OneClassError:
-        raise
-    except DataError:
-        return None
-
-
-def _areas(counts: ScoreCounts, average_precision: float) -> Areas:
-    """Return the area under the PR curve by every estimator."""
-    others = ((name, aucpr_score(counts, estimator=name)) for name in ESTIMATORS if name != "average_precision")
-    areas = {"average_precision": average_precision, **dict(others)}
-    return Areas(tuple((name, areas[name]) for name in ESTIMATORS))
-
-
-def _auc(counts: ScoreCounts, summary: RankSummary | None, level: float) -> Estimate:
-    if summary is None:
-        return Estimate(value=auc_score(counts))
-    return Estimate(
-        value=summary.auc,
-        standard_error=float(np.sqrt(summary.auc_variance)),
-        interval=summary.auc_interval(level=level),
-    )
-
-
-def _calibration(counts: ScoreCounts) -> Calibration:
-    return Calibration(
-        intercept=_or_none(calibrate.calibration_intercept, counts),
-        slope=_or_none(calibrate.calibration_slope, counts),
-        expected_calibration_error=calibrate.expected_calibration_error(counts),
-        integrated_calibration_index=calibrate.integrated_calibration_index(counts),
-    )
-
-
-def _or_none(function: Callable[[ScoreCounts], float], counts: ScoreCounts) -> float | None:
-    try:
-        value = function(counts)
-    except ScoreError:  # scores of exactly 0 or 1
-        return None
-    return None if np.isnan(value) else value
-
-
-def _at_threshold(counts: ScoreCounts, threshold: float, probabilities: bool) -> ThresholdEvaluation:
-    matrix = confusion_matrix(counts, threshold)
-    meaningful = probabilities and 0.0 <= threshold < 1.0
-    return ThresholdEvaluation(
-        threshold=float(threshold),
-        matrix=matrix,
-        net_benefit=matrix.net_benefit(threshold) if meaningful else None,
-    )

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from confide.counts import ScoreCounts
+from confide.evaluation.design import Design
+from confide.evaluation.settings import PartialRegion, Settings
 from confide.intervals.comparison import Comparison, JointComparison
 from confide.intervals.interval import Estimate
-from confide.metrics.threshold import MEASURES, ConfusionMatrix
+from confide.metrics.threshold import ConfusionMatrix
+from confide.provenance import Provenance, shown_command
+from confide.sources.rows import MissingScores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-SCHEMA = "confide.evaluation/1"
+SCHEMA = "confide.evaluation/2"
+NET_BENEFIT = "net_benefit"
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Areas(Mapping[str, float]):
-    """Areas under the PR curve by estimator, immutable."""
+class Named(Mapping[str, Value]):
+    """Values by name, immutable."""
 
-    pairs: tuple[tuple[str, float], ...]
+    pairs: tuple[tuple[str, Value], ...]
 
-    def __getitem__(self, estimator: str) -> float:
-        return dict(self.pairs)[estimator]
+    def __getitem__(self, name: str) -> Value:
+        return dict(self.pairs)[name]
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self.pairs)
@@ -37,16 +44,29 @@ class Areas(Mapping[str, float]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Calibration measures of scores in [0, 1]; None where a number does not exist."""
+    """Calibration measures of scores in [0, 1]; None where a number does not exist.
 
-    intercept: float | None
-    slope: float | None
-    expected_calibration_error: float
-    integrated_calibration_index: float
+    `intercept` is calibration in the large, with the slope fixed at 1. `joint_intercept` is fitted together with the
+    slope. `e50`, `e90` and `emax` are the median, the 90th percentile and the maximum of the distance between score
+    and smooth calibration curve; `integrated_calibration_index` is its mean.
+    """
+
+    intercept: Estimate | None
+    slope: Estimate | None
+    joint_intercept: Estimate | None
+    expected_calibration_error: Estimate
+    integrated_calibration_index: Estimate
+    e50: Estimate
+    e90: Estimate
+    emax: Estimate
+
+    def items(self) -> Iterator[tuple[str, Estimate | None]]:
+        """Yield each measure with its name."""
+        return ((each.name, getattr(self, each.name)) for each in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: _estimate_dict(value) for name, value in self.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +75,7 @@ class ThresholdEvaluation:
 
     threshold: float
     matrix: ConfusionMatrix
-    net_benefit: float | None
+    measures: Named[Estimate]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -66,9 +86,40 @@ class ThresholdEvaluation:
             "false_positives": matrix.false_positives,
             "false_negatives": matrix.false_negatives,
             "true_negatives": matrix.true_negatives,
-            **{name: getattr(matrix, name) for name in MEASURES},
-            "skew_aware_f": matrix.skew_aware_f(),
-            "net_benefit": self.net_benefit,
+            **{name: estimate.to_dict() for name, estimate in self.measures.items()},
+            **({} if NET_BENEFIT in self.measures else {NET_BENEFIT: None}),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenThreshold:
+    """A threshold chosen on these rows, with its interval, and the measures there, which are optimistic."""
+
+    rule: str
+    threshold: Estimate
+    at: ThresholdEvaluation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"rule": self.rule, "chosen": self.threshold.to_dict(), **self.at.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialArea:
+    """Area under a part of the ROC curve, between two specificities or two sensitivities."""
+
+    region: PartialRegion
+    area: Estimate
+    corrected: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "axis": self.region.axis,
+            "from": self.region.lower,
+            "to": self.region.upper,
+            "area": self.area.to_dict(),
+            "corrected": self.corrected.to_dict(),
         }
 
 
@@ -79,50 +130,56 @@ class ModelEvaluation:
     score: str
     auc: Estimate
     average_precision: Estimate
-    aucpr: Areas
+    partial_auc: tuple[PartialArea, ...]
+    aucpr: Named[float]
     aucpr_minimum: float
     aucnpr: float
-    brier: float | None
-    scaled_brier: float | None
-    log_loss: float | None
-    observed_expected: float | None
+    brier: Estimate | None
+    scaled_brier: Estimate | None
+    log_loss: Estimate | None
+    observed_expected: Estimate | None
     calibration: Calibration | None
     thresholds: tuple[ThresholdEvaluation, ...]
-    youden: ThresholdEvaluation
+    youden: ChosenThreshold
+    least_cost: ChosenThreshold | None
     counts: ScoreCounts = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
             "score": self.score,
-            "auc": {
-                "value": self.auc.value,
-                "standard_error": self.auc.standard_error,
-                "interval": self.auc.to_dict()["interval"],
-            },
+            "auc": self.auc.to_dict(),
             "average_precision": self.average_precision.to_dict(),
+            "partial_auc": [area.to_dict() for area in self.partial_auc],
             "aucpr": dict(self.aucpr),
             "aucpr_minimum": self.aucpr_minimum,
             "aucnpr": self.aucnpr,
-            "brier": self.brier,
-            "scaled_brier": self.scaled_brier,
-            "log_loss": self.log_loss,
-            "observed_expected": self.observed_expected,
+            "brier": _estimate_dict(self.brier),
+            "scaled_brier": _estimate_dict(self.scaled_brier),
+            "log_loss": _estimate_dict(self.log_loss),
+            "observed_expected": _estimate_dict(self.observed_expected),
             "calibration": None if self.calibration is None else self.calibration.to_dict(),
             "thresholds": [threshold.to_dict() for threshold in self.thresholds],
             "youden": self.youden.to_dict(),
+            "least_cost": None if self.least_cost is None else self.least_cost.to_dict(),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupEvaluation:
-    """One group of rows. It has no models if its rows have one class only."""
+    """One group of rows. It has no models if its rows have one class only.
 
+    `column` names the column that divides the rows, or the columns whose values are crossed. `differences` compare the
+    group with all other rows, for each model.
+    """
+
+    column: str
     group: str
     rows: int
     positives: float
     negatives: float
     models: tuple[ModelEvaluation, ...]
+    differences: tuple[Comparison, ...] = ()
 
     @property
     def prevalence(self) -> float:
@@ -132,12 +189,14 @@ class GroupEvaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
+            "column": self.column,
             "group": self.group,
             "rows": self.rows,
             "positives": self.positives,
             "negatives": self.negatives,
             "prevalence": self.prevalence,
             "models": [model.to_dict() for model in self.models],
+            "differences": [difference.to_dict() for difference in self.differences],
         }
 
 
@@ -146,19 +205,32 @@ class Evaluation:
     """Evaluation of one or several models on the same rows.
 
     If `weighted`, `positives` and `negatives` are sums of weights. `rows` is None where only weights are known.
+    `missing` counts the rows that were left out. `provenance` says where the numbers come from.
     """
 
     rows: int | None
     positives: float
     negatives: float
-    level: float
-    weighted: bool
+    settings: Settings
+    design: Design
     models: tuple[ModelEvaluation, ...]
     comparisons: tuple[Comparison, ...] = ()
     joint: JointComparison | None = None
     groups: tuple[GroupEvaluation, ...] = ()
+    missing: MissingScores | None = None
+    provenance: Provenance | None = None
     warnings: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals."""
+        return self.settings.level
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.design.weighted
 
     @property
     def prevalence(self) -> float:
@@ -173,16 +245,24 @@ class Evaluation:
             "positives": self.positives,
             "negatives": self.negatives,
             "prevalence": self.prevalence,
-            "weighted": self.weighted,
+            "design": self.design.to_dict(),
+            "missing": None if self.missing is None else self.missing.to_dict(),
             "models": [model.to_dict() for model in self.models],
             "comparisons": [comparison.to_dict() for comparison in self.comparisons],
             "joint_comparison": None if self.joint is None else self.joint.to_dict(),
             "groups": [group.to_dict() for group in self.groups],
             "warnings": list(self.warnings),
             "assumptions": list(self.assumptions),
+            "provenance": None if self.provenance is None else self.provenance.to_dict(),
         }
         cleaned: dict[str, Any] = _finite(plain)
         return cleaned
+
+    def with_command(self, arguments: Sequence[str]) -> Evaluation:
+        """Return the evaluation with the command line that made it, without passwords."""
+        if self.provenance is None:
+            return self
+        return replace(self, provenance=replace(self.provenance, command=shown_command(arguments)))
 
     def plot(self) -> Figure:
         """Draw ROC, PR, calibration and decision curves in one figure."""
@@ -193,8 +273,8 @@ class Evaluation:
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with one row for each number.
 
-        Columns: model, group (missing for all rows), metric, threshold (for measures at one), value, lower, upper and
-        level.
+        Columns: model, group_column and group (missing for all rows), metric, threshold (for measures at one), value,
+        standard_error, lower, upper, level, method, and p_value (for differences).
         """
         from confide.report.evaluation.frames import evaluation_frame
 
@@ -224,6 +304,10 @@ class Evaluation:
         from confide.report.evaluation.page import fragment
 
         return fragment(self)
+
+
+def _estimate_dict(estimate: Estimate | None) -> dict[str, object] | None:
+    return None if estimate is None else estimate.to_dict()
 
 
 def _finite(value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.errors import RefusedError
-from confide.privacy.guarantee import shown
+from confide.privacy.guarantee import shown, typed
 
 if TYPE_CHECKING:
     from confide.federation.policy import Policy
@@ -54,7 +54,7 @@ def check_guarantee(policy: Policy, question: Question) -> None:
             "epsilon_per_study",
             f"epsilon {shown(question.exact_epsilon)} was asked for",
             f"grants a study at most {shown(policy.epsilon_per_study)}",
-            f"ask with `epsilon={policy.epsilon_per_study}` or less",
+            f"ask with `epsilon={typed(policy.epsilon_per_study)}` or less",
         )
     if (question.colluders or 0) < policy.least_colluders:
         raise refusal(

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,20 +14,25 @@ from numpy.typing import ArrayLike, NDArray
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 from confide.intervals.delong import delong_variance
+from confide.intervals.influence import share_below
 from confide.intervals.interval import Interval, check_level, normal_quantile, plain_ends
+from confide.intervals.simultaneous import largest_normal_quantile
 from confide.metrics.ranking import auc_score
 
-_DRAWS = 400_000
 _NO_VARIANCE = 1e-28  # what rounding leaves of a variance that is zero
-_SEED = 20_240_613  # any fixed number: the same data must give the same simultaneous intervals
+
+
+Contrast = Literal["difference", "log ratio"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Difference between two AUCs, first less second.
+    """Difference between two values of a metric, first less second.
 
-    `simultaneous` is set where several differences were estimated at once: those intervals hold
-    together at their level.
+    `z` is the difference over its standard error. `threshold` is set for metrics at a threshold. If `contrast` is
+    "log ratio", as for observed : expected, `difference`, `standard_error` and the intervals are those of
+    `log(first / second)`. `simultaneous` is set where several differences were estimated at once: those intervals
+    hold together at their level.
     """
 
     first: str
@@ -37,18 +43,25 @@ class Comparison:
     p_value: float
     interval: Interval
     simultaneous: Interval | None = None
+    metric: str = "auc"
+    threshold: float | None = None
+    contrast: Contrast = "difference"
 
     def to_dict(self) -> dict[str, object]:
         """Return the comparison as plain data."""
         plain: dict[str, object] = {
             "first": self.first,
             "second": self.second,
+            "metric": self.metric,
+            "contrast": self.contrast,
             "difference": self.difference,
             "standard_error": self.standard_error,
             "z": self.z,
             "p_value": self.p_value,
             "interval": self.interval.to_dict(),
         }
+        if self.threshold is not None:
+            plain["threshold"] = self.threshold
         if self.simultaneous is not None:
             plain["simultaneous_interval"] = self.simultaneous.to_dict()
         return plain
@@ -74,6 +87,20 @@ class JointComparison:
             "degrees_of_freedom": self.degrees_of_freedom,
             "p_value": self.p_value,
         }
+
+
+class Components(Protocol):
+    """AUCs of several models on the same rows, with what their covariance follows from."""
+
+    @property
+    def aucs(self) -> FloatArray:
+        """AUC of each model."""
+
+    def covariance(self) -> FloatArray:
+        """Return the covariance of the AUCs."""
+
+    def contrasts(self, matrix: FloatArray) -> Components:
+        """Return the components of linear combinations of models, a combination a line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,8 +143,8 @@ def _placements(
     ours, theirs = weight[labels], weight[~labels]
     if ours.sum() <= 1.0 or theirs.sum() <= 1.0:
         raise DataError("comparing AUCs needs at least two rows of each class; add rows")
-    below = np.array([_share_below(s[labels], s[~labels], theirs) for s in scores])
-    above = np.array([1.0 - _share_below(s[~labels], s[labels], ours) for s in scores])
+    below = np.array([share_below(s[labels], s[~labels], theirs) for s in scores])
+    above = np.array([1.0 - share_below(s[~labels], s[labels], ours) for s in scores])
     return _Placements(below, above, ours, theirs)
 
 
@@ -160,7 +187,8 @@ def compare_aucs(
 
     The joint test is `(L A)' (L S L')^- (L A)`, chi-squared with the rank of the contrasts as
     degrees of freedom. Simultaneous intervals use the quantile of the largest absolute z over all
-    differences, from 400,000 draws of the estimated normal distribution with a fixed seed.
+    differences under their estimated joint normal distribution, to a relative error below 1e-4 for
+    up to twelve models.
     """
     from confide.sources.arrays import checked_rows, checked_scores
 
@@ -186,16 +214,20 @@ def compare_checked(
     level: float,
 ) -> JointComparison:
     """Compare models on rows that were validated already."""
+    return compare_components(_placements(labels, scores, weights), names, level=level, method="paired DeLong")
+
+
+def compare_components(components: Components, names: Sequence[str], *, level: float, method: str) -> JointComparison:
+    """Compare models whose AUCs and components are known."""
     check_level(level)
-    placements = _placements(labels, scores, weights)
-    aucs, covariance = placements.aucs, placements.covariance()
+    aucs, covariance = components.aucs, components.covariance()
     models = np.eye(len(names))
-    chi_squared, degrees = _joint_statistic(placements.contrasts(models[1:] - models[0]))
+    chi_squared, degrees = _joint_statistic(components.contrasts(models[1:] - models[0]))
     pairs = list(itertools.combinations(range(len(names)), 2))
-    variances = [float(placements.contrasts((models[i] - models[j])[None]).covariance()[0, 0]) for i, j in pairs]
+    variances = [float(components.contrasts((models[i] - models[j])[None]).covariance()[0, 0]) for i, j in pairs]
     reach = _simultaneous_quantile(covariance, pairs, variances, level) if len(pairs) > 1 else None
     differences = tuple(
-        _difference(names[i], names[j], float(aucs[i] - aucs[j]), variance, level, reach)
+        normal_comparison(names[i], names[j], float(aucs[i] - aucs[j]), variance, level, reach=reach, method=method)
         for (i, j), variance in zip(pairs, variances, strict=True)
     )
     return JointComparison(
@@ -228,7 +260,7 @@ def compare_auc_unpaired(
     sizes = [counts.total_positives + counts.total_negatives for counts in (first, second)]
     difference, variance = auc_score(first) - auc_score(second), sum(variances)
     if variance <= 0.0:
-        return _difference(*names, difference, 0.0, level, None, method="unpaired DeLong")
+        return normal_comparison(*names, difference, 0.0, level, method="unpaired DeLong")
     degrees = variance**2 / sum(v**2 / (size - 1.0) for v, size in zip(variances, sizes, strict=True))
     error = math.sqrt(variance)
     t = difference / error
@@ -246,26 +278,22 @@ def compare_auc_unpaired(
     )
 
 
-def _share_below(queries: FloatArray, rivals: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the share of the rivals' weight below each query, ties counting half."""
-    order = np.argsort(rivals, kind="stable")
-    ordered, through = rivals[order], np.concatenate(([0.0], np.cumsum(weights[order])))
-    distinct, back = np.unique(queries, return_inverse=True)
-    left = np.searchsorted(ordered, distinct, side="left")
-    right = np.searchsorted(ordered, distinct, side="right")
-    share: FloatArray = ((through[left] + through[right]) / (2.0 * through[-1]))[back]
-    return share
-
-
-def _difference(
+def normal_comparison(
     first: str,
     second: str,
     difference: float,
     variance: float,
     level: float,
-    reach: float | None,
-    method: str = "paired DeLong",
+    *,
+    method: str,
+    reach: float | None = None,
+    **labels: Any,
 ) -> Comparison:
+    """Compare a difference with 0 by the normal distribution.
+
+    `reach` is the half-width, in standard errors, of simultaneous intervals. `labels` are the other fields of
+    `Comparison`: metric, threshold, contrast.
+    """
     from scipy.special import ndtr
 
     # Two models that rank every row alike differ by rounding only.
@@ -290,10 +318,11 @@ def _difference(
         p_value=float(2.0 * ndtr(-abs(z))),
         interval=Interval(lower=lower, upper=upper, level=level, method=method),
         simultaneous=together,
+        **labels,
     )
 
 
-def _joint_statistic(contrasts: _Placements) -> tuple[float, int]:
+def _joint_statistic(contrasts: Components) -> tuple[float, int]:
     """Return the chi-squared statistic that every contrast is 0, and its degrees of freedom."""
     values, vectors = np.linalg.eigh(contrasts.covariance())
     least = max(1e-12 * float(values[-1]), _NO_VARIANCE)
@@ -317,10 +346,8 @@ def _simultaneous_quantile(
     """Return the `level` quantile of max |z| over all differences, when all AUCs are equal."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.clip(values, 0.0, None))
-    draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, covariance.shape[0])) @ root.T
-    largest = np.zeros(_DRAWS)
-    negligible = 1e-12 * float(values[-1])  # below that the draws' own rounding would be magnified
-    for (i, j), variance in zip(pairs, variances, strict=True):
-        if variance > negligible:
-            np.maximum(largest, np.abs(draws[:, i] - draws[:, j]) / math.sqrt(variance), out=largest)
-    return max(float(np.quantile(largest, level)), normal_quantile(level))
+    negligible = 1e-12 * float(values[-1])  # below that, rounding of the root would be magnified
+    lines = [root[i] - root[j] for (i, j), variance in zip(pairs, variances, strict=True) if variance > negligible]
+    if not lines:
+        return normal_quantile(level)
+    return largest_normal_quantile(np.array([line / np.linalg.norm(line) for line in lines]), level)

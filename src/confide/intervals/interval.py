@@ -57,7 +57,7 @@ class Estimate:
 def check_level(level: float) -> float:
     """Refuse a confidence level outside (0, 1)."""
     if not (isinstance(level, int | float) and 0.0 < level < 1.0):
-        raise ParameterError(f"level must lie strictly between 0 and 1, for example 0.95; got {level!r}")
+        raise ParameterError(f"`level` must lie strictly between 0 and 1, for example 0.95; got {level!r}")
     return float(level)
 
 

@@ -36,10 +36,19 @@ Spread: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSizes:
-    """Plausible numbers of positives and negatives."""
+    """Plausible numbers of positives and negatives; the weight of each column, where they are not all equal."""
 
     positives: FloatArray
     negatives: FloatArray
+    weights: FloatArray | None = None
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Average over the plausible sizes what was computed for each; the result has one column."""
+        if self.weights is None:
+            equal: FloatArray = values.mean(axis=1, keepdims=True)
+            return equal
+        average: FloatArray = (values @ self.weights)[:, None]
+        return average
 
 
 def plausible_sizes(noisy_positives: FloatArray, scale: float, *, rows: int) -> ClassSizes:

@@ -78,15 +78,20 @@ def local_probability(
 ) -> Probability:
     """Return the probability of at most a released value, given the value of the sample or, with a spread, of all.
 
-    A value that was cut to an end of [0, 1] is judged by the chance of that end and all beyond it.
+    It is averaged over the sizes. A value that was cut to an end of [0, 1] is judged by the chance of that end and all
+    beyond it. Small classes are drawn to the centre, and noise may carry a value out of reach of any data of their
+    sizes. For these sizes it is brought back first, which only widens intervals. A value tells nothing of an empty
+    class.
     """
     share, scale = local.at(sizes)
+    least = (1.0 - share) * local.centre
+    missed_centre = np.clip(value[:, None], least, least + share) - local.centre
 
     def probability(theta: FloatArray) -> FloatArray:
-        missed = value[:, None] - local.centre - share * (theta - local.centre)
+        missed = missed_centre - share * (theta - local.centre)
         if spread is None:
-            return local.noise.cdf(missed / scale)
+            return sizes.mean(local.noise.cdf(missed / scale))
         deviation = share * spread(theta, sizes.positives, sizes.negatives)
-        return local.noise.with_normal_cdf(missed, deviation, scale)
+        return sizes.mean(local.noise.with_normal_cdf(missed, deviation, scale))
 
     return probability

@@ -1,17 +1,26 @@
-"""Stratified bootstrap: positives and negatives are resampled apart, so the prevalence stays."""
+"""Bootstrap of any metric: rows are resampled, or rows within each class."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
-from confide.counts import FloatArray, ScoreCounts
+from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import ParameterError, SmallSampleWarning
 from confide.intervals.interval import Estimate, Interval, check_level
-from confide.metrics.registry import Metric, get_metric
+from confide.intervals.replicates import (
+    Replicates,
+    check_resampling,
+    draw_replicates,
+    moved,
+    reduced,
+    replicate_values,
+    spread,
+)
+from confide.metrics.registry import Metric, Resampling, get_metric
 from confide.predictions import accepts_predictions
 
 Method = Literal["percentile", "bca"]
@@ -19,10 +28,17 @@ Method = Literal["percentile", "bca"]
 BOOTSTRAP_POSITIVES = 200
 """Below this many rows of the smaller class the bootstrap is known to cover less than it says."""
 
-_FAST = frozenset({"auc", "average_precision"})
+LEAST_REPLICATES = 100
+"""Fewer replicates say nothing about the tails."""
+
+BOOTSTRAPS = {"rows": "bootstrap of rows", "classes": "stratified bootstrap"}
+"""Names of the two bootstraps, as intervals state them."""
+
+_FAST = ("auc", "average_precision")
 _COMPILED_FROM_WORK = 5_000_000  # rows times replicates, from which loading compiled code pays
 _LARGEST_COMPILED = 2**24
 _JACKKNIFE_CELLS = 1_000
+_CHUNK = 4_000_000  # counts drawn at a time
 
 
 @accepts_predictions
@@ -43,21 +59,32 @@ def bootstrap_estimate(
     method: Method = "percentile",
     level: float = 0.95,
     rng: np.random.Generator | int | None = None,
+    resampling: Resampling | None = None,
     **options: Any,
 ) -> Estimate:
-    """Estimate any metric, with standard error and interval from resampled rows of each class.
+    """Estimate any metric, with standard error and interval from resampled rows.
+
+    `resampling` is "rows", or "classes" to resample the rows of each class apart. The default is the registry's
+    (`Metric.resampling`): classes for metrics of the two distributions of scores, such as AUC, recall and likelihood
+    ratios; rows for all metrics that the prevalence enters, which resampling within classes holds fixed, so that their
+    intervals would be too narrow; and rows for functions that are not in the registry.
 
     `method` is "percentile" (quantiles of the replicates) or "bca" (Efron 1987: corrected for bias
     and for a standard error that changes with the value). Assumes independent rows, and whole rows:
     float weights do not say what a row is. For areas under the PR curve the dissertation found it to
     cover less than its level with few positives (section 4.4); below `BOOTSTRAP_POSITIVES` it warns.
-    Replicates in which the metric has no value are left out; if that is most of them it is refused.
+    Replicates with one class only, or in which the metric has no value, are left out; if that is most of them it is
+    refused. For metrics of the registry other than AUC and average precision, more than 1,000 distinct scores are first
+    put together in 1,000 cells of equal mass, and replicates are moved by what that changes; measures at a threshold
+    are exact nevertheless.
     """
     check_level(level)
     check_replicates(replicates)
+    check_resampling(resampling)
     if method not in ("percentile", "bca"):
         raise ParameterError(f"method must be 'percentile' or 'bca', got {method!r}")
     chosen = get_metric(metric) if isinstance(metric, str) else metric
+    scheme = resampling or (chosen.resampling if isinstance(chosen, Metric) else "rows")
     generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
     check_whole_rows(counts)
     _warn_if_small(counts)
@@ -66,31 +93,43 @@ def bootstrap_estimate(
         return float(chosen(sample, **options))
 
     value = score(counts)
-    fast = isinstance(chosen, Metric) and chosen.name in _FAST and not options
-    name = chosen.name if isinstance(chosen, Metric) else None
-    drawn = (
-        replicate_ranks(counts, replicates, generator)[name == "average_precision"]
-        if fast
-        else _replicate(counts, score, replicates, generator)
-    )
-    usable = drawn[np.isfinite(drawn)]
-    if usable.size < 0.5 * replicates:
+    if isinstance(chosen, Metric) and chosen.name in _FAST and not options:
+        drawn = replicate_ranks(counts, replicates, generator, resampling=scheme)[_FAST.index(chosen.name)]
+    else:
+        few = reduced(counts, chosen, options) if isinstance(chosen, Metric) else counts
+        drawn = np.concatenate(
+            [
+                replicate_values(part, {0: (chosen, options)})[0]
+                for part in _parts(few, replicates, generator, resampling=scheme)
+            ]
+        )
+        drawn = drawn if few is counts else moved(drawn, value, score(few))
+    usable = usable_replicates(drawn)
+    if usable is None:
         raise ParameterError("the metric is undefined in most replicates; choose another metric or more data")
     tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
     if method == "bca":
-        tails = _bca_tails(usable, value, _acceleration(counts, score, value), level)
+        tails = _bca_tails(usable, value, _acceleration(counts, score, value, resampling=scheme), level)
     lower, upper = np.quantile(usable, tails)
     return Estimate(
         value=value,
-        standard_error=float(np.std(usable, ddof=1)),
+        standard_error=spread(usable),
         interval=Interval(
-            lower=float(lower), upper=float(upper), level=level, method=f"stratified bootstrap, {method}"
+            lower=float(lower), upper=float(upper), level=level, method=f"{BOOTSTRAPS[scheme]}, {method}"
         ),
     )
 
 
-def replicate_ranks(counts: ScoreCounts, replicates: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """AUC and average precision of stratified bootstrap replicates."""
+def usable_replicates(drawn: FloatArray) -> FloatArray | None:
+    """Return the replicates in which a metric has a value; None if that is not half of them."""
+    usable = drawn[np.isfinite(drawn)]
+    return usable if usable.size >= 0.5 * drawn.size else None
+
+
+def replicate_ranks(
+    counts: ScoreCounts, replicates: int, rng: np.random.Generator, *, resampling: Resampling
+) -> tuple[FloatArray, FloatArray]:
+    """AUC and average precision of bootstrap replicates; NaN in replicates of one class only."""
     check_whole_rows(counts)
     check_replicates(replicates)
     positives, negatives = (int(total) for total in counts.both_classes())
@@ -98,35 +137,29 @@ def replicate_ranks(counts: ScoreCounts, replicates: int, rng: np.random.Generat
     if work >= _COMPILED_FROM_WORK and max(positives, negatives) < _LARGEST_COMPILED:
         from confide.kernels.bootstrap import replicate_auc_ap
 
-        return replicate_auc_ap(counts.positives, counts.negatives, replicates, int(rng.integers(2**63)))
-    auc, average_precision = np.empty(replicates), np.empty(replicates)
-    step = max(1, 4_000_000 // max(len(counts), 1))
-    for first in range(0, replicates, step):
-        chunk = slice(first, min(first + step, replicates))
-        ours, theirs = redraw(counts, chunk.stop - chunk.start, rng)
-        through, above = np.cumsum(theirs, axis=1), np.cumsum(ours[:, ::-1], axis=1)[:, ::-1]
-        alarms = negatives - through + theirs
-        auc[chunk] = np.sum(ours * (2 * through - theirs), axis=1) / (2.0 * positives * negatives)
-        share = np.divide(above, above + alarms, out=np.zeros(above.shape), where=above > 0)
-        average_precision[chunk] = np.sum(ours * share, axis=1) / positives
+        seed = int(rng.integers(2**63))
+        return replicate_auc_ap(
+            counts.positives, counts.negatives, replicates, seed, within_classes=resampling == "classes"
+        )
+    both: dict[str, tuple[Metric, dict[str, Any]]] = {name: (get_metric(name), {}) for name in _FAST}
+    parts = [replicate_values(part, both) for part in _parts(counts, replicates, rng, resampling=resampling)]
+    auc, average_precision = (np.concatenate([part[name] for part in parts]) for name in _FAST)
     return auc, average_precision
 
 
-def redraw(
-    counts: ScoreCounts, replicates: int, rng: np.random.Generator
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
-    """Counts of each class in stratified replicates, one replicate a row."""
-    positives, negatives = (int(total) for total in counts.both_classes())
-    return (
-        rng.multinomial(positives, counts.positives / positives, size=replicates),
-        rng.multinomial(negatives, counts.negatives / negatives, size=replicates),
-    )
+def _parts(
+    counts: ScoreCounts, replicates: int, rng: np.random.Generator, *, resampling: Resampling
+) -> Iterator[Replicates]:
+    """Yield the replicates, as many at a time as fit in memory."""
+    step = max(1, _CHUNK // max(len(counts), 1))
+    for first in range(0, replicates, step):
+        yield draw_replicates(counts, min(step, replicates - first), rng, resampling)
 
 
 def check_replicates(replicates: int) -> None:
     """Refuse fewer replicates than a tail quantile needs."""
-    if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 100:
-        raise ParameterError(f"replicates must be a whole number of at least 100, got {replicates!r}")
+    if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < LEAST_REPLICATES:
+        raise ParameterError(f"replicates must be a whole number of at least {LEAST_REPLICATES}, got {replicates!r}")
 
 
 def check_whole_rows(counts: ScoreCounts) -> ScoreCounts:
@@ -150,20 +183,6 @@ def _warn_if_small(counts: ScoreCounts) -> None:
         )
 
 
-def _replicate(
-    counts: ScoreCounts,
-    score: Callable[[ScoreCounts], float],
-    replicates: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    drawn = np.empty(replicates)
-    for i in range(replicates):
-        ours, theirs = (drawn_class[0] for drawn_class in redraw(counts, 1, rng))
-        seen = ours + theirs > 0
-        drawn[i] = score(ScoreCounts(counts.scores[seen], ours[seen], theirs[seen]))
-    return drawn
-
-
 def _bca_tails(drawn: FloatArray, value: float, acceleration: float, level: float) -> tuple[float, float]:
     from scipy.special import ndtr, ndtri
 
@@ -177,29 +196,43 @@ def _bca_tails(drawn: FloatArray, value: float, acceleration: float, level: floa
     return ends[0], ends[1]
 
 
-def _acceleration(counts: ScoreCounts, score: Callable[[ScoreCounts], float], value: float) -> float:
+def _acceleration(
+    counts: ScoreCounts, score: Callable[[ScoreCounts], float], value: float, *, resampling: Resampling
+) -> float:
     """A sixth of the influence values' skewness, by leaving out one row of each score and class.
 
-    Of many distinct scores neighbours are put together first: the acceleration is a correction of
-    order 1/sqrt(n) and does not need each row's influence apart.
+    Rows that are resampled together form one sample, and classes that are resampled apart form two. Of many distinct
+    scores neighbours are put together first: the acceleration is a correction of order 1/sqrt(n) and does not need
+    each row's influence apart.
     """
     few = counts.coarsen(_JACKKNIFE_CELLS)
     base = value if few is counts else score(few)
+    sides = [(few.positives, _changes(few, score, base, positive=True))]
+    sides.append((few.negatives, _changes(few, score, base, positive=False)))
+    if resampling == "rows":
+        weights, changes = zip(*sides, strict=True)
+        sides = [(np.concatenate(weights), np.concatenate(changes))]
     cubes = squares = 0.0
-    for positive in (True, False):
-        side = few.positives if positive else few.negatives
-        total = float(side.sum())
+    for weight, change in sides:
+        total = float(weight.sum())
         if total < 2.0:
             continue
-        where = np.flatnonzero(side > 0)
-        change = np.array([base - score(_without_one(few, int(cell), positive)) for cell in where])
-        change = np.where(np.isfinite(change), change, 0.0)
-        change -= np.average(change, weights=side[where])
+        centred = change - np.average(change, weights=weight)
         # An influence value is the change times (rows - 1); its share of the whole is one over rows.
-        influence = change * (total - 1.0) / total
-        squares += float(np.dot(side[where], influence**2))
-        cubes += float(np.dot(side[where], influence**3))
+        influence = centred * (total - 1.0) / total
+        squares += float(np.dot(weight, influence**2))
+        cubes += float(np.dot(weight, influence**3))
     return cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
+
+
+def _changes(counts: ScoreCounts, score: Callable[[ScoreCounts], float], base: float, *, positive: bool) -> FloatArray:
+    """Return how much the metric falls when one row of a class is left out, at each score; 0 where there is no row."""
+    side: CountArray = counts.positives if positive else counts.negatives
+    change = np.zeros(len(counts))
+    if side.sum() >= 2:
+        where = np.flatnonzero(side > 0)
+        change[where] = [base - score(_without_one(counts, int(cell), positive)) for cell in where]
+    return np.where(np.isfinite(change), change, 0.0)
 
 
 def _without_one(counts: ScoreCounts, cell: int, positive: bool) -> ScoreCounts:

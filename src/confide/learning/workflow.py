@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.errors import DataError, ParameterError, UnreadableError
+from confide.errors import DataError, ParameterError, UnreadableError, UsageError
 from confide.features import FeatureRows
 from confide.learning.budget import BudgetSplit
 from confide.learning.holdout import HELD_OUT, HoldOut
@@ -211,12 +211,12 @@ class Workflow:
         """Read a file that `confide select` or `confide train` wrote."""
         try:
             plain = json.loads(file.read_text(encoding="utf-8"))
-            if isinstance(plain, dict):
+            if isinstance(plain, dict) and plain.get("schema") == SCHEMA:
                 return cls.from_dict(plain)
         except ParameterError:
             raise
-        except FileNotFoundError:
-            raise UnreadableError(f"there is no file {file}; give one that `confide select` or `train` wrote") from None
+        except (FileNotFoundError, IsADirectoryError):
+            raise UsageError(f"there is no file {file}; give one that `confide select` or `train` wrote") from None
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError):
             pass  # whatever is wrong, the file is not ours
         raise UnreadableError(f"{file} is not a file of `confide select` or `confide train`; check its name")

@@ -15,9 +15,7 @@ from confide.ledger.concentrated import ConcentratedLimit, concentrated_price, c
 from confide.ledger.entries import Entry, Kind, canonical_json
 from confide.ledger.refusals import Limit, refusal
 from confide.ledger.spending import Cost, Spending
-from confide.privacy.guarantee import (
-    Guarantee,
-)
+from confide.privacy.guarantee import LEAST_DELTA, Guarantee
 from confide.privacy.neighbours import Neighbours, price_factor
 from confide.privacy.prepared import Part
 
@@ -105,6 +103,23 @@ class Account:
     def spent(self) -> Budget:
         """Total that was spent: what was paid, and in a concentrated account the epsilon and delta of its rho."""
         return self._total(self.spending)
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """Guarantee of everything that was paid for, in the account's own terms; None if nothing was.
+
+        A delta below the least that a guarantee states is rounded up to it.
+        """
+        spent = self.spent
+        if not spent.epsilon:
+            return None
+        return Guarantee(
+            epsilon=spent.epsilon,
+            delta=max(spent.delta, LEAST_DELTA) if spent.delta else spent.delta,
+            neighbours=self.neighbours,
+            unit=self.unit,
+            rows_per_person=self.terms.rows_per_person,
+        )
 
     @property
     def spent_by(self) -> Mapping[str, Budget]:
@@ -197,8 +212,11 @@ class Account:
             "remaining": self.remaining(name).to_dict(),
         }
 
-    def price(self, guarantee: Guarantee) -> Budget:
-        """Return the price of a release in terms of the account's own relation."""
+    def price(self, guarantee: Guarantee, *, pure_outside: bool = False) -> Budget:
+        """Return the price of a release in terms of the account's own relation.
+
+        With `pure_outside`, a concentrated account counts a pure release by its epsilon.
+        """
         if guarantee.unit != self.unit:
             raise ParameterError(
                 f"account {self.name!r} protects each {self.unit}, but the release protects each {guarantee.unit}; "
@@ -219,11 +237,33 @@ class Account:
                 "another account"
             )
         at = self.terms.concentration
-        return Budget(epsilon=here.epsilon, delta=here.delta) if at is None else concentrated_price(here, at)
+        if at is None:
+            return Budget(epsilon=here.epsilon, delta=here.delta)
+        return concentrated_price(here, at, pure_outside=pure_outside)
 
-    def cost(self, guarantee: Guarantee, part: Part | None) -> Cost:
+    def cost(self, guarantee: Guarantee, part: Part | None, *, pure_outside: bool = False) -> Cost:
         """Return the cost of a release of a part, and whether it concerns that part alone."""
-        return Cost(price=self.price(guarantee), part=part if self._parallel(guarantee.neighbours) else None)
+        price = self.price(guarantee, pure_outside=pure_outside)
+        return Cost(price=price, part=part if self._parallel(guarantee.neighbours) else None)
+
+    def costs(self, releases: Sequence[tuple[Guarantee, Part | None]], analyst: str | None) -> list[Cost]:
+        """Return the costs of releases, each with its part, that are charged together.
+
+        A concentrated account counts pure releases where they are cheaper in the long run; if they do not fit so, it
+        counts them by their epsilon, provided that this fits or exceeds the caps by less. The choice follows from what
+        was spent, so it is public and made before noise is drawn.
+        """
+        usual, outside = (
+            [self.cost(guarantee, part, pure_outside=which) for guarantee, part in releases] for which in (False, True)
+        )
+        if usual == outside or self.fits(usual, analyst):
+            return usual
+        better = self.fits(outside, analyst) or self.added(outside).epsilon < self.added(usual).epsilon
+        return outside if better else usual
+
+    def fits(self, costs: Sequence[Cost], analyst: str | None) -> bool:
+        """Return whether costs stay within all caps."""
+        return not any(limit.exceeded(costs) for limit in self._limits(analyst))
 
     def cost_of(self, charge: Entry) -> Cost:
         """Return the cost of a charge that was paid."""

@@ -31,7 +31,8 @@ def check_binding(account: Account, request: Request[Any]) -> None:
     if terms.data is not None and terms.data != (question.data if terms.declared else question.rows):
         raise ParameterError(
             f"account {account.name!r} is for {_bound_to(terms)} alone, and the request is about other data; open "
-            "another account for these (`Ledger.open_account(NAME, epsilon=E)`)"
+            "another account for these (`Ledger.open_account(NAME, epsilon=E)`), but not for data about the same "
+            "people: their budgets would add up unnoticed"
         )
     if hides_labels and (question.label, question.positive) != (terms.label, terms.positive):
         raise ParameterError(

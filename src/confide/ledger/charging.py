@@ -93,7 +93,7 @@ def charge(
     earlier = {identity: entry for identity, entry in record.waiting().items() if identity in requests}
     if not new:
         return Charged(record=record, earlier=earlier)
-    costs = [account.cost(request.guarantee, request.part) for request in new.values()]
+    costs = account.costs([(request.guarantee, request.part) for request in new.values()], analyst)
     requested = sum((request.guarantee.epsilon for request in new.values()), Fraction(0))
     account.require(costs, analyst, requested=requested)
     drafts = [
@@ -120,7 +120,7 @@ def charge(
 def quoted(record: Record, requests: Mapping[str, Request[Any]], *, analyst: str | None, key: bytes, at: str) -> Quote:
     """Return the quote for charging the requests."""
     account, new = _state(record), unpaid(record, requests)
-    costs = [account.cost(request.guarantee, request.part) for request in new.values()]
+    costs = account.costs([(request.guarantee, request.part) for request in new.values()], analyst)
     remaining = after = account.remaining(analyst)
     refusal = None
     try:

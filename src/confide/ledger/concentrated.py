@@ -23,9 +23,12 @@ def converted(total: Budget, at: Concentration) -> Budget:
     return replace(total, epsilon=total.epsilon + at.epsilon_of(total.rho), delta=total.delta + at.delta)
 
 
-def concentrated_price(guarantee: Guarantee, at: Concentration) -> Budget:
-    """Return the price of a release: its rho, or its epsilon and delta if it is counted outside."""
-    rho = at.rho_of(guarantee)
+def concentrated_price(guarantee: Guarantee, at: Concentration, *, pure_outside: bool = False) -> Budget:
+    """Return the price of a release: its rho, or its epsilon and delta if it is counted outside.
+
+    With `pure_outside`, a pure release is counted outside even if it is cheaper inside.
+    """
+    rho = None if pure_outside and guarantee.rho is None else at.rho_of(guarantee)
     return Budget(epsilon=guarantee.epsilon, delta=guarantee.delta) if rho is None else Budget(rho=rho)
 
 

@@ -276,6 +276,8 @@ def _receipt(after: Record, charged: Charged, answers: tuple[tuple[A, ...], ...]
         remaining=state.remaining(analyst),
         reused=not charged.owed,
         analyst=analyst,
+        total=state.guarantee,
+        released_at=max(entry.at for entry in after.answers().values()),
     )
 
 

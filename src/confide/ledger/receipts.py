@@ -88,7 +88,8 @@ class Receipt(Generic[A]):
     stored before, so that nothing was charged. Requests that an earlier run paid for, without their answer, cost
     nothing more either. `charged` was added to the amount spent; `full_price` is the price of the charged requests by
     themselves: more if one is for a part of the rows and other parts had cost as much. `spent` is the account's
-    total, `remaining` is left to the analyst.
+    total, `remaining` is left to the analyst. `total` is the guarantee of everything that the account paid for so far,
+    in its own terms. `released_at` is when the last of the answers was drawn, in ISO 8601.
     """
 
     account: str
@@ -99,6 +100,8 @@ class Receipt(Generic[A]):
     remaining: Budget
     reused: bool
     analyst: str | None = None
+    total: Guarantee | None = None
+    released_at: str | None = None
 
     @property
     def releases(self) -> tuple[A, ...]:

@@ -102,10 +102,10 @@ def _fitting(
     whole = whole_price(costs)
     share = min((limit.largest_share(costs) for limit in by_epsilon), default=Fraction(1))
     if whole.rho:
-        return [f"rho {shown(share * whole.rho)}"] if 0 < share < 1 and not whole.epsilon else []
-    fits = [f"epsilon {shown(share * requested)}"] if 0 < share < 1 else []
+        return [f"rho {shown(share * whole.rho, down=True)}"] if 0 < share < 1 and not whole.epsilon else []
+    fits = [f"epsilon {shown(share * requested, down=True)}"] if 0 < share < 1 else []
     if share and requested == whole.epsilon:
-        fits += [f"delta {shown(limit.largest_share(costs) * whole.delta)}" for limit in by_delta]
+        fits += [f"delta {shown(limit.largest_share(costs) * whole.delta, down=True)}" for limit in by_delta]
     return fits
 
 

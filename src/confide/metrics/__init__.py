@@ -9,15 +9,22 @@ from confide._lazy import lazy_names
 if TYPE_CHECKING:
     from confide.metrics.aggregate import Aggregate as Aggregate
     from confide.metrics.aggregate import mean_over_parts as mean_over_parts
+    from confide.metrics.calibration import CalibrationErrors as CalibrationErrors
     from confide.metrics.calibration import brier_score as brier_score
+    from confide.metrics.calibration import calibration_e50 as calibration_e50
+    from confide.metrics.calibration import calibration_e90 as calibration_e90
+    from confide.metrics.calibration import calibration_emax as calibration_emax
+    from confide.metrics.calibration import calibration_errors as calibration_errors
     from confide.metrics.calibration import calibration_intercept as calibration_intercept
     from confide.metrics.calibration import calibration_slope as calibration_slope
     from confide.metrics.calibration import expected_calibration_error as expected_calibration_error
     from confide.metrics.calibration import integrated_calibration_index as integrated_calibration_index
+    from confide.metrics.calibration import joint_intercept as joint_intercept
     from confide.metrics.calibration import log_loss as log_loss
     from confide.metrics.calibration import observed_expected_ratio as observed_expected_ratio
     from confide.metrics.calibration import scaled_brier_score as scaled_brier_score
     from confide.metrics.precision_recall import ESTIMATORS as ESTIMATORS
+    from confide.metrics.precision_recall import PRROC_ESTIMATORS as PRROC_ESTIMATORS
     from confide.metrics.precision_recall import aucnpr_score as aucnpr_score
     from confide.metrics.precision_recall import aucpr_minimum as aucpr_minimum
     from confide.metrics.precision_recall import aucpr_score as aucpr_score
@@ -34,22 +41,28 @@ if TYPE_CHECKING:
     from confide.metrics.registry import metric_names as metric_names
     from confide.metrics.registry import metric_score as metric_score
     from confide.metrics.threshold import ConfusionMatrix as ConfusionMatrix
+    from confide.metrics.threshold import calibrated_threshold as calibrated_threshold
     from confide.metrics.threshold import confusion_matrix as confusion_matrix
+    from confide.metrics.threshold import cost_threshold as cost_threshold
+    from confide.metrics.threshold import youden_index as youden_index
     from confide.metrics.threshold import youden_threshold as youden_threshold
 
 _HOMES = {
     "confide.metrics.aggregate": "Aggregate mean_over_parts",
     "confide.metrics.calibration": (
-        "brier_score calibration_intercept calibration_slope expected_calibration_error "
-        "integrated_calibration_index log_loss observed_expected_ratio scaled_brier_score"
+        "CalibrationErrors brier_score calibration_e50 calibration_e90 calibration_emax calibration_errors "
+        "calibration_intercept calibration_slope expected_calibration_error integrated_calibration_index "
+        "joint_intercept log_loss observed_expected_ratio scaled_brier_score"
     ),
     "confide.metrics.precision_recall": (
-        "ESTIMATORS aucnpr_score aucpr_minimum aucpr_score average_precision_minimum average_precision_score "
-        "normalised_average_precision_score"
+        "ESTIMATORS PRROC_ESTIMATORS aucnpr_score aucpr_minimum aucpr_score average_precision_minimum "
+        "average_precision_score normalised_average_precision_score"
     ),
     "confide.metrics.ranking": "auc_score hull_auc_score partial_auc_score",
     "confide.metrics.registry": "METRICS Metric metric_names metric_score",
-    "confide.metrics.threshold": "ConfusionMatrix confusion_matrix youden_threshold",
+    "confide.metrics.threshold": (
+        "ConfusionMatrix calibrated_threshold confusion_matrix cost_threshold youden_index youden_threshold"
+    ),
 }
 
 __all__, __getattr__ = lazy_names("confide.metrics", _HOMES)

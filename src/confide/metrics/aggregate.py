@@ -11,10 +11,10 @@ import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError, SkewWarning
-from confide.metrics.precision_recall import ESTIMATORS
+from confide.metrics.precision_recall import ESTIMATORS, PRROC_ESTIMATORS
 from confide.metrics.registry import get_metric
 
-_SKEW_DEPENDENT = frozenset(ESTIMATORS) | {"aucpr", "interpolated_thresholds"}
+_SKEW_DEPENDENT = frozenset((*ESTIMATORS, *PRROC_ESTIMATORS, "aucpr"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

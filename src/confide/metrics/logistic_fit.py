@@ -47,12 +47,14 @@ def logistic_fit(
         curvature = design.T @ (design * (rows * rate * (1.0 - rate))[:, None])
         step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
         size = np.abs(step).max() / (1.0 + np.abs(coefficients).max())
-        scale = 1.0
         # So near the maximum that the likelihood is flat to rounding, Newton's step needs no check.
-        while size > _FLAT and likelihood(coefficients + scale * step) < best and scale > 1e-15:
-            scale /= 2.0
-        coefficients = coefficients + scale * step
-        best = likelihood(coefficients)
+        if size > _FLAT:
+            scale, reached = 1.0, likelihood(coefficients + step)
+            while reached < best and scale > 1e-15:
+                scale /= 2.0
+                reached = likelihood(coefficients + scale * step)
+            step, best = scale * step, reached
+        coefficients = coefficients + step
         if size < _SMALLEST_STEP or np.abs(coefficients).max() > largest:
             break
     return coefficients

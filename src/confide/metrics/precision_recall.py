@@ -10,7 +10,9 @@ import numpy as np
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.curves.pr import (
     PrPath,
+    RecallLevels,
     check_recall_range,
+    davis_goadrich_path,
     interpolated_path,
     lower_trapezoid_path,
     minimum_area,
@@ -34,26 +36,28 @@ def _convex_path(counts: ScoreCounts) -> PrPath:
     return PrPath(recall[rises], recall[rises + 1], per_positive[rises], per_positive[rises + 1], curved=True)
 
 
-def _interpolated(which: str) -> Callable[[ScoreCounts], PrPath]:
-    def path(counts: ScoreCounts) -> PrPath:
-        levels = recall_levels(counts)
-        return interpolated_path(levels.recall, getattr(levels, which))
-
-    return path
-
-
-_PATHS: Mapping[str, Callable[[ScoreCounts], PrPath]] = MappingProxyType(
+_OF_LEVELS: Mapping[str, Callable[[RecallLevels], PrPath]] = MappingProxyType(
     {
-        "average_precision": lambda counts: step_path(recall_levels(counts)),
-        "lower_trapezoid": lambda counts: lower_trapezoid_path(recall_levels(counts)),
-        "upper_trapezoid": lambda counts: upper_trapezoid_path(recall_levels(counts)),
-        "interpolated_max": _interpolated("highest"),
-        "interpolated_mean": _interpolated("mean"),
-        "interpolated_median": _interpolated("median"),
-        "interpolated_convex": _convex_path,
-        "interpolated_thresholds": threshold_path,
+        "average_precision": step_path,
+        "lower_trapezoid": lower_trapezoid_path,
+        "upper_trapezoid": upper_trapezoid_path,
+        "interpolated_max": lambda levels: interpolated_path(levels.recall, levels.highest),
+        "interpolated_mean": lambda levels: interpolated_path(levels.recall, levels.mean),
+        "interpolated_median": lambda levels: interpolated_path(levels.recall, levels.median),
     }
 )
+"""Paths through the points at each recall."""
+
+_OF_COUNTS: Mapping[str, Callable[[ScoreCounts], PrPath]] = MappingProxyType(
+    {
+        "interpolated_convex": _convex_path,
+        "interpolated_thresholds": threshold_path,
+        "davis_goadrich": davis_goadrich_path,
+    }
+)
+"""Paths through other points."""
+
+_PATHS = (*_OF_LEVELS, *_OF_COUNTS)
 
 ESTIMATORS = (
     "average_precision",
@@ -67,12 +71,15 @@ ESTIMATORS = (
 )
 """The eight estimators of the dissertation's section 4.3."""
 
+PRROC_ESTIMATORS = ("interpolated_thresholds", "davis_goadrich")
+"""The two areas of R's PRROC: `auc.integral` and `auc.davis.goadrich`."""
+
 
 def pr_path(counts: ScoreCounts, estimator: str) -> PrPath:
     """Join the PR points as an estimator does; the binormal one joins none."""
     if estimator not in _PATHS:
         raise ParameterError(f"estimator must be one of {', '.join(_PATHS)}, got {estimator!r}")
-    return _PATHS[estimator](counts)
+    return _OF_LEVELS[estimator](recall_levels(counts)) if estimator in _OF_LEVELS else _OF_COUNTS[estimator](counts)
 
 
 @accepts_predictions
@@ -81,8 +88,11 @@ def aucpr_score(
 ) -> float:
     """Compute the area under the precision-recall curve.
 
-    `estimator` is one of `ESTIMATORS`, or "interpolated_thresholds", which joins adjacent thresholds
-    as R's PRROC does. Over part of the recalls the area is not divided by the range's width.
+    `estimator` is one of `ESTIMATORS`, or one of R's PRROC, which join adjacent thresholds:
+    "interpolated_thresholds" by lines in ROC space (`auc.integral`), "davis_goadrich" by straight
+    lines with a point at each true positive (`auc.davis.goadrich`; whole rows only). Where no two
+    positives have the same score and no negative ties with the highest one, the latter is the lower
+    trapezoid. Over part of the recalls the area is not divided by the range's width.
     Recommended are average precision, the lower trapezoid and the interpolated median; the upper
     trapezoid and the convex hull overestimate; the binormal one is wrong unless both classes'
     scores are normal (dissertation, section 4.4).
@@ -94,9 +104,21 @@ def aucpr_score(
         return average_precision_score(counts)
     if estimator not in _PATHS:
         raise ParameterError(
-            f"estimator must be one of {', '.join(ESTIMATORS)} or interpolated_thresholds, got {estimator!r}"
+            f"estimator must be one of {', '.join((*ESTIMATORS, *PRROC_ESTIMATORS))}, got {estimator!r}"
         )
     return pr_path(counts, estimator).area(*recall)
+
+
+def aucpr_scores(counts: ScoreCounts) -> dict[str, float]:
+    """Compute the area under the whole curve by each of `ESTIMATORS`; what they share is computed once."""
+    levels = recall_levels(counts)
+
+    def area(estimator: str) -> float:
+        if estimator in _OF_LEVELS and estimator != "average_precision":
+            return _OF_LEVELS[estimator](levels).area()
+        return aucpr_score(counts, estimator=estimator)
+
+    return {estimator: area(estimator) for estimator in ESTIMATORS}
 
 
 @accepts_predictions

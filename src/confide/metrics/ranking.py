@@ -61,20 +61,27 @@ def partial_auc_score(
 
     References: McClish (1989), Medical Decision Making 9:190; Robin et al. (2011), pROC.
     """
+    low, high, least = partial_range(specificity, sensitivity)
+    curve = roc_curve(counts)
+    area = curve.area_between(1.0 - high, 1.0 - low) if sensitivity is None else curve.area_beside(low, high)
+    if not corrected:
+        return area
+    return (1.0 + (area - least) / (high - low - least)) / 2.0
+
+
+def partial_range(
+    specificity: tuple[float, float] | None, sensitivity: tuple[float, float] | None
+) -> tuple[float, float, float]:
+    """Return the range of a partial AUC, and the area that a useless score has over it.
+
+    A useless score's curve is the diagonal; over either range the area under it is the same.
+    """
     if specificity is not None and sensitivity is not None:
         raise ParameterError("give specificity or sensitivity, not both")
     low, high = sensitivity or specificity or (0.9, 1.0)
     if not 0.0 <= low < high <= 1.0:
         raise ParameterError(f"a range needs 0 <= low < high <= 1, got ({low!r}, {high!r})")
-    curve = roc_curve(counts)
-    # A useless score's curve is the diagonal; over either range the area under it is the same.
-    if sensitivity is not None:
-        area, least = curve.area_beside(low, high), (high - low) * (1.0 - (low + high) / 2.0)
-    else:
-        area, least = curve.area_between(1.0 - high, 1.0 - low), (high - low) * (1.0 - (low + high) / 2.0)
-    if not corrected:
-        return area
-    return (1.0 + (area - least) / (high - low - least)) / 2.0
+    return low, high, (high - low) * (1.0 - (low + high) / 2.0)
 
 
 @accepts_predictions

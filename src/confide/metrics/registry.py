@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from confide.counts import ScoreCounts
 from confide.curves.reliability import check_probabilities
 from confide.errors import ParameterError, did_you_mean
 from confide.metrics import calibration, precision_recall, ranking
-from confide.metrics.threshold import MEASURES, confusion_matrix, youden_threshold
+from confide.metrics.threshold import MEASURES, confusion_matrix, cost_threshold, youden_index, youden_threshold
 from confide.predictions import accepts_predictions
+
+Resampling = Literal["rows", "classes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +25,11 @@ class Metric:
     `options` are the keywords that `function` takes beside the counts. `ranks_only` promises that a
     strictly increasing transformation of the scores changes nothing; `probabilities` means that
     scores must lie in [0, 1]; `whole_rows` that float weights are refused. `higher_is_better` is
-    None where neither end is best, as for a ratio that should be 1.
+    None where neither end is best, as for a ratio that should be 1. `resampling` says what a bootstrap
+    redraws: rows, or rows within each class where the metric is a property of the two distributions of
+    scores and the prevalence does not enter it. A metric with the option `threshold` depends on the
+    confusion matrix at that threshold alone. `family` is a function of the same options that computes this metric
+    together with others, and the name of the attribute that holds it: what the members share is computed once.
     """
 
     name: str
@@ -33,15 +39,41 @@ class Metric:
     ranks_only: bool = False
     probabilities: bool = False
     whole_rows: bool = False
+    resampling: Resampling = "rows"
     options: tuple[str, ...] = ()
+    family: tuple[Callable[..., object], str] | None = None
 
     def __call__(self, counts: ScoreCounts, **options: Any) -> float:
         """Compute the metric, refusing options that it does not have."""
+        self.check_options(options)
+        return self.function(counts, **options)
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Refuse options that the metric does not have."""
         unknown = sorted(set(options) - set(self.options))
         if unknown:
             allowed = ", ".join(self.options) or "none"
             raise ParameterError(f"{self.name} has no option {unknown[0]!r}; its options: {allowed}")
-        return self.function(counts, **options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedScores:
+    """Metrics of one set of counts; what the members of a family share is computed once."""
+
+    counts: ScoreCounts
+    _wholes: list[tuple[Callable[..., object], Mapping[str, Any], object]] = field(default_factory=list)
+
+    def score(self, metric: Metric, options: Mapping[str, Any]) -> float:
+        """Compute a metric, with the errors of the metric itself."""
+        if metric.family is None:
+            return float(metric(self.counts, **options))
+        metric.check_options(options)
+        function, attribute = metric.family
+        known = [whole for each, shared, whole in self._wholes if each is function and shared == options]
+        if not known:
+            known = [function(self.counts, **options)]
+            self._wholes.append((function, options, known[0]))
+        return float(getattr(known[0], attribute))
 
 
 def _at_threshold(measure: str) -> Callable[..., float]:
@@ -70,14 +102,20 @@ def _ranking() -> list[Metric]:
     floor = partial(Metric, higher_is_better=None, ranks_only=True)  # properties of the data, not of the score
     area = ("recall",)
     result = [
-        ranked(name="auc", title="AUC", function=ranking.auc_score),
+        ranked(name="auc", title="AUC", function=ranking.auc_score, resampling="classes"),
         ranked(
             name="partial_auc",
             title="Partial AUC",
             function=ranking.partial_auc_score,
+            resampling="classes",
             options=("specificity", "sensitivity", "corrected"),
         ),
-        ranked(name="hull_auc", title="AUC of the convex hull", function=ranking.hull_auc_score),
+        ranked(
+            name="hull_auc",
+            title="AUC of the convex hull",
+            function=ranking.hull_auc_score,
+            resampling="classes",
+        ),
         floor(
             name="average_precision_minimum",
             title="Minimum average precision",
@@ -99,7 +137,7 @@ def _ranking() -> list[Metric]:
         ),
         ranked(name="aucpr", title="AUCPR", function=precision_recall.aucpr_score, options=("estimator", "recall")),
     ]
-    for estimator in (*precision_recall.ESTIMATORS, "interpolated_thresholds"):
+    for estimator in (*precision_recall.ESTIMATORS, *precision_recall.PRROC_ESTIMATORS):
         function = partial(precision_recall.aucpr_score, estimator=estimator)
         title = estimator.replace("_", " ").capitalize()
         result.append(
@@ -109,10 +147,20 @@ def _ranking() -> list[Metric]:
                 function=function,
                 higher_is_better=True,
                 ranks_only=estimator != "binormal",
+                whole_rows=estimator == "davis_goadrich",
                 options=area,
             )
         )
     return result
+
+
+_OF_CLASSES = frozenset(
+    {
+        *("recall", "false_positive_rate", "specificity", "balanced_accuracy", "youden"),
+        *("positive_likelihood_ratio", "negative_likelihood_ratio"),
+    }
+)
+"""Measures of recall and specificity alone."""
 
 
 def _thresholded() -> list[Metric]:
@@ -124,6 +172,7 @@ def _thresholded() -> list[Metric]:
             title=name.replace("_", " ").capitalize(),
             function=_at_threshold(name),
             higher_is_better=name not in lower_is_better,
+            resampling="classes" if name in _OF_CLASSES else "rows",
             options=at,
         )
         for name in MEASURES
@@ -146,6 +195,22 @@ def _thresholded() -> list[Metric]:
             title="Youden's threshold",
             function=youden_threshold,
             higher_is_better=None,
+            resampling="classes",
+        ),
+        Metric(
+            name="cost_threshold",
+            title="Threshold of least cost",
+            function=cost_threshold,
+            higher_is_better=None,
+            options=("cost_ratio", "prevalence"),
+        ),
+        Metric(
+            name="youden_index",
+            title="Youden's index",
+            function=youden_index,
+            higher_is_better=True,
+            ranks_only=True,
+            resampling="classes",
         ),
     ]
 
@@ -167,7 +232,18 @@ def _calibration() -> list[Metric]:
         neither(
             name="calibration_intercept", title="Calibration intercept", function=calibration.calibration_intercept
         ),
-        neither(name="calibration_slope", title="Calibration slope", function=calibration.calibration_slope),
+        neither(
+            name="calibration_slope",
+            title="Calibration slope",
+            function=calibration.calibration_slope,
+            family=(calibration.calibration_line, "slope"),
+        ),
+        neither(
+            name="joint_intercept",
+            title="Intercept fitted with the slope",
+            function=calibration.joint_intercept,
+            family=(calibration.calibration_line, "intercept"),
+        ),
         loss(
             name="expected_calibration_error",
             title="Expected calibration error",
@@ -178,7 +254,22 @@ def _calibration() -> list[Metric]:
             name="integrated_calibration_index",
             title="Integrated calibration index",
             function=calibration.integrated_calibration_index,
-            options=("span",),
+            family=(calibration.calibration_errors, "ici"),
+            options=("smoother",),
+        ),
+        *(
+            loss(
+                name=f"calibration_{name.lower()}",
+                title=name,
+                function=function,
+                family=(calibration.calibration_errors, name.lower()),
+                options=("smoother",),
+            )
+            for name, function in (
+                ("E50", calibration.calibration_e50),
+                ("E90", calibration.calibration_e90),
+                ("Emax", calibration.calibration_emax),
+            )
         ),
     ]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from confide.counts import ScoreCounts
-from confide.curves.operating import operating_points
+from confide.counts import CountArray, ScoreCounts
+from confide.curves.operating import OperatingPoints, operating_points
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
 
@@ -139,6 +139,15 @@ class ConfusionMatrix:
         odds = threshold / (1.0 - threshold)
         return _ratio(self.true_positives - odds * self.false_positives, self.total)
 
+    def expected_cost(self, cost_ratio: float, *, prevalence: float | None = None) -> float:
+        """Compute the mean cost of a row, where a false positive costs 1 and a false negative `cost_ratio`.
+
+        `C pi (1 - recall) + (1 - pi) false_positive_rate`, with the prevalence of these rows or a stated one.
+        """
+        _check_costs(cost_ratio, prevalence)
+        share = self.prevalence if prevalence is None else prevalence
+        return cost_ratio * share * (1.0 - self.recall) + (1.0 - share) * self.false_positive_rate
+
 
 MEASURES = (
     "accuracy",
@@ -182,12 +191,88 @@ def youden_threshold(counts: ScoreCounts) -> float:
 
     It is chosen on the same rows, so what it achieves there is optimistic.
     """
+    points, gain = _youden_gain(counts)
+    return float(points.thresholds[int(np.argmax(gain))])
+
+
+@accepts_predictions
+def youden_index(counts: ScoreCounts) -> float:
+    """Compute the highest recall + specificity - 1 of all thresholds: the greatest height of the ROC curve over chance.
+
+    Its threshold is chosen on the same rows, so the value is optimistic.
+
+    >>> youden_index(ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    0.5
+    """
+    positives, negatives = counts.both_classes()
+    return min(float(np.max(_youden_gain(counts)[1])) / (positives * negatives), 1.0)  # float weights may round above
+
+
+def _youden_gain(counts: ScoreCounts) -> tuple[OperatingPoints, CountArray]:
+    """Return the operating points, and recall + specificity - 1 at each times the number of pairs of both classes."""
     positives, negatives = counts.both_classes()
     points = operating_points(counts)
     if positives * negatives > 2**61:  # products of counts would not fit
         positives, negatives = float(positives), float(negatives)
-    gain = points.true_positives * negatives - points.false_positives * positives
-    return float(points.thresholds[int(np.argmax(gain))])
+    return points, points.true_positives * negatives - points.false_positives * positives
+
+
+@accepts_predictions
+def cost_threshold(counts: ScoreCounts, *, cost_ratio: float = 1.0, prevalence: float | None = None) -> float:
+    """Find the threshold with the least expected cost on these rows; of several, the highest.
+
+    A false negative costs `cost_ratio` times as much as a false positive: the benefit of treating a positive, in units
+    of the harm of treating a negative. A stated `prevalence` replaces that of the rows, as after sampling by class.
+    The result is infinite if it costs least to call no row positive. It is chosen on the same rows, so what it achieves
+    there is optimistic. The same points are best for `coords(roc, "best", best.weights = c(cost_ratio, prevalence))` of
+    R's pROC, which names the middle between two scores.
+
+    >>> counts = ScoreCounts.from_arrays([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> cost_threshold(counts, cost_ratio=5), cost_threshold(counts, cost_ratio=0.5)
+    (0.35, 0.8)
+    """
+    _check_costs(cost_ratio, prevalence)
+    positives, negatives = counts.both_classes()
+    points = operating_points(counts)
+    missed = np.append(positives, positives - points.true_positives).astype(np.float64)
+    alarms = np.append(0, points.false_positives).astype(np.float64)
+    weights = (cost_ratio, 1.0)
+    if prevalence is not None:
+        weights = (cost_ratio * prevalence / positives, (1.0 - prevalence) / negatives)
+    cost = weights[0] * missed + weights[1] * alarms
+    best = int(np.argmax(cost <= cost.min() * (1.0 + 1e-12)))  # equal but for rounding
+    return float(np.append(math.inf, points.thresholds)[best])
+
+
+def calibrated_threshold(
+    cost_ratio: float, *, prevalence: float | None = None, calibrated_at: float | None = None
+) -> float:
+    """Return the threshold with the least expected cost for calibrated probabilities, `1 / (1 + cost_ratio)`.
+
+    No rows are needed. If probabilities are calibrated where the prevalence is `calibrated_at`, but used where it is
+    `prevalence`, and scores of a class keep their distribution, the odds of the threshold change by the ratio of the
+    odds of both prevalences.
+
+    >>> calibrated_threshold(9)
+    0.1
+    >>> round(calibrated_threshold(9, prevalence=0.1, calibrated_at=0.5), 2)
+    0.5
+    """
+    _check_costs(cost_ratio, prevalence)
+    if (prevalence is None) != (calibrated_at is None):
+        raise ParameterError("`prevalence` and `calibrated_at` belong together; give both, or neither")
+    odds_against = cost_ratio
+    if prevalence is not None and calibrated_at is not None:
+        _check_costs(cost_ratio, calibrated_at, name="calibrated_at")
+        odds_against *= (1.0 - calibrated_at) / calibrated_at * prevalence / (1.0 - prevalence)
+    return 1.0 / (1.0 + odds_against)
+
+
+def _check_costs(cost_ratio: float, prevalence: float | None, name: str = "prevalence") -> None:
+    if not 0.0 < cost_ratio < math.inf:
+        raise ParameterError(f"`cost_ratio` must be a positive number, for example 5; got {cost_ratio!r}")
+    if prevalence is not None and not 0.0 < prevalence < 1.0:
+        raise ParameterError(f"`{name}` must lie strictly between 0 and 1, for example 0.2; got {prevalence!r}")
 
 
 def _ratio(numerator: Any, denominator: Any) -> float:

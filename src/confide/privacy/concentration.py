@@ -7,7 +7,8 @@ epsilon and delta. All together they cost
     epsilon = sum of epsilons outside + order * sum of rho + reserve,   delta = sum of deltas outside + delta
 
 where `order` and `delta` are fixed before the first release. So prices add up as always, except for the reserve, which
-the first rho costs once. A pure release is cheaper inside if its epsilon is below `2 / order`.
+the first rho costs once. A pure release is cheaper inside if its epsilon is below `2 / order`. It is counted there,
+unless only counting it outside fits, for example where little is left and the reserve was not paid.
 
 The order must not follow what was released: an analyst who could choose the best order after seeing answers would get
 more than delta. That is why the account keeps the order that is best if all of epsilon is spent on rho.

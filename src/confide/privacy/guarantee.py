@@ -124,15 +124,17 @@ class Guarantee:
     @property
     def summary(self) -> str:
         """Epsilon, delta and neighbours in a few words."""
-        delta = f", delta {shown(self.delta)}" if self.delta else ""
-        return f"epsilon {shown(self.epsilon)}{delta}, {self.neighbours.value}"
+        delta = f", delta {shown(self.delta, up=True)}" if self.delta else ""
+        return f"epsilon {shown(self.epsilon, up=True)}{delta}, {self.neighbours.value}"
 
     def in_words(self) -> str:
         """Describe the guarantee for somebody who has to decide."""
         likelihood = math.exp(min(float(self.epsilon), 700.0))
         but = f", but for a chance of {float(self.delta):.2g}" if self.delta else ""
         public = f" Not hidden: {', '.join(self.public)}." if self.public else ""
-        stated = f"epsilon = {shown(self.epsilon)}" + (f", delta = {shown(self.delta)}" if self.delta else "")
+        stated = f"epsilon = {shown(self.epsilon, up=True)}" + (
+            f", delta = {shown(self.delta, up=True)}" if self.delta else ""
+        )
         changed = self.neighbours.meaning.format(unit=self.unit)
         return (
             f"No result becomes more than {_times(likelihood)} times as likely, or as unlikely, "
@@ -155,12 +157,36 @@ class Guarantee:
         return plain
 
 
-def shown(value: Fraction) -> str:
-    """A fraction as people write it: a short decimal where it is exact, else the fraction or six digits."""
+def shown(value: Fraction, *, down: bool = False, up: bool = False) -> str:
+    """Write a fraction as a decimal: whole if six digits are enough, else rounded to four.
+
+    With `down` it is rounded towards zero, so that a user who types it asks for no more. With `up` it is rounded away
+    from zero, so that a guarantee states no less than it costs.
+
+    >>> shown(Fraction(1, 8)), shown(Fraction(17, 30)), shown(Fraction(2, 3), down=True), shown(Fraction(1, 3), up=True)
+    ('0.125', '0.5667', '0.6666', '0.3334')
+    """
+    whole = f"{float(value):.6g}"
+    if Fraction(whole) == value:
+        return whole
+    rounded = f"{float(value):.4g}"
+    if not (down and Fraction(rounded) > value) and not (up and Fraction(rounded) < value):
+        return rounded
+    digit = Fraction(10) ** (math.floor(math.log10(value)) - 3)
+    steps = value // digit if down else -(-value // digit)
+    return f"{float(steps * digit):.4g}"
+
+
+def typed(value: Fraction) -> str:
+    """Write a fraction as a command takes it: the value itself if it is short, else a decimal below it.
+
+    >>> typed(Fraction(1, 2)), typed(Fraction(1, 3)), typed(Fraction(123456789, 10**9))
+    ('0.5', '1/3', '0.1234')
+    """
     decimal = f"{float(value):.6g}"
     if Fraction(decimal) == value:
         return decimal
-    return str(value) if len(str(value)) <= 9 else f"about {decimal}"
+    return str(value) if len(str(value)) <= 9 else shown(value, down=True)
 
 
 def _times(likelihood: float) -> str:

@@ -2,6 +2,8 @@
 
 A mechanism is a pure function from data to a query; noise is drawn here and nowhere else. A query
 holds exact private numbers: it has no text form and must not leave the process.
+
+Proof: queries.proof.md.
 """
 
 from __future__ import annotations

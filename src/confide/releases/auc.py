@@ -17,12 +17,12 @@ from confide.privacy.mechanisms.rank_sum import rank_sum, rank_sum_scales
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
 from confide.releases.local_auc import (
-    SIZES_SHARE,
     followed_by,
     local_limits,
     local_terms,
     plausible_after,
     prepare_local_auc,
+    sizes_epsilon,
 )
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.smooth_sensitivity import (
@@ -58,7 +58,7 @@ def release_auc(
     """Release AUC under differential privacy, with intervals for the sample's and the population's value.
 
     By default noise has the scale of the smaller class of these very rows ("local", pure epsilon). This has the least
-    error under every relation. A tenth of epsilon goes to the class sizes, which intervals need. "rank-sum" adds
+    error under every relation. 10 to 15 % of epsilon go to the class sizes, which intervals need. "rank-sum" adds
     integer noise to the centred rank sum and to the number of positives. Its error is larger, but its interval is
     narrower where one class is small. It is chosen if a `prevalence_guess` predicts so, or if there are too few rows
     for "local".
@@ -136,7 +136,7 @@ def default_mechanism(terms: Terms, rows: int | None) -> str:
     supposed, guessed = np.array([SUPPOSED_AUC]), int(positives[0])
     (free,) = followed_by(supposed, parameters)
     integer = np.array([0.0 if free is None else float(free.value(guessed, rows - guessed))])
-    scale = 1.0 / float(terms.epsilon * SIZES_SHARE)
+    scale = 1.0 / float(sizes_epsilon(terms, rows))
     sizes = plausible_after(supposed, [positives], integer, parameters, scale)
     lower, upper = local_limits(supposed, sizes, parameters, _COMPARED_LEVEL, population=False)
     scales = rank_sum_scales(rows, terms.epsilon, terms.neighbours)

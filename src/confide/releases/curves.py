@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,6 +16,7 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.confusion import checked_threshold
 from confide.releases.counting import COUNTING_MECHANISMS, Counting
+from confide.releases.curve_area import PreparedArea, left_for_counts, prepare_area
 from confide.releases.curve_numbers import rows_intervals
 from confide.releases.curves_from_counts import curves_of, noisy_counts
 from confide.releases.curves_release import CURVE_METRICS, CurvesRelease
@@ -36,6 +38,7 @@ def release_curves(
     mechanism: str = "auto",
     shape: str | None = None,
     threshold: float | None = None,
+    with_auc: bool = False,
     delta: Exact = 0,
     neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
     unit: str = "row",
@@ -62,6 +65,9 @@ def release_curves(
         default concave, unless the noisy counts contradict that, then isotonic. It costs nothing.
     threshold
         Added to the grid as an edge, so that the confusion matrix there is exact but for noise.
+    with_auc
+        Spend a quarter of epsilon on an AUC of its own, which is then the AUC of the curve. Its interval is far
+        narrower if scores have few values; if all scores differ, that of the counts is narrower.
 
     The other parameters are those of `release_auc`. No ledger is charged: `confide.Ledger` does that.
 
@@ -78,6 +84,7 @@ def release_curves(
         mechanism=mechanism,
         shape=shape,
         threshold=threshold,
+        with_auc=with_auc,
         delta=delta,
         neighbours=neighbours,
         unit=unit,
@@ -96,6 +103,7 @@ def draw_curves(
     grid: Grid | str | None = None,
     strategy: str = "auto",
     threshold: float | None = None,
+    with_auc: bool = False,
     noise: Noise = SYSTEM_NOISE,
     **options: Unpack[TermOptions],
 ) -> CurvesRelease:
@@ -110,6 +118,7 @@ def draw_curves(
         mechanism=mechanism,
         shape=shape,
         threshold=threshold,
+        with_auc=with_auc,
         noise=noise,
         **options,
     )
@@ -127,6 +136,7 @@ def prepare_curves(
     shape: str | None = None,
     threshold: float | None = None,
     target: Target | None = None,
+    with_auc: bool = False,
     metrics: Sequence[str] | None = None,
     noise: Noise = SYSTEM_NOISE,
     **options: Unpack[TermOptions],
@@ -134,24 +144,35 @@ def prepare_curves(
     """Check a request for curves and say its price.
 
     The table of noisy integers is drawn and stored. Curves, shapes, levels, targets and measures at edges follow from
-    it: requests that differ only in these share one identity, and cost nothing more.
+    it: requests that differ only in these share one identity, and cost nothing more. With `with_auc`, the numbers of an
+    AUC of its own are drawn and stored beside the table, for a share of the same epsilon.
     """
     terms = Terms.checked(epsilon=epsilon, **options)
     if known_mechanism(mechanism, MECHANISMS, "a curve") == SYMMETRIC:
-        _only_roc(metrics or ("roc",), grid=grid, strategy=strategy, shape=shape, threshold=threshold, target=target)
+        _only_roc(
+            metrics or ("roc",),
+            grid=grid,
+            strategy=strategy,
+            shape=shape,
+            threshold=threshold,
+            target=target,
+            with_auc=with_auc or None,
+        )
         return prepare_symmetric(counts, terms, noise)
     cut = None if threshold is None else checked_threshold(threshold)
-    counting = Counting.checked(terms, mechanism=mechanism, grid=grid, strategy=strategy, shape=shape)
+    own = left_for_counts(terms) if with_auc else terms
+    counting = Counting.checked(own, mechanism=mechanism, grid=grid, strategy=strategy, shape=shape)
     if cut is not None:
         check_threshold(cut, counting.grid, terms.neighbours)
     checked_counts(counts)
     rows = public_rows(counts) if terms.rows_are_public else None
     if terms.neighbours == Neighbours.LABEL_ONLY:
         counting.find_grid(counts, noise)  # takes no noise: what is wrong with public scores shows before the charge
+    area = prepare_area(counts, terms, noise) if with_auc else None
     guarantee = terms.guarantee(
         needs_delta=counting.rho is not None,
         public=counting.public(cut),
-        rho=counting.whole_rho,
+        rho=_whole_rho(counting, area),
     )
 
     def draw(noise: Noise = noise) -> tuple[Release, ...]:
@@ -168,6 +189,7 @@ def prepare_curves(
             "rows": rows,
             "cell_rows": cell_rows(counts, edges) if terms.neighbours == Neighbours.LABEL_ONLY else None,
             "follows_scores": counting.follows_scores,
+            **({} if area is None else area.options),
         }
         noisy = noisy_counts(drawn, public)
         return (
@@ -177,7 +199,7 @@ def prepare_curves(
                 intervals=rows_intervals(noisy, terms.level),
                 guarantee=guarantee,
                 mechanism=counting.mechanism,
-                parts={"noisy_integers": list(drawn)},
+                parts={"noisy_integers": list(drawn), **({} if area is None else area.draw(noise))},
                 options=public,
             ),
         )
@@ -185,7 +207,8 @@ def prepare_curves(
     def derive(raw: Release) -> tuple[Release, ...]:
         return curves_of(raw, level=terms.level, shape=counting.shape).releases(threshold=cut, target=target)
 
-    request = terms.request("curves", counting.mechanism, **counting.request(cut))
+    beside = {} if area is None else area.request
+    request = terms.request("curves", counting.mechanism, **counting.request(cut), **beside)
     return PreparedRelease(
         guarantee=guarantee,
         request=request,
@@ -195,6 +218,12 @@ def prepare_curves(
         derive=derive,
         numbers=8 * (counting.most_cells + 2),  # edges, rows of cells, at most four integers a cell
     )
+
+
+def _whole_rho(counting: Counting, area: PreparedArea | None) -> Fraction | None:
+    """Return the rho of counts and AUC together; None without Gaussian noise."""
+    rho = counting.whole_rho
+    return rho if rho is None or area is None else rho + area.rho
 
 
 def cell_rows(counts: ScoreCounts, grid: Grid) -> list[int]:

@@ -16,6 +16,7 @@ from confide.intervals.private_counts import NoisePart, NoisyCells
 from confide.intervals.private_curves import curve_region, pr_band, roc_band, sampling_errors
 from confide.privacy.mechanisms.strategies import strategy_named
 from confide.releases.counting import rebuilt_cells
+from confide.releases.curve_area import released_area
 from confide.releases.curve_numbers import calibration_bins, curve_numbers
 from confide.releases.curves_release import Bands, CurvesRelease
 from confide.releases.release import Release
@@ -52,6 +53,7 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
     known: dict[str, Any] = {"agreed": agreed, "noise": noise, "sampling": sampling, "table": table, "grid": grid}
     follows = options.get("follows_scores", False)
     numbers = curve_numbers(level=wanted, generator=generator, follows_scores=follows, **known)
+    area = released_area(raw, wanted)
     bins = calibration_bins(level=wanted, **known)
     return CurvesRelease(
         raw=raw,
@@ -67,8 +69,9 @@ def curves_of(raw: Release, *, level: float | None = None, shape: str | None = N
         calibration_ends=bins.ends,
         calibration_edges=bins.edges,
         bands=bands,
-        values=numbers.values,
-        intervals=numbers.intervals,
+        values=numbers.values if area is None else {**numbers.values, "auc": area.value},
+        intervals=numbers.intervals if area is None else {**numbers.intervals, "auc": area.intervals},
+        area=area,
         noisy=noisy,
         regions=regions,
     )

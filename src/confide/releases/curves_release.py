@@ -67,6 +67,7 @@ class CurvesRelease:
     bands: Mapping[str, Bands]
     intervals: Mapping[str, PrivateIntervals]
     values: Mapping[str, float]
+    area: Release | None = None
     drawn: ScoreCounts = field(repr=False)
     noisy: NoisyCells = field(repr=False)
     regions: tuple[CurveRegion, CurveRegion] = field(repr=False)
@@ -139,12 +140,13 @@ class CurvesRelease:
 
     def _releases(self, threshold: float | None, target: Target | None) -> Iterator[Release]:
         grid = {"edges": self.grid.edges.tolist()}
-        yield self._release("roc", "auc", self._roc(), options={**self._how(), **grid})
+        beside = {} if self.area is None else {"area": self.area.mechanism}
+        yield self._release("roc", "auc", self._roc(), options={**self._how(), **grid, **beside})
         yield self._release("pr", "average_precision", self._pr(), options={**self._how(), **grid})
         yield self._release("calibration", "observed_expected", self._calibration(), parts=self._recalibration())
         yield self._release("counts", "rows", self._table(), parts=self.raw.parts, options=self.raw.options)
         for name in NUMBERS:
-            yield self._release(name, name)
+            yield self._release(name, name) if name != "auc" or self.area is None else self.area
         if threshold is not None:
             cells = self._matrix_cells(threshold)
             yield from confusion_releases(cells, self.guarantee, self.mechanism, threshold, self.level).values()

@@ -16,9 +16,8 @@ from confide.privacy.mechanisms.local_average_precision import (
     precision_parameters,
 )
 from confide.privacy.queries import CutQuery, IntegerQuery, Noise
-from confide.releases.local_auc import SIZES_SHARE
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
-from confide.releases.smooth_sensitivity import noise_of, plausible_class_sizes, shown_sizes
+from confide.releases.smooth_sensitivity import SIZES_SHARE, noise_of, plausible_class_sizes, shown_sizes
 from confide.releases.terms import Terms
 
 

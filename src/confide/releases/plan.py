@@ -54,7 +54,7 @@ def plan(
 
     >>> found = plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False)
     >>> found.auto, round(found["local"].mean_absolute_error, 3)
-    ('local', 0.006)
+    ('local', 0.005)
     """
     metric = metric_named(metric)
     if epsilon is None and width is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -127,8 +127,19 @@ def plan_questions(
     )
 
 
-def question_shares(questions: int, terms: Terms, mechanism: str, guarantee: Guarantee) -> Iterator[Share]:
-    """Yield what each question gets by addition, and by zCDP where that counts it differently."""
+def question_shares(
+    questions: int,
+    terms: Terms,
+    mechanism: str,
+    guarantee: Guarantee,
+    *,
+    rho_of: Callable[[Fraction], Fraction] | None = None,
+) -> Iterator[Share]:
+    """Yield what each question gets by addition, and by zCDP where that counts it differently.
+
+    `rho_of` returns the rho of a question with Gaussian noise at an epsilon and the account's delta. By default all of
+    its epsilon is spent on Gaussian noise.
+    """
     delta = terms.delta / questions if guarantee.delta else Fraction(0)
     yield Share(composition=ADDITION, mechanism=mechanism, epsilon=terms.epsilon / questions, delta=delta)
     if not terms.delta or (guarantee.delta and guarantee.rho is None):
@@ -136,15 +147,23 @@ def question_shares(questions: int, terms: Terms, mechanism: str, guarantee: Gua
     at = Concentration.for_account(terms.epsilon, terms.delta)
     rho = at.rho_within(terms.epsilon) / questions
     if guarantee.rho is not None:
-        epsilon = _rounded_down(epsilon_for(rho, terms.delta))
+        price = rho_of or (lambda epsilon: rho_for(epsilon, terms.delta))
+        epsilon = _affordable(rho, _rounded_down(epsilon_for(rho, terms.delta)), price)
         if epsilon >= LEAST_EPSILON:
-            spent = rho_for(epsilon, terms.delta)
+            spent = price(epsilon)
             yield Share(composition=ZCDP, mechanism=mechanism, epsilon=epsilon, delta=terms.delta, rho=spent)
         return
     epsilon = _rounded_down(lower_sqrt(2 * rho))
     if epsilon * at.order < 2:  # else a pure release is counted as in an account of addition
         zero = Fraction(0)
         yield Share(composition=ZCDP, mechanism=mechanism, epsilon=epsilon, delta=zero, rho=rho_of_pure(epsilon))
+
+
+def _affordable(rho: Fraction, epsilon: Fraction, price: Callable[[Fraction], Fraction]) -> Fraction:
+    """Lower an epsilon until its price in rho, which is about quadratic, fits."""
+    while epsilon >= LEAST_EPSILON and price(epsilon) > rho:
+        epsilon = min(_rounded_down(epsilon * lower_sqrt(rho / price(epsilon))), _next_below(epsilon))
+    return epsilon
 
 
 def _expected(share: Share, stand_in: StandIn, terms: Terms) -> QuestionWay | None:
@@ -169,5 +188,14 @@ def _rounded_down(value: Fraction) -> Fraction:
     """Return the decimal with a few digits that is not above a positive number."""
     if value <= 0:
         return Fraction(0)
-    step = Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)
+    step = _step(value)
     return (value // step) * step
+
+
+def _next_below(value: Fraction) -> Fraction:
+    """Return the next smaller decimal with a few digits."""
+    return _rounded_down(value - _step(value) / 10)
+
+
+def _step(value: Fraction) -> Fraction:
+    return Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)

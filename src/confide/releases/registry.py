@@ -45,7 +45,7 @@ RELEASABLE: Mapping[str, Releasable] = MappingProxyType(
         "curves": Releasable(
             mechanisms=curves.MECHANISMS,
             prepare=curves.prepare_curves,
-            options=("grid", "strategy", "shape", "threshold", "target"),
+            options=("grid", "strategy", "shape", "threshold", "target", "with_auc"),
         ),
     }
 )
@@ -97,6 +97,7 @@ def prepare(
     strategy: str = "auto",
     shape: str | None = None,
     target: Target | str | None = None,
+    with_auc: bool = False,
     noise: Noise = SYSTEM_NOISE,
     **terms: Unpack[TermOptions],
 ) -> tuple[PreparedRelease, ...]:
@@ -105,6 +106,7 @@ def prepare(
     All measures of the confusion matrix at the threshold (0.5 unless given) share one noise and one part of the budget;
     "confusion" stands for all of them. With a curve among the metrics ("curves" stands for roc, pr and calibration)
     all of them follow from the curve's noise, undivided; `target`, such as "recall=0.9", chooses a "threshold".
+    `with_auc` spends a quarter of a curve's epsilon on an AUC of its own.
 
     >>> counts = ScoreCounts.from_arrays([0, 1] * 50, range(100))
     >>> [float(part.guarantee.epsilon) for part in prepare(["auc", "recall", "precision"], counts, epsilon=1)]
@@ -114,9 +116,12 @@ def prepare(
     wanted = None if target is None else target if isinstance(target, Target) else Target.parse(target)
     if wanted is not None or set(requested) & set(ONLY_BY_CURVES):
         how = {"epsilon": epsilon, "mechanism": mechanism, "grid": grid, "strategy": strategy, "shape": shape, **terms}
+        how["with_auc"] = with_auc
         return (_by_curves(requested, counts, threshold=threshold, target=wanted, noise=noise, **how),)
     if strategy != "auto" or shape is not None:
         raise ParameterError("strategy and shape are for curves; ask for roc, pr or calibration, or leave them out")
+    if with_auc:
+        raise ParameterError("`with_auc` releases AUC beside curves; ask for roc, or leave it out and ask for auc")
     grid = Grid.named(grid) if isinstance(grid, str) else grid
     measures = [name for name in requested if name in confusion.CONFUSION_METRICS]
     kinds = [name for name in requested if name in RELEASABLE and name != "confusion"]

@@ -49,7 +49,7 @@ from confide.releases.average_precision import (
 from confide.releases.brier import prepare_brier
 from confide.releases.confusion import confusion_intervals, prepare_prevalence
 from confide.releases.counting import noisy_cells
-from confide.releases.local_auc import SIZES_SHARE, followed_by, local_terms, plausible_after, scale_of
+from confide.releases.local_auc import followed_by, local_terms, plausible_after, scale_of, sizes_epsilon
 from confide.releases.local_average_precision import precision_scale, precision_terms
 from confide.releases.release import PreparedRelease
 from confide.releases.smooth_sensitivity import (
@@ -133,10 +133,11 @@ def _by_local_scale(stand_in: StandIn, terms: Terms, effort: Effort) -> Simulati
 
     errors = np.abs(released(_uniforms(effort.errors, 1)[0]) - stand_in.value)
     uniforms = _uniforms(effort.widths, 4)
-    values, scale_of_sizes = released(uniforms[0]), 1 / (terms.epsilon * SIZES_SHARE)
+    values = released(uniforms[0])
     if parameters is None:
-        sizes = _plausible(stand_in, scale_of_sizes, uniforms[2:], rows)
+        sizes = _plausible(stand_in, sizes_query(stand_in.counts, terms).scales[0], uniforms[2:], rows)
     else:
+        scale_of_sizes = 1 / sizes_epsilon(terms, rows)
         noisy = _noisy_sizes(stand_in, scale_of_sizes, uniforms[2:])
         integers = _followed(stand_in, values, uniforms[1], parameters)
         sizes = _thinned(plausible_after(values, noisy, integers, parameters, float(scale_of_sizes)), stand_in, rows)
@@ -203,7 +204,8 @@ def _thinned(sizes: ClassSizes, stand_in: StandIn, rows: int | None) -> ClassSiz
         steps = math.isqrt(columns.size)
         larger = columns % steps if stand_in.positives <= stand_in.negatives else columns // steps
         kept = larger % 4 == 1  # the sizes of the smaller class matter more
-    return ClassSizes(positives=sizes.positives[:, kept], negatives=sizes.negatives[:, kept])
+    weights = None if sizes.weights is None else sizes.weights[kept] / sizes.weights[kept].sum()
+    return ClassSizes(positives=sizes.positives[:, kept], negatives=sizes.negatives[:, kept], weights=weights)
 
 
 Widths: TypeAlias = Callable[[PlausibleCounts], tuple[float, float]]

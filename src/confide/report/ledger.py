@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from confide.ledger.account import Account
 from confide.ledger.budget import NOTHING
 from confide.ledger.entries import Entry, Kind
+from confide.ledger.publications import Publication, answer_name
 from confide.privacy.guarantee import shown
 from confide.report.shared.tables import Table
 from confide.report.shared.text import print_table
@@ -71,7 +72,7 @@ def account_tables(accounts: tuple[Account, ...]) -> list[Table]:
 
 
 def print_history(history: History, console: Console) -> None:
-    """Print every entry of an account."""
+    """Print every entry of an account, then what was published."""
     with_rho = any(entry.amount.rho for entry in history.entries)
     head = ("#", "when", "what", "analyst", "epsilon", "delta", *(("rho",) if with_rho else ()), "answer")
     body = tuple(_entry(entry, with_rho=with_rho) for entry in history.entries)
@@ -79,6 +80,42 @@ def print_history(history: History, console: Console) -> None:
         Table(title=f"History of {history.account}", head=head, body=body, text_columns=("when", "what", "analyst")),
         console,
     )
+    published = publications_table(history)
+    if published.body:
+        print_table(published, console)
+
+
+def publications_table(history: History) -> Table:
+    """Return one line for each answer: the data, the columns, the released values and the price."""
+    by_charge: dict[int, list[Publication]] = {}
+    for one in history.published:
+        by_charge.setdefault(one.charge, []).append(one)
+    return Table(
+        title="Published",
+        head=("charge", "when", "data", "label", "score", "released", "epsilon"),
+        body=tuple(_publication(number, values) for number, values in by_charge.items()),
+        note="`--csv FILE` and `--json` list every value with its interval and guarantee.",
+        text_columns=("when", "data", "label", "score", "released"),
+    )
+
+
+def _publication(charge: int, values: Sequence[Publication]) -> tuple[str, ...]:
+    first = values[0]
+    model = "" if first.model is None else f"model {first.model[:8]}…"
+    return (
+        str(charge),
+        _when(first.at),
+        _partition_words(first.data or ""),
+        first.label or "",
+        first.score or model,
+        _values([_value(one.metric, one.value, one.threshold) for one in values]),
+        shown(first.price.epsilon),
+    )
+
+
+def _value(metric: str, value: float | None, threshold: float | None) -> str:
+    at = "" if threshold is None else f" at {threshold:g}"
+    return f"{metric}{at}" if value is None else f"{metric} {value:.4g}{at}"
 
 
 def print_check(check: LedgerCheck, console: Console) -> None:
@@ -144,7 +181,7 @@ def _entry(entry: Entry, *, with_rho: bool) -> tuple[str, ...]:
     priced, amount = entry.kind not in (Kind.ANSWER, Kind.FAILURE), entry.amount
     return (
         str(entry.sequence),
-        entry.at.removesuffix("+00:00").replace("T", " "),
+        _when(entry.at),
         _what(entry),
         entry.analyst or "",
         shown(amount.epsilon) if priced else "",
@@ -168,10 +205,7 @@ def _what(entry: Entry) -> str:
 
 
 def _answers(entry: Entry) -> str:
-    """Write the first answers: a confusion matrix has many."""
-    answers = [_answer(one) for one in entry.answered]
-    more = len(answers) - _MOST_ANSWERS
-    return ", ".join(answers[:_MOST_ANSWERS]) + (f" and {more} more" if more > 0 else "")
+    return _values([_answer(one) for one in entry.answered])
 
 
 def _answer(plain: Mapping[str, Any]) -> str:
@@ -179,5 +213,15 @@ def _answer(plain: Mapping[str, Any]) -> str:
     if "metric" in plain and "value" in plain:
         value = plain["value"]
         return f"{plain['metric']} {'none' if value is None else f'{value:.4g}'}"
-    kind = str(plain.get("schema", "answer")).removeprefix("confide.").partition("/")[0]
-    return f"{kind} of {len(plain['features'])} features" if "features" in plain else kind
+    name = answer_name(plain)
+    return f"{name} of {len(plain['features'])} features" if "features" in plain else name
+
+
+def _values(every: Sequence[str]) -> str:
+    """Write the first values: a confusion matrix has many."""
+    more = len(every) - _MOST_ANSWERS
+    return ", ".join(every[:_MOST_ANSWERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _when(at: str) -> str:
+    return at.removesuffix("+00:00").replace("T", " ")

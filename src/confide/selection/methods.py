@@ -9,7 +9,7 @@ only noisy scores, so it costs nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from heapq import nlargest
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from confide.errors import ParameterError
-from confide.features import FeatureRows
+from confide.features import FeatureRows, Integers
 from confide.privacy.accounting import rho_for
 from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.feature_scores import units_of
@@ -48,6 +48,7 @@ def prepare_selection(
     threshold: float | None = None,
     clusters: int | None = None,
     most_features: int | None = None,
+    excluded: Collection[int] = (),
     mechanism: str = "laplace",
     delta: Exact = 0,
     neighbours: str = Neighbours.ADD_REMOVE_ONE,
@@ -64,8 +65,9 @@ def prepare_selection(
     "score-perturbation" takes `k`, the number of features, or `threshold`. "sparse-vector" takes `threshold` and `k`,
     the most features to select. "peeling" and "permute-and-flip" take `k`. "clusters" takes `threshold` and the number
     of `clusters`, by default 8. From a row with more than `most_features` features, a public hash draws as many. By
-    default 10 count where a limit reduces the noise, and all elsewhere. The list of features and all these numbers must
-    be public: do not choose them by looking at the same data.
+    default 10 count where a limit reduces the noise, and all elsewhere. Features in `excluded` are not selected, and
+    rows count as if they did not have them. The list of features and all these numbers must be public: do not choose
+    them by looking at the same data.
     """
     rule = Rule.checked(
         method=method, score=score, k=k, threshold=threshold, clusters=clusters, most_features=most_features
@@ -75,24 +77,27 @@ def prepare_selection(
     )
     rho = _concentrated(rule, mechanism, terms)
     check_part(part, terms)
-    _check_rows(rows, rule)
+    candidates = _candidates(rows, excluded, rule)
     guarantee = feature_guarantee(terms, () if rule.threshold is None else ("threshold",), rho=rho)
-    take = _taking(rows, rule, terms, rho)
+    take = _taking(rows if len(candidates) == rows.width else rows.only(candidates), rule, terms, rho)
+    fewer = {} if len(candidates) == rows.width else {"candidates": len(candidates)}
 
     def draw(noise: Noise = noise) -> tuple[Selection, ...]:
         features, scores = take(noise)
         selection = Selection(
-            features=features,
+            features=tuple(candidates[list(features)].tolist()),
             width=rows.width,
             method=rule.method,
             score=rule.score,
             scores=scores,
             guarantee=guarantee,
-            options=rule.options,
+            options={**rule.options, **fewer},
         )
         return (selection,)
 
     request = terms.request("selection", rule.method, score=rule.score, width=rows.width, **rule.options)
+    if fewer:
+        request["excluded"] = sorted(int(feature) for feature in excluded)
     if rho is not None:
         request["noise"] = "gaussian"
     return Prepared(
@@ -101,7 +106,7 @@ def prepare_selection(
         draw=draw,
         read=Selection.from_dict,
         part=part,
-        numbers=2 * (rows.width if rule.k is None else rule.k),
+        numbers=2 * (len(candidates) if rule.k is None else rule.k),
     )
 
 
@@ -114,11 +119,17 @@ def _concentrated(rule: Rule, mechanism: str, terms: Terms) -> Fraction | None:
     return rho_for(terms.epsilon, terms.delta)
 
 
-def _check_rows(rows: object, rule: Rule) -> None:
+def _candidates(rows: object, excluded: Collection[int], rule: Rule) -> Integers:
+    """Return the features that may be selected, ascending. Refuse a number of features that is larger."""
     if not isinstance(rows, FeatureRows):
         raise ParameterError(f"rows must be FeatureRows, got {type(rows).__name__}; see FeatureRows.from_matrix")
-    if rule.k is not None and rule.k > rows.width:
-        raise ParameterError(f"k must be at most the number of features, {rows.width}; got {rule.k}")
+    if not all(0 <= feature < rows.width for feature in excluded):
+        raise ParameterError(f"excluded must hold features, numbers from 0 to {rows.width - 1}")
+    candidates: Integers = np.setdiff1d(np.arange(rows.width, dtype=np.int64), np.array([*excluded], dtype=np.int64))
+    if rule.k is not None and rule.k > len(candidates):
+        others = f" ({rows.width - len(candidates)} excluded)" if len(excluded) else ""
+        raise ParameterError(f"k must be at most the number of features, {len(candidates)}{others}; got {rule.k}")
+    return candidates
 
 
 def _taking(rows: FeatureRows, rule: Rule, terms: Terms, rho: Fraction | None) -> Callable[[Noise], Taken]:

@@ -18,8 +18,8 @@ import numpy as np
 
 from confide.errors import ParameterError
 from confide.features import FeatureRows, Integers
-from confide.sources.feature_columns import ColumnRule, Cuts, Flag, OneOf, parse_column
-from confide.sources.words import BITS, HASH, HashedWords, Vocabulary, read_stop_words, read_vocabulary
+from confide.sources.feature_columns import ColumnRule, Cuts, Flag, OneOf, complement, parse_column
+from confide.sources.words import BITS, HASH, HashedWords, Vocabulary, named_places, read_stop_words, read_vocabulary
 
 SCHEMA = "confide.encoding/1"
 
@@ -87,6 +87,20 @@ class Encoding:
         """Number of features."""
         return sum(rule.width for rule in self.rules)
 
+    @property
+    def complements(self) -> tuple[int, ...]:
+        """Features that say the same as another feature of their column, which has two: sex=m beside sex=f.
+
+        >>> Encoding.parse(columns=["smoker", "age=65", "sex=f|m"]).complements
+        (1, 4)
+        """
+        columns = [
+            (start, rule)
+            for rule, start in zip(self.rules, self._starts(), strict=True)
+            if not isinstance(rule, HashedWords | Vocabulary)
+        ]
+        return tuple(start + other for start, rule in columns if (other := complement(rule)) is not None)
+
     def name_of(self, feature: int) -> str:
         """Name a feature by its rule alone, which says nothing about the data."""
         if not 0 <= feature < self.width:
@@ -94,6 +108,13 @@ class Encoding:
         starts = self._starts()
         place = bisect_right(starts, feature) - 1
         return self.rules[place].name_of(int(feature) - starts[place])
+
+    def word_names(self, words: Iterable[str]) -> dict[str, str]:
+        """Return names with words for the places of hashed words, by their names without."""
+        hashed = [rule for rule in self.rules if isinstance(rule, HashedWords)]
+        if not hashed:
+            raise ParameterError("`dictionary` names the places of hashed words, and no words are hashed; leave it out")
+        return named_places(hashed[0], words)
 
     def names(self, features: Iterable[int]) -> tuple[str, ...]:
         """Name several features."""

@@ -178,6 +178,20 @@ class OneOf:
 ColumnRule: TypeAlias = Flag | Cuts | OneOf
 
 
+def complement(rule: ColumnRule) -> int | None:
+    """Return the feature that says the same as the other one of a column with two: not the other.
+
+    Of two values it is the second, of two intervals the lower; None for columns with another number of features. The
+    rule alone decides, so this is public.
+
+    >>> complement(parse_column("sex=f|m")), complement(parse_column("age=65")), complement(parse_column("age=40,65"))
+    (1, 0, None)
+    """
+    if rule.width != 2:
+        return None
+    return 0 if isinstance(rule, Cuts) else 1
+
+
 def parse_column(rule: str) -> ColumnRule:
     """Read a rule: `smoker` (as it is), `age=40,50,60` (cut at these points), `sex=f|m` (these values).
 

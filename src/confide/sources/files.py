@@ -29,9 +29,14 @@ _READERS = {
     ".json": "read_json",
 }
 # Types are decided from the whole file: a late odd value must be neither rounded nor fail. Of text only
-# numbers are read as such: "yes", "T" and dates stay what was written.
+# numbers are read as such: "yes", "T" and dates stay what was written. "NA" is a missing value, as R writes it.
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "read_csv": {"header": True, "sample_size": -1, "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"]},
+    "read_csv": {
+        "header": True,
+        "sample_size": -1,
+        "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],
+        "nullstr": ["", "NA"],
+    },
     "read_json": {"sample_size": -1, "convert_strings_to_integers": False, "maximum_depth": 2},
     "read_parquet": {},
 }

@@ -13,7 +13,7 @@ from confide.counts import ScoreCounts
 from confide.errors import ColumnError, LabelError, ParameterError, ScoreError, WeightError
 from confide.sources.arrays import count_arrays
 from confide.sources.feature_columns import spelling
-from confide.sources.rows import Rows
+from confide.sources.rows import Missing, RowColumns, Rows
 
 
 def count_frame(
@@ -37,27 +37,36 @@ def count_frame(
     )
 
 
-def frame_rows(
-    frame: Any,
-    *,
-    label: str,
-    scores: Sequence[str],
-    weight: str | None = None,
-    group: str | None = None,
-    positive: object = None,
-) -> Rows:
-    """Read columns of a dataframe as rows, for groups and comparisons."""
-    extra = [name for name in (weight, group) if name is not None]
-    columns = frame_columns(frame, [label, *scores, *extra])
-    _refuse_missing(columns, label, scores, weight)
-    return Rows.checked(
-        columns[label].to_numpy(),
-        scores,
-        [columns[name].to_numpy() for name in scores],
-        weights=None if weight is None else columns[weight].to_numpy(),
-        groups=None if group is None else columns[group].to_list(),
-        positive=positive,
+def frame_rows(frame: Any, columns: RowColumns, *, positive: object = None, missing: Missing = "refuse") -> Rows:
+    """Read columns of a dataframe as rows, for groups, comparisons, clusters and folds."""
+    held = frame_columns(frame, columns.names)
+    _refuse_missing(
+        held, columns.label, () if missing == "drop" else columns.scores, columns.weight or columns.survey_weight
     )
+
+    def optional(name: str | None) -> Any:
+        return None if name is None else held[name].to_numpy()
+
+    return Rows.checked(
+        held[columns.label].to_numpy(),
+        columns.scores,
+        [held[name].to_numpy() for name in columns.scores],
+        weights=optional(columns.weight),
+        survey_weights=optional(columns.survey_weight),
+        groups={name: _objects(held[name]) for name in columns.groups},
+        clusters=None if columns.cluster is None else _objects(held[columns.cluster]),
+        folds=None if columns.fold is None else _objects(held[columns.fold]),
+        positive=positive,
+        missing=missing,
+    )
+
+
+def _objects(column: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """Return the values of a column as they are, one for each row."""
+    values = column.to_list()
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def private_frame_table(frame: Any, *, label: str, score: str) -> Any:

@@ -1,10 +1,11 @@
-"""Rows kept as rows: what paired comparison and groups need beside counts."""
+"""Rows kept as rows: what comparisons, groups, clusters and folds need beside counts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,16 +15,92 @@ from confide.errors import DataError, ParameterError
 from confide.sources.arrays import checked_scores, checked_weights, count_checked
 from confide.sources.labels import binary_labels, is_missing, one_dimensional
 
+Missing = Literal["refuse", "drop"]
+MISSING: tuple[Missing, ...] = ("refuse", "drop")
+CROSSING = " × "
+"""Joins the names of grouping columns whose values are crossed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowColumns:
+    """Columns of a table that an evaluation reads."""
+
+    label: str
+    scores: tuple[str, ...]
+    weight: str | None = None
+    survey_weight: str | None = None
+    groups: tuple[str, ...] = ()
+    cluster: str | None = None
+    fold: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.weight is not None and self.survey_weight is not None:
+            raise ParameterError("give weights or sampling weights, not both")
+
+    @property
+    def countable(self) -> bool:
+        """Whether the counts of one score say everything: rows are independent and not divided."""
+        divided = self.groups or self.cluster is not None or self.fold is not None or self.survey_weight is not None
+        return len(self.scores) == 1 and not divided
+
+    @property
+    def names(self) -> list[str]:
+        """Every column, each once."""
+        extra = (self.weight, self.survey_weight, *self.groups, self.cluster, self.fold)
+        return list(dict.fromkeys([self.label, *self.scores, *(name for name in extra if name is not None)]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingScores:
+    """Rows left out because a score was missing, in all and for each score."""
+
+    rows: int
+    by_score: tuple[tuple[str, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"rows": self.rows, "by_score": dict(self.by_score)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """A column that divides rows into groups, with the group of each row."""
+
+    column: str
+    groups: NDArray[np.object_]
+
+    def members(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield each group with its rows, numbers before words, each in order."""
+        names, member = np.unique(self.groups, return_inverse=True)
+        for code in sorted(range(names.size), key=lambda code: _place(str(names[code]))):
+            yield str(names[code]), member == code
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows:
-    """Labels, one or more columns of scores, and perhaps weights and groups, row by row."""
+    """Labels and one or more columns of scores, row by row; perhaps weights, groups, clusters and folds.
+
+    Rows of one cluster, such as the stays of one patient, depend on each other. Rows of one fold were scored by one
+    model of a cross-validation. If `survey`, weights are inverse sampling probabilities, not numbers of rows.
+    """
 
     labels: NDArray[np.bool_]
     names: tuple[str, ...]
     scores: tuple[FloatArray, ...]
     weights: CountArray | None = None
-    groups: NDArray[np.object_] | None = None
+    groupings: tuple[Grouping, ...] = ()
+    clusters: NDArray[np.int64] | None = None
+    folds: NDArray[np.int64] | None = None
+    missing: MissingScores | None = None
+    survey: bool = False
+
+    def __post_init__(self) -> None:
+        if self.weights is not None and not self.survey and (self.clusters is not None or self.folds is not None):
+            raise ParameterError(
+                "weights cannot be combined with clusters or folds; repeat the rows, or give sampling weights"
+            )
+        if self.folds is not None and (self.clusters is not None or self.survey):
+            raise ParameterError("folds cannot be combined with clusters or sampling weights; evaluate one fold alone")
 
     def __len__(self) -> int:
         return self.labels.size
@@ -39,35 +116,145 @@ class Rows:
         scores: Sequence[ArrayLike],
         *,
         weights: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        survey_weights: ArrayLike | None = None,
+        groups: Mapping[str, ArrayLike] | None = None,
+        clusters: ArrayLike | None = None,
+        folds: ArrayLike | None = None,
         positive: object = None,
+        missing: Missing = "refuse",
     ) -> Rows:
-        """Validate rows given as arrays."""
-        columns = tuple(checked_scores(column) for column in scores)
+        """Validate rows given as arrays. `groups` maps the name of each grouping column to its values."""
+        named = dict(zip(names, scores, strict=True))
+        parts: dict[str, Any] = {f"the scores of {name!r}": column for name, column in named.items()}
+        if weights is not None and survey_weights is not None:
+            raise ParameterError("give weights or sampling weights, not both")
+        parts |= {"weights": survey_weights if weights is None else weights, "clusters": clusters, "folds": folds}
+        parts |= {f"the groups of {column!r}": values for column, values in (groups or {}).items()}
+        left_out = None
+        if check_missing(missing) == "drop":
+            labels, parts, left_out = _drop(labels, parts, named)
+        columns = tuple(checked_scores(parts[f"the scores of {name!r}"]) for name in named)
         label = binary_labels(labels, positive)
-        weight = None if weights is None else checked_weights(weights)
-        group = None if groups is None else _texts(groups)
-        lengths = [(f"the scores of {name!r}", column.size) for name, column in zip(names, columns, strict=True)]
-        lengths += [(name, array.size) for name, array in (("weights", weight), ("groups", group)) if array is not None]
-        for name, length in lengths:
-            if length != label.size:
+        for name, array in parts.items():
+            if array is not None and _length(array) != label.size:
                 raise ParameterError(f"{name} and labels differ in length; give one of each for every row")
-        return cls(label, tuple(names), columns, weight, group)
+        return cls(
+            label,
+            tuple(names),
+            columns,
+            None if parts["weights"] is None else checked_weights(parts["weights"]),
+            tuple(Grouping(column, group_names(parts[f"the groups of {column!r}"])) for column in groups or {}),
+            None if parts["clusters"] is None else member_codes(parts["clusters"], "cluster"),
+            None if parts["folds"] is None else member_codes(parts["folds"], "fold"),
+            left_out,
+            survey_weights is not None,
+        )
 
     def counts(self) -> tuple[ScoreCounts, ...]:
         """Count each column of scores."""
         return tuple(count_checked(self.labels, column, self.weights) for column in self.scores)
 
-    def by_group(self) -> Iterator[tuple[str, Rows]]:
-        """Split the rows by group, numbers before words, each in order."""
-        if self.groups is None:
-            return
-        names, member = np.unique(self.groups, return_inverse=True)
-        for code in sorted(range(names.size), key=lambda code: _place(str(names[code]))):
-            name, chosen = names[code], member == code
-            weight = None if self.weights is None else self.weights[chosen]
-            columns = tuple(column[chosen] for column in self.scores)
-            yield str(name), Rows(self.labels[chosen], self.names, columns, weight)
+    def take(self, chosen: NDArray[np.bool_]) -> Rows:
+        """Return some of the rows, without groups."""
+
+        def part(array: Any) -> Any:
+            return None if array is None else array[chosen]
+
+        return replace(
+            self,
+            labels=self.labels[chosen],
+            scores=tuple(column[chosen] for column in self.scores),
+            weights=part(self.weights),
+            clusters=part(self.clusters),
+            folds=part(self.folds),
+            groupings=(),
+            missing=None,
+        )
+
+    def totals(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return the weight of positives and of negatives among some of the rows."""
+        if self.weights is None:
+            positives = int((self.labels & chosen).sum())
+            return positives, int(chosen.sum()) - positives
+        return self.weights[self.labels & chosen].sum().item(), self.weights[~self.labels & chosen].sum().item()
+
+    def all_groupings(self) -> tuple[Grouping, ...]:
+        """Return every grouping and, if there are several, their crossing."""
+        if len(self.groupings) < 2:
+            return self.groupings
+        crossed = [", ".join(values) for values in zip(*(each.groups for each in self.groupings), strict=True)]
+        column = CROSSING.join(each.column for each in self.groupings)
+        return (*self.groupings, Grouping(column, np.array(crossed, dtype=object)))
+
+
+def check_missing(missing: str) -> Missing:
+    """Refuse an unknown way of treating missing scores."""
+    for known in MISSING:
+        if missing == known:
+            return known
+    raise ParameterError(f"`missing` must be 'refuse' or 'drop', got {missing!r}")
+
+
+def group_names(groups: ArrayLike) -> NDArray[np.object_]:
+    """Name the group of each row; rows without one form a group of their own."""
+    array = one_dimensional(groups, "groups", DataError)
+    return np.array([group_name(value) for value in array.tolist()], dtype=object)
+
+
+def group_name(value: object) -> str:
+    """Name a group; rows without one form a group of their own."""
+    return "(missing)" if is_missing(value) else str(value)
+
+
+def member_codes(values: ArrayLike, what: str) -> NDArray[np.int64]:
+    """Number the clusters or folds; rows without one are refused."""
+    array = one_dimensional(values, f"{what}s", DataError)
+    if array.dtype.kind in "iu":
+        return np.asarray(np.unique(array, return_inverse=True)[1], dtype=np.int64)
+    known = array.tolist()
+    if any(is_missing(value) for value in known):
+        raise DataError(f"some rows have no {what}; fill the column in, or leave those rows out")
+    return np.asarray(np.unique([str(value) for value in known], return_inverse=True)[1], dtype=np.int64)
+
+
+def _drop(
+    labels: ArrayLike, parts: Mapping[str, ArrayLike | None], scores: Mapping[str, ArrayLike]
+) -> tuple[ArrayLike, dict[str, Any], MissingScores]:
+    """Leave out the rows in which any score is missing."""
+    absent = {name: _absent(column) for name, column in scores.items()}
+    if len({mask.size for mask in absent.values()} | {_length(labels)}) > 1:
+        raise ParameterError("scores and labels differ in length; give one of each for every row")
+    kept = ~np.any(list(absent.values()), axis=0)
+    left_out = MissingScores(
+        rows=int((~kept).sum()), by_score=tuple((name, int(mask.sum())) for name, mask in absent.items())
+    )
+    if not kept.any():
+        raise DataError("every row lacks a score; check the columns of scores")
+
+    def present(array: ArrayLike | None) -> Any:
+        if array is None:
+            return None
+        held = np.asarray(array)
+        if held.ndim != 1 or held.size != kept.size:
+            return held  # refused afterwards, with its name
+        chosen = held[kept]
+        return np.array(chosen.tolist()) if chosen.dtype.kind == "O" else chosen
+
+    return present(labels), {name: present(array) for name, array in parts.items()}, left_out
+
+
+def _absent(scores: ArrayLike) -> NDArray[np.bool_]:
+    array = np.asarray(scores)
+    if array.dtype.kind == "f":
+        return np.asarray(np.isnan(array))
+    if array.dtype.kind == "O":
+        return np.array([is_missing(value) for value in array.tolist()], dtype=np.bool_)
+    return np.zeros(array.shape[0] if array.ndim else 0, dtype=np.bool_)
+
+
+def _length(array: ArrayLike) -> int:
+    held = np.asarray(array)
+    return held.shape[0] if held.ndim else -1
 
 
 def _place(name: str) -> tuple[bool, float, str]:
@@ -77,13 +264,3 @@ def _place(name: str) -> tuple[bool, float, str]:
     except ValueError:
         value = math.nan
     return (True, 0.0, name) if math.isnan(value) else (False, value, name)
-
-
-def _texts(groups: ArrayLike) -> NDArray[np.object_]:
-    array = one_dimensional(groups, "groups", DataError)
-    return np.array([group_name(value) for value in array.tolist()], dtype=object)
-
-
-def group_name(value: object) -> str:
-    """Name a group; rows without one form a group of their own."""
-    return "(missing)" if is_missing(value) else str(value)

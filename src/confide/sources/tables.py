@@ -7,6 +7,8 @@ sends one row for each, or it streams the columns that are needed to the countin
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ from confide.sources.arrays import count_checked
 from confide.sources.details import detail, replaced_errors
 from confide.sources.fit_rows import fit_rows
 from confide.sources.labels import positive_value
-from confide.sources.rows import Rows, group_name
+from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, group_name, member_codes
 
 _FEW_DISTINCT_SHARE = 0.1
 _BATCH_ROWS = 1 << 20
@@ -43,6 +45,7 @@ class CountedTable:
 
     counts: ScoreCounts
     rows: int
+    missing: MissingScores | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class _Checked:
     rows: int
     distinct: int
     integer_weights: bool
+    missing: MissingScores | None = None
 
 
 def count_table(
@@ -63,6 +67,7 @@ def count_table(
     weight: str | None = None,
     positive: object = None,
     one_class: bool = False,
+    missing: Missing = "refuse",
 ) -> CountedTable:
     """Count an Ibis table, or the file at a path, by score.
 
@@ -70,32 +75,22 @@ def count_table(
     is read by itself (see `fit_rows`).
     """
     private = one_class and weight is None
+    columns = RowColumns(label=label, scores=(score,), weight=weight)
     with discreet(table, private=private):
         if private:
             checked = _fit(table, label=label, score=score, positive=positive)
         else:
-            checked = _look(
-                as_table(table), label=label, scores=[score], weight=weight, positive=positive, one_class=one_class
-            )
+            checked = _look(as_table(table), columns, positive=positive, one_class=one_class, missing=missing)
         if checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows:
-            return CountedTable(_count_in_engine(checked, weight is not None), checked.rows)
-        rows = _stream(checked, [score], weight is not None, None)
-    return CountedTable(count_checked(rows.labels, rows.scores[0], rows.weights), checked.rows)
+            return CountedTable(_count_in_engine(checked, weight is not None), checked.rows, checked.missing)
+        rows = _stream(checked, columns)
+    return CountedTable(count_checked(rows.labels, rows.scores[0], rows.weights), checked.rows, checked.missing)
 
 
-def table_rows(
-    table: Any,
-    *,
-    label: str,
-    scores: Sequence[str],
-    weight: str | None = None,
-    group: str | None = None,
-    positive: object = None,
-) -> Rows:
+def table_rows(table: Any, columns: RowColumns, *, positive: object = None, missing: Missing = "refuse") -> Rows:
     """Read the needed columns of a table into memory, row by row."""
     with discreet(table):
-        checked = _look(as_table(table), label=label, scores=scores, weight=weight, positive=positive, group=group)
-        return _stream(checked, scores, weight is not None, group)
+        return _stream(_look(as_table(table), columns, positive=positive, missing=missing), columns)
 
 
 def table_column(table: Any, column: str) -> FloatArray:
@@ -150,20 +145,13 @@ def _fit(source: Any, *, label: str, score: str, positive: object) -> _Checked:
 
 
 def _look(
-    table: Any,
-    *,
-    label: str,
-    scores: Sequence[str],
-    weight: str | None,
-    positive: object,
-    group: str | None = None,
-    one_class: bool = False,
+    table: Any, columns: RowColumns, *, positive: object, one_class: bool = False, missing: Missing = "refuse"
 ) -> _Checked:
-    """Check the columns in one query, then name them label, score0, ..., weight, group."""
+    """Check the columns in one query, then name them label, score0, ..., weight, group0, ..., cluster, fold."""
     import ibis
 
-    known = list(table.columns)
-    ColumnError.require([label, *scores, *(extra for extra in (weight, group) if extra is not None)], known)
+    label, scores, weight = columns.label, columns.scores, columns.weight or columns.survey_weight
+    ColumnError.require(columns.names, list(table.columns))
     labels = _label_values(table, label)
     for name, error in [*((s, ScoreError) for s in scores), *([(weight, WeightError)] if weight else [])]:
         if not table[name].type().is_numeric() and not table[name].type().is_boolean():
@@ -172,21 +160,38 @@ def _look(
                 "are left empty, and that decimals have a point"
             )
     chosen = positive_value(labels, positive, one_class=one_class)
-    columns: dict[str, Any] = {
+    named: dict[str, Any] = {
         "label": ibis.literal(False)
         if chosen is None
         else table[label] == ibis.literal(chosen, type=table[label].type()),
         **{f"score{i}": table[name].cast("float64") for i, name in enumerate(scores)},
+        **{f"group{i}": table[name] for i, name in enumerate(columns.groups)},
     }
     whole = weight is None or table[weight].type().is_integer()
     if weight is not None:
-        columns["weight"] = table[weight].cast("int64" if whole else "float64")
-    if group is not None:
-        columns["group"] = table[group]
-    named = table.select(**columns)
-    summary = _summary(named, len(scores), weight is not None)
+        named["weight"] = table[weight].cast("int64" if whole else "float64")
+    named |= {role: table[name] for role, name in (("cluster", columns.cluster), ("fold", columns.fold)) if name}
+    read, left_out = table.select(**named), None
+    if missing == "drop":
+        read, left_out = _without_missing(read, scores)
+    summary = _summary(read, len(scores), weight is not None)
     _refuse_bad(summary, scores, weight)
-    return _Checked(named.mutate(label=named.label.ifelse(1, 0)), summary["rows"], summary["distinct"], whole)
+    return _Checked(read.mutate(label=read.label.ifelse(1, 0)), summary["rows"], summary["distinct"], whole, left_out)
+
+
+def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingScores]:
+    """Leave out the rows in which any score is null or NaN, and count them."""
+    import ibis
+
+    absent = [table[f"score{i}"].isnull() | table[f"score{i}"].isnan() for i in range(len(scores))]
+    anywhere = functools.reduce(operator.or_, absent)
+    tally = {f"absent{i}": mask.ifelse(1, ibis.literal(0)).sum() for i, mask in enumerate(absent)}
+    counted = table.aggregate(rows=anywhere.ifelse(1, ibis.literal(0)).sum(), all=table.count(), **tally)
+    found = counted.to_pyarrow().to_pylist()[0]
+    if found["rows"] == found["all"]:
+        raise DataError("every row lacks a score; check the columns of scores")
+    by_score = tuple((name, int(found[f"absent{i}"])) for i, name in enumerate(scores))
+    return table.filter(~anywhere), MissingScores(rows=int(found["rows"]), by_score=by_score)
 
 
 def _label_values(table: Any, label: str) -> list[Any]:
@@ -222,7 +227,8 @@ def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | No
     for i, name in enumerate(scores):
         if summary[f"bad{i}"]:
             raise ScoreError(
-                f"column {name!r} has scores that are missing, NaN or infinite; remove or replace them first"
+                f"column {name!r} has scores that are missing, NaN or infinite; remove or replace them first, or "
+                "evaluate without those rows (`missing`)"
             )
     if weight is not None:
         if summary["bad_weight"]:
@@ -259,14 +265,19 @@ def _column(table: Any, name: str, kind: type) -> NDArray[Any]:
     return np.asarray(table.column(name).to_numpy()).astype(kind)
 
 
-def _stream(checked: _Checked, names: Sequence[str], weighted: bool, group: str | None) -> Rows:
+def _stream(checked: _Checked, columns: RowColumns) -> Rows:
     """Fill arrays of known length from batches, so that nothing is held twice."""
     labels = np.empty(checked.rows, dtype=np.bool_)
-    scores: tuple[FloatArray, ...] = tuple(np.empty(checked.rows) for _ in names)
+    scores: tuple[FloatArray, ...] = tuple(np.empty(checked.rows) for _ in columns.scores)
     weights: CountArray | None = None
-    if weighted:
+    if columns.weight or columns.survey_weight:
         weights = np.empty(checked.rows, dtype=np.int64 if checked.integer_weights else np.float64)
-    groups = np.empty(checked.rows, dtype=object) if group is not None else None
+    groups = [np.empty(checked.rows, dtype=object) for _ in columns.groups]
+    members = {
+        role: np.empty(checked.rows, dtype=object)
+        for role, name in (("cluster", columns.cluster), ("fold", columns.fold))
+        if name is not None
+    }
     filled = 0
     for batch in checked.table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
         part = slice(filled, filled + batch.num_rows)
@@ -277,9 +288,22 @@ def _stream(checked: _Checked, names: Sequence[str], weighted: bool, group: str 
             column[part] = batch.column(f"score{i}").to_numpy(zero_copy_only=False)
         if weights is not None:
             weights[part] = batch.column("weight").to_numpy(zero_copy_only=False)
-        if groups is not None:
-            groups[part] = [group_name(value) for value in batch.column("group").to_pylist()]
+        for i, texts in enumerate(groups):
+            texts[part] = [group_name(value) for value in batch.column(f"group{i}").to_pylist()]
+        for role, values in members.items():
+            values[part] = batch.column(role).to_pylist()
         filled = part.stop
     if filled != checked.rows:
         raise DataError("the table changed while it was read; try again when nobody writes to it")
-    return Rows(labels, tuple(names), scores, weights, groups)
+    codes = {role: member_codes(values, role) for role, values in members.items()}
+    return Rows(
+        labels,
+        columns.scores,
+        scores,
+        weights,
+        tuple(Grouping(name, texts) for name, texts in zip(columns.groups, groups, strict=True)),
+        codes.get("cluster"),
+        codes.get("fold"),
+        checked.missing,
+        columns.survey_weight is not None,
+    )

@@ -34,7 +34,9 @@ BITS = 14
 MOST_BITS = 24
 
 _WORD = re.compile(r"\b\w\w+\b")
+_LISTED = re.compile(r"[\w'\u2019.-]+")  # a word as lists of stop words have it: don't, e.g., well-known
 _REMEMBERED = 1 << 20
+_WORDS_SHOWN = 3
 
 
 def words_of(text: str) -> list[str]:
@@ -101,6 +103,28 @@ class HashedWords:
         }
 
 
+def named_places(hashed: HashedWords, words: Iterable[str]) -> dict[str, str]:
+    """Name the places of hashed words by public words that are hashed to them, and by their numbers.
+
+    The first words of the list come first, so a list by frequency names a place by its likeliest word. Words that the
+    list lacks may share the place.
+
+    >>> named_places(HashedWords(column="message", bits=2), ["free", "prize", "win", "offer", "call"])
+    {'#3': 'free, prize, call (#3)', '#1': 'win, offer (#1)'}
+    """
+    found: dict[int, list[str]] = {}
+    left_out = frozenset(hashed.leave_out)
+    for word in words:
+        if word not in left_out:
+            found.setdefault(place_of(word, hashed.bits), []).append(word)
+    return {hashed.name_of(place): f"{_some(there)} ({hashed.name_of(place)})" for place, there in found.items()}
+
+
+def _some(words: Sequence[str]) -> str:
+    more = len(words) - _WORDS_SHOWN
+    return ", ".join([*words[:_WORDS_SHOWN], *([f"{more} more"] if more > 0 else [])])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
     """Words of a column of text that are in a public vocabulary; others set no feature."""
@@ -151,8 +175,15 @@ def read_vocabulary(path: str | Path) -> tuple[str, ...]:
 
 
 def read_stop_words(path: str | Path) -> tuple[str, ...]:
-    """Read a public list of words to leave out, one a line; of "don't" that is "don", as texts are read the same."""
-    result = dict.fromkeys(word for line in _lines(path) for word in words_of(line))
+    """Read a public list of words to leave out, one a line; of "don't" that is "don", as texts are read the same.
+
+    Tables are refused by their form: a refusal of private rows by comparison would confirm a guess of them.
+    """
+    lines = _lines(path)
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not _LISTED.fullmatch(line.strip()):
+            raise UnreadableError(f"{path}: line {number} is not one word; give one word a line")
+    result = dict.fromkeys(word for line in lines for word in words_of(line))
     if not result:
         raise UnreadableError(f"{path} has no words; give one word a line")
     return tuple(result)

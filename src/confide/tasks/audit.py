@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from confide.audits.run import DRAWS, ERROR, SCHEMA, Finding, audit_all
+from confide.audits.run import check_audit as check_audit
 from confide.audits.run import subjects as subjects
 from confide.audits.subject import Subject
 

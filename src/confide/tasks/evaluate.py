@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +14,13 @@ from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
 from confide.evaluation.evaluation import Evaluation
-from confide.intervals.interval import check_level
+from confide.evaluation.settings import SEED, IntervalChoice, PartialRegion, Settings, check_interval
+from confide.sources.hints import explaining_swaps, first_rows
 from confide.sources.labels import labels_of
-from confide.sources.rows import Rows
+from confide.sources.rows import Missing, RowColumns, Rows, check_missing
+from confide.tasks.provenance import read_provenance
+
+Range = tuple[float, float]
 
 
 def evaluate(
@@ -25,12 +30,26 @@ def evaluate(
     label: str | None = None,
     score: str | Sequence[str] | None = None,
     weight: str | None = None,
-    group: str | None = None,
+    survey_weight: str | None = None,
+    group: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    fold: str | None = None,
+    imputed: Mapping[str, Sequence[str]] | None = None,
     weights: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
+    survey_weights: ArrayLike | None = None,
+    groups: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    clusters: ArrayLike | None = None,
+    folds: ArrayLike | None = None,
     positive: object = None,
+    missing: Missing | str = "refuse",
     thresholds: Sequence[float] | float | None = None,
     level: float = 0.95,
+    interval: IntervalChoice | str | None = None,
+    specificity: Range | Sequence[Range] | None = None,
+    sensitivity: Range | Sequence[Range] | None = None,
+    cost_ratio: float | None = None,
+    replicates: int = 1_000,
+    seed: int = SEED,
 ) -> Evaluation:
     """Evaluate one score, or compare several on the same rows. The numbers are exact, not private.
 
@@ -41,85 +60,191 @@ def evaluate(
         model; the name of a series is the name of its model. Or `data` alone: a `ScoreCounts`, or a table, which is
         the path of a file (CSV, TSV, JSON lines, Parquet), a dataframe (pandas, Polars, PyArrow and others) or an
         Ibis table.
-    label, score, weight, group
-        Columns of a table: labels, one or more scores, weights, groups.
-    weights, groups
-        With arrays: the weight of each row, and its group.
+    label, score, weight, survey_weight, group, cluster, fold
+        Columns of a table: labels, one or more scores, weights (rows that a row stands for), sampling weights (inverse
+        sampling probabilities), one or more groupings, clusters of rows that depend on each other (such as the stays
+        of one patient), and the folds of a cross-validation.
+    weights, survey_weights, groups, clusters, folds
+        The same with arrays. `groups` may map the name of each grouping to its array.
+    imputed
+        Maps the name of a model to its columns of scores, one for each imputed dataset. Their estimates are pooled by
+        Rubin's rules.
     positive
         The positive label, unless labels are 0/1, -1/1 or false/true.
+    missing
+        "refuse" rows without a score, or "drop" and count them. A row is dropped if any model's score is missing.
     thresholds
         Decision thresholds: `score >= threshold` is positive. The default is 0.5 if all scores are probabilities.
-    level
-        Confidence level of intervals.
+    level, interval
+        Confidence level and method of intervals: "plain", "logit" (on a scale that keeps the range) or "bootstrap".
+        By default each number has the method that suits it.
+    specificity, sensitivity
+        Ranges `(low, high)` over which the partial AUC is taken.
+    cost_ratio
+        Cost of a missed positive over the cost of a false alarm, for the threshold of least cost.
+    replicates, seed
+        Number and seed of the bootstrap's replicates. With 0, numbers whose intervals need the bootstrap have none.
 
-    >>> evaluate([0, 0, 1, 0, 1, 1], [0.1, 0.4, 0.35, 0.2, 0.8, 0.9]).models[0].auc.value
+    >>> evaluate([0, 0, 1, 0, 1, 1], [0.1, 0.4, 0.35, 0.2, 0.8, 0.9], replicates=0).models[0].auc.value
     0.8888888888888888
 
     >>> from confide.examples import HEART_ATTACK
     >>> round(evaluate(HEART_ATTACK, label="died", score="logistic").models[0].auc.value, 3)
     0.805
     """
-    check_level(level)
-    cuts = None if thresholds is None else [float(threshold) for threshold in np.atleast_1d(thresholds)]
-    columns = {"label": label, "score": score, "weight": weight, "group": group}
-    arrays = {"scores": scores, "weights": weights, "groups": groups}
+    settings = Settings(
+        level=level,
+        interval=None if interval is None else check_interval(interval),
+        thresholds=None if thresholds is None else tuple(float(each) for each in np.atleast_1d(thresholds)),
+        regions=(*_regions("specificity", specificity), *_regions("sensitivity", sensitivity)),
+        cost_ratio=cost_ratio,
+        replicates=replicates,
+        seed=seed,
+    )
+    treat_missing = check_missing(missing)
+    columns = {
+        "label": label, "score": score, "weight": weight, "survey_weight": survey_weight, "group": group,
+        "cluster": cluster, "fold": fold,
+    }  # fmt: skip
+    arrays = {
+        "scores": scores, "weights": weights, "survey_weights": survey_weights, "groups": groups, "clusters": clusters,
+        "folds": folds,
+    }  # fmt: skip
+    file = _digestible(data)
+    provenance = read_provenance(file=file, seed=seed)
+
+    def with_provenance(evaluation: Evaluation) -> Evaluation:
+        return replace(evaluation, provenance=provenance)
+
     if isinstance(data, ScoreCounts):
         _refuse(
-            {**columns, **arrays, "positive": positive}, "cannot be given beside a ScoreCounts; give the labels instead"
+            {**columns, **arrays, "imputed": imputed, "positive": positive},
+            "cannot be given beside a ScoreCounts; give the labels instead",
         )
-        return evaluate_counts(data, thresholds=cuts, level=level)
+        return with_provenance(evaluate_counts(data, settings))
     if _is_table(data):
-        _refuse(arrays, "is for arrays; name columns of the table with `label`, `score`, `weight` and `group`")
-        with labels_of(label or ""):
-            return _evaluate_table(data, label, score, weight, group, positive=positive, thresholds=cuts, level=level)
-    _refuse(columns, "is for tables; give arrays with `scores`, `weights` and `groups`")
+        _refuse(arrays, f"is for arrays; name columns of the table with {_listed(columns)}")
+        named = _named_columns(columns, imputed or {})
+        advice = "exchange `label` and `score`"
+        swapped = explaining_swaps(lambda: first_rows(data, named.label, named.scores[0]), advice)
+        with swapped, labels_of(named.label):
+            evaluation = _evaluate_table(data, named, settings, imputed, positive=positive, missing=treat_missing)
+        return with_provenance(evaluation)
+    _refuse(columns, f"is for tables; give arrays with {_listed(arrays)}")
     if scores is None:
         raise ParameterError("scores are needed with labels: give `scores`, or a table with `label` and `score`")
     from confide.sources.frames import named_scores
 
-    named = named_scores(scores)
-    rows = Rows.checked(data, list(named), list(named.values()), weights=weights, groups=groups, positive=positive)
-    return evaluate_rows(rows, thresholds=cuts, level=level)
+    models = named_scores(scores)
+    _check_imputed(imputed or {}, list(models))
+    with explaining_swaps(lambda: (data, next(iter(models.values()))), "labels come first"):
+        rows = Rows.checked(
+            data,
+            list(models),
+            list(models.values()),
+            weights=weights,
+            survey_weights=survey_weights,
+            groups=groups if groups is None or isinstance(groups, Mapping) else {"group": groups},
+            clusters=clusters,
+            folds=folds,
+            positive=positive,
+            missing=treat_missing,
+        )
+    return with_provenance(evaluate_rows(rows, settings, imputed=imputed))
 
 
 def _evaluate_table(
     data: Any,
-    label: str | None,
-    score: str | Sequence[str] | None,
-    weight: str | None,
-    group: str | None,
+    columns: RowColumns,
+    settings: Settings,
+    imputed: Mapping[str, Sequence[str]] | None,
     *,
     positive: object,
-    thresholds: Sequence[float] | None,
-    level: float,
+    missing: Missing,
 ) -> Evaluation:
-    """Evaluate columns of a table. One score without groups is counted inside the engine of a file or Ibis table."""
-    scores = [] if score is None else [score] if isinstance(score, str) else list(score)
-    if label is None or not scores:
-        raise ParameterError("name the columns of labels and scores: give `label` and `score`")
-    if len(set(scores)) < len(scores):
-        raise ParameterError("a score column is named twice; name each column once")
-    if label in scores:
-        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    """Evaluate columns of a table. One score of independent rows is counted inside the engine of a file or table."""
     if not _is_engine_table(data):
         from confide.sources.frames import frame_rows
 
-        rows = frame_rows(data, label=label, scores=scores, weight=weight, group=group, positive=positive)
-        return evaluate_rows(rows, thresholds=thresholds, level=level)
+        rows = frame_rows(data, columns, positive=positive, missing=missing)
+        return evaluate_rows(rows, settings, imputed=imputed)
     from confide.sources.tables import count_table, table_rows
 
-    if len(scores) > 1 or group is not None:
-        rows = table_rows(data, label=label, scores=scores, weight=weight, group=group, positive=positive)
-        return evaluate_rows(rows, thresholds=thresholds, level=level)
-    counted = count_table(data, label=label, score=scores[0], weight=weight, positive=positive)
+    if not columns.countable:
+        rows = table_rows(data, columns, positive=positive, missing=missing)
+        return evaluate_rows(rows, settings, imputed=imputed)
+    (score,) = columns.scores
+    counted = count_table(
+        data, label=columns.label, score=score, weight=columns.weight, positive=positive, missing=missing
+    )
     return evaluate_counts(
         counted.counts,
+        settings,
         rows=counted.rows,
-        weighted=weight is not None,
-        name=scores[0],
-        thresholds=thresholds,
-        level=level,
+        weighted=columns.weight is not None,
+        name=score,
+        missing=counted.missing,
     )
+
+
+def _named_columns(columns: Mapping[str, Any], imputed: Mapping[str, Sequence[str]]) -> RowColumns:
+    label, score = columns["label"], _several(columns["score"])
+    if label is None or not (score or imputed):
+        raise ParameterError("name the columns of labels and scores: give `label` and `score`")
+    scores = list(score)
+    _check_imputed(imputed, None)
+    scores += [column for several in imputed.values() for column in several]
+    if len(set(scores)) < len(scores):
+        raise ParameterError("a column of scores is named twice in `score` or `imputed`; name each column once")
+    if label in scores:
+        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    groups = _several(columns["group"])
+    if len(set(groups)) < len(groups):
+        raise ParameterError("a column is named twice in `group`; name each column once")
+    return RowColumns(
+        label=label,
+        scores=tuple(scores),
+        weight=columns["weight"],
+        survey_weight=columns["survey_weight"],
+        groups=groups,
+        cluster=columns["cluster"],
+        fold=columns["fold"],
+    )
+
+
+def _check_imputed(imputed: Mapping[str, Sequence[str]], known: Sequence[str] | None) -> None:
+    for name, several in imputed.items():
+        if isinstance(several, str) or len(several) < 2:
+            raise ParameterError(f"`imputed` model {name!r} needs two columns or more, one for each imputed dataset")
+        for column in several:
+            if known is not None and column not in known:
+                raise ParameterError(f"`imputed` model {name!r} names {column!r}, which is not among the scores")
+    columns = [column for several in imputed.values() for column in several]
+    if len(set(columns)) < len(columns):
+        raise ParameterError("a column of scores is named twice in `imputed`; name each column once")
+
+
+def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _regions(axis: Literal["specificity", "sensitivity"], ranges: Any) -> tuple[PartialRegion, ...]:
+    """Return the regions of one range or of several."""
+    if ranges is None:
+        return ()
+    several = np.atleast_2d(np.asarray(ranges, dtype=np.float64))
+    if several.ndim != 2 or several.shape[1] != 2:
+        raise ParameterError(f"`{axis}` must be a range (low, high) or several, for example (0.9, 1)")
+    return tuple(PartialRegion(axis=axis, lower=float(low), upper=float(high)) for low, high in several)
+
+
+def _digestible(data: Any) -> Path | None:
+    """Return the file whose digest can be taken: not standard input, nor anything that is no file yet."""
+    if not isinstance(data, str | Path) or str(data) == "-":
+        return None
+    return Path(data) if Path(data).is_file() else None
 
 
 def _is_engine_table(data: Any) -> bool:
@@ -132,6 +257,11 @@ def _is_table(data: Any) -> bool:
     from confide.sources.frames import is_frame
 
     return is_frame(data)
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} and {last}"
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,12 +11,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from confide.errors import LedgerError, ParameterError
+from confide.errors import LedgerError, ParameterError, UsageError
 from confide.ledger.account import Account
 from confide.ledger.entries import Entry
 from confide.ledger.ledger import Ledger
 from confide.ledger.payer import LedgerPlace, open_ledger
 from confide.ledger.place import find_place
+from confide.ledger.publications import COLUMNS, Publication, publications
 from confide.ledger.question import is_digest
 from confide.ledger.receipts import Verification
 from confide.privacy.guarantee import Exact
@@ -55,10 +58,28 @@ class History:
     account: str
     entries: tuple[Entry, ...]
 
+    @property
+    def published(self) -> tuple[Publication, ...]:
+        """Everything that was released, the oldest first."""
+        return publications(self.entries)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
-        listed = [entry.to_dict() for entry in self.entries]
-        return {"schema": SCHEMA, "ledger": self.ledger, "account": self.account, "entries": listed}
+        return {
+            "schema": SCHEMA,
+            "ledger": self.ledger,
+            "account": self.account,
+            "entries": [entry.to_dict() for entry in self.entries],
+            "published": [one.to_dict() for one in self.published],
+        }
+
+    def to_csv(self) -> str:
+        """Return everything that was released as CSV, one line for each value, for an audit."""
+        buffer = io.StringIO()
+        lines = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(one.to_dict() for one in self.published)
+        return buffer.getvalue()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +226,7 @@ def _existing(ledger: LedgerPlace) -> Iterator[Ledger]:
     """Open a ledger that exists: a wrong path must not look like a whole ledger."""
     with open_ledger(ledger) as book:
         if not book.exists:
-            raise LedgerError(
+            raise UsageError(
                 f"there is no ledger at {book.shown}; check the place, or make it with its first account "
                 "(`Ledger.open_account(NAME, epsilon=E)`)"
             )

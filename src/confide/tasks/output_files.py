@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,10 +32,36 @@ def check_json_out(path: Path, source: str | Path | None, ledger: Sequence[Path]
     check_not_ledger(path, ledger)
 
 
+def check_csv(path: Path, ledger: Sequence[Path]) -> None:
+    """Refuse a CSV file that would overwrite a file of the ledger, or that cannot be written."""
+    if path.suffix.lower() != ".csv":
+        raise UsageError(f"{path} must end in .csv, as what was published is written as CSV")
+    check_writable(path)
+    check_not_ledger(path, ledger)
+
+
+def check_not_model(path: Path, model: str | Path | None) -> None:
+    """Refuse to write over the model that is read."""
+    if _same_file(path, model):
+        raise UsageError(f"{path} is the file of the model; choose another name")
+
+
 def check_not_ledger(path: Path, ledger: Sequence[Path]) -> None:
     """Refuse to write over the ledger or its key."""
     if path.resolve() in ledger:
         raise UsageError(f"{path} is the ledger or its key; choose another name")
+
+
+def check_folder(folder: Path, names: Iterable[str], source: str | Path | None = None) -> None:
+    """Refuse a folder that cannot be made or written to, or in which a file of these names is the data."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; give the name of a folder to write to")
+    above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise UsageError(f"{folder} cannot be written to; choose another folder")
+    for name in names:
+        if _same_file(folder / name, source):
+            raise UsageError(f"{folder / name} is the file to be evaluated; choose another folder")
 
 
 def check_writable(path: Path) -> None:

@@ -30,6 +30,7 @@ from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease, Release
 from confide.releases.terms import public_rows
 from confide.tasks.parameters import with_parameters_of
+from confide.tasks.provenance import public_provenance
 from confide.tasks.public_grid import describe_grid, public_files, read_grid
 from confide.tasks.release_result import ReleaseQuote, ReleaseResult
 from confide.tasks.scores import ModelScores, Scores, choose_scores
@@ -82,6 +83,7 @@ class ReadyRelease:
             data=self.scores.data(),
             about=about,
             notes=self.payer.notes(receipt),
+            origin=public_provenance(),
             revealed=self.prepared[0].counts if self.reveal else None,
         )
 
@@ -104,6 +106,7 @@ def prepare_release(
     shape: str | None = None,
     target: Target | str | None = None,
     safe: bool = False,
+    with_auc: bool = False,
     prevalence_guess: float | None = None,
     unit: str | None = None,
     rows_per_person: int | None = None,
@@ -133,6 +136,7 @@ def prepare_release(
         "strategy": strategy,
         "shape": shape,
         "target": _target(target, safe=safe),
+        "with_auc": with_auc,
         "prevalence_guess": prevalence_guess,
         "unit": protected,
         "rows_per_person": most_rows,
@@ -177,6 +181,9 @@ def release(ready: ReadyRelease) -> ReleaseResult:
     threshold, shape, target, safe, level
         Decision threshold of confusion measures; shape of curves; a threshold to choose, such as "recall=0.9"
         (`safe`: the lower end of its interval reaches it); confidence level.
+    with_auc
+        With curves: spend a quarter of epsilon on an AUC of its own, which is then the AUC of the ROC curve. Its
+        interval is far narrower if scores have few values; if all scores differ, that of the counts is narrower.
     data_name, question
         For data that are not a file: their declared name and version, such as "heart attacks, version 2"; or the whole
         public question.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from confide.counts import ScoreCounts
 from confide.ledger.payer import Note
 from confide.ledger.receipts import Quote, Receipt, quote_document, split_document
+from confide.provenance import PublicProvenance
 from confide.releases.release import SCHEMA, PreparedRelease, Release
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class ReleaseResult:
         The same for readers of a page.
     notes
         What the user should read after the charge.
+    origin
+        Version and day, which may be published.
     revealed
         The exact counts, if `reveal` was given. They are private.
     """
@@ -57,6 +60,7 @@ class ReleaseResult:
     data: Mapping[str, Any] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    origin: PublicProvenance | None = None
     revealed: ScoreCounts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,10 +88,20 @@ class ReleaseResult:
         raise KeyError(metric)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data in the published schema: one release flat, several in a list."""
-        paid = {"ledger": self.receipt.to_dict(), "data": dict(self.data)}
+        """Return plain data in the published schema: one release flat, several in a list.
+
+        `ledger` is for the data holder: the account, its analyst's share and what is left. `to_public_dict` leaves it
+        out.
+        """
+        return {**self.to_public_dict(), "ledger": self.receipt.to_dict()}
+
+    def to_public_dict(self) -> dict[str, Any]:
+        """Return what may be published as it is, as plain data in the same schema."""
+        return {**self._released(), "data": dict(self.data), **self._origin()}
+
+    def _released(self) -> dict[str, Any]:
         if len(self.releases) == 1:
-            return {**self.releases[0].to_dict(), **paid}
+            return self.releases[0].to_dict()
         listed = [
             {name: value for name, value in release.to_dict().items() if name != "schema"} for release in self.releases
         ]
@@ -97,7 +111,15 @@ class ReleaseResult:
             "releases": listed,
             "split": split_document(parts),
             "guarantee": self.receipt.guarantee.to_dict(),
-            **paid,
+        }
+
+    def _origin(self) -> dict[str, Any]:
+        """Return the day of the release, the guarantee of all releases of the account so far, and version and day."""
+        at, total = self.receipt.released_at, self.receipt.total
+        return {
+            "released": None if at is None else at[:10],  # the day: a time would tell how long the work took
+            "total": None if total is None else total.to_dict(),
+            "provenance": None if self.origin is None else self.origin.to_dict(),
         }
 
     def to_html(self, *, title: str | None = None) -> str:
@@ -105,7 +127,9 @@ class ReleaseResult:
         from confide.report.release.page import release_page
 
         usual = "Private release" if self.revealed is None else "Private release beside exact curves"
-        return release_page(self.receipt, title=title or usual, about=self.about, revealed=self.revealed)
+        return release_page(
+            self.receipt, title=title or usual, about=self.about, revealed=self.revealed, origin=self.origin
+        )
 
     def plot(self) -> Figure:
         """Draw the released curves, or the intervals of the released numbers."""

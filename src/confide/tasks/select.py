@@ -22,6 +22,7 @@ from confide.tasks.workflow_step import (
     StepResult,
     held_out_remark,
     new_workflow,
+    word_names,
     workflow_rows,
     workflow_subject,
 )
@@ -37,6 +38,7 @@ def prepare_select(
     bits: int | None = None,
     leave_out: str | Path | None = None,
     vocabulary: str | Path | None = None,
+    dictionary: str | Path | None = None,
     method: str = "score-perturbation",
     score: str = "total-count",
     k: int | None = None,
@@ -84,29 +86,36 @@ def prepare_select(
         "unit": workflow.unit,
         "rows_per_person": workflow.rows_per_person,
     }
+    complements = workflow.encoding.complements
     rule: dict[str, Any] = {
         "method": method,
         "score": score,
-        "k": default_k(method, threshold, workflow.encoding.width) if k is None else k,
+        "k": default_k(method, threshold, workflow.encoding.width - len(complements)) if k is None else k,
         "threshold": threshold,
         "most_features": features_per_row,
         "clusters": clusters,
+        "excluded": complements,
         "mechanism": mechanism,
     }
     part = workflow.part(Terms.checked(**terms), TRAINING)
+    words = word_names(workflow, dictionary)
     prepare_selection(workflow.no_rows(), **rule, **terms)  # refuses wrong parameters before the file is read
-    subject = workflow_subject(workflow, source, (leave_out, vocabulary), data_name=data_name, question=question)
+    subject = workflow_subject(
+        workflow, source, (leave_out, vocabulary, dictionary), data_name=data_name, question=question
+    )
     payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
     prepared = prepare_selection(workflow_rows(workflow, source, TRAINING), part=part, **rule, **terms)
-    return ReadyStep(workflow=workflow, payer=payer, prepared=prepared, costs=costs, remarks=held_out_remark(workflow))
+    remarks = held_out_remark(workflow)
+    return ReadyStep(workflow=workflow, payer=payer, prepared=prepared, costs=costs, words=words, remarks=remarks)
 
 
 @with_parameters_of(prepare_select)
 def select(ready: ReadyStep[Selection]) -> StepResult:
     """Select features under differential privacy, and charge an account of a ledger.
 
-    Features are public rules: words hashed to places, or columns cut at points that you name. The selection is
-    released. Rows are held out by a public rule for the evaluation of a model.
+    Features are public rules: words hashed to places, or columns cut at points that you name. Of a column with two
+    features, such as "sex=f|m" or "age=65", one is a candidate (sex=f, age>=65), as the other says the same. The
+    selection is released. Rows are held out by a public rule for the evaluation of a model.
 
     Parameters
     ----------
@@ -118,6 +127,8 @@ def select(ready: ReadyStep[Selection]) -> StepResult:
     text, bits, leave_out, vocabulary
         Column of text, whose words are hashed to `2**bits` places (14 by default); files of public words to leave out,
         or to take instead of hashing.
+    dictionary
+        File of public words that name the places of hashed words in tables and on pages. Nothing else changes.
     columns
         Rules for columns, such as "smoker" (0/1), "age=40,50,60" (cut at points) and "sex=f|m" (values).
     method, score, k, threshold, clusters, features_per_row

@@ -24,6 +24,7 @@ from confide.tasks.workflow_step import (
     StepResult,
     held_out_remark,
     new_workflow,
+    word_names,
     workflow_rows,
     workflow_subject,
 )
@@ -39,6 +40,7 @@ def prepare_train(
     bits: int | None = None,
     leave_out: str | Path | None = None,
     vocabulary: str | Path | None = None,
+    dictionary: str | Path | None = None,
     features: str | Path | Workflow | None = None,
     model: str = "naive-bayes",
     row_weight: int | None = None,
@@ -99,14 +101,17 @@ def prepare_train(
         "rows_per_person": before.rows_per_person,
     }
     part = before.part(Terms.checked(**terms), TRAINING)
+    words = word_names(before, dictionary)
     prepare_model(before.no_rows(), model, options, **terms)  # refuses wrong parameters before the file is read
-    subject = workflow_subject(before, source, (leave_out, vocabulary), data_name=data_name, question=question)
+    subject = workflow_subject(
+        before, source, (leave_out, vocabulary, dictionary), data_name=data_name, question=question
+    )
     payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
     rows = workflow_rows(before, source, TRAINING)
     prepared = prepare_model(rows, model, options, part=part, **terms)
     costs = {**({"select": spent} if spent else {}), "train": own, "evaluate": split.left("evaluate", spent + own)}
     remarks = (*held_out_remark(before), *width_remark(model, rows.width))
-    return ReadyStep(workflow=before, payer=payer, prepared=prepared, costs=costs, remarks=remarks)
+    return ReadyStep(workflow=before, payer=payer, prepared=prepared, costs=costs, words=words, remarks=remarks)
 
 
 @with_parameters_of(prepare_train)
@@ -118,7 +123,7 @@ def train(ready: ReadyStep[LinearModel]) -> StepResult:
 
     Parameters
     ----------
-    source, label, positive, text, bits, leave_out, vocabulary, columns
+    source, label, positive, text, bits, leave_out, vocabulary, dictionary, columns
         Private rows and their features, as for `select`.
     features
         Instead of these: the file that `confide select` wrote, or the workflow that `select` returned.

@@ -27,6 +27,7 @@ from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.prepared import Prepared
 from confide.selection.selection import Selection
 from confide.sources.encoding import Encoding
+from confide.sources.words import read_vocabulary
 from confide.tasks.output_files import check_json_out, ledger_files
 
 Answer = TypeVar("Answer", Selection, LinearModel)
@@ -58,19 +59,22 @@ class StepQuote:
 class StepResult:
     """Workflow after a paid step, the receipt, the costs of all steps, and notes for the user.
 
-    `workflow.written()` is the text of the file for the next step. `source` is the file of the private rows, None for a
-    table; `ledger_files` are those of the ledger and its key. `save` overwrites none of them.
+    `workflow.written()` is the text of the file for the next step. `words` names places of hashed words.
+    `source` is the file of the private rows, None for a table; `ledger_files` are those of the ledger and its key.
+    `save` overwrites none of them.
     """
 
     workflow: Workflow
     receipt: Receipt[Any]
     costs: Mapping[str, Fraction]
+    words: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     source: Path | None = None
     ledger_files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", MappingProxyType(dict(self.costs)))
+        object.__setattr__(self, "words", MappingProxyType(dict(self.words)))
 
     def __repr__(self) -> str:
         return f"StepResult({self.receipt.releases[0]}; paid {self.receipt.in_words()} by {self.receipt.account})"
@@ -98,6 +102,7 @@ class ReadyStep(Generic[Answer]):
     payer: Payer
     prepared: Prepared[Answer]
     costs: Mapping[str, Fraction]
+    words: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
     def quote(self) -> StepQuote:
@@ -120,6 +125,7 @@ class ReadyStep(Generic[Answer]):
             workflow=done,
             receipt=receipt,
             costs=self.costs,
+            words=self.words,
             notes=notes,
             source=subject.file if isinstance(subject, FileSubject) else None,
             ledger_files=ledger_files(self.payer.ledger),
@@ -205,6 +211,11 @@ def workflow_subject(
     given = question or PublicQuestion(data=str(data_name))
     stated = replace(given, label=workflow.label, positive=workflow.positive, details={**given.details, **details})
     return DeclaredSubject(stated=stated)
+
+
+def word_names(workflow: Workflow, dictionary: str | Path | None) -> dict[str, str]:
+    """Return names of the places of hashed words, from a file of public words."""
+    return {} if dictionary is None else workflow.encoding.word_names(read_vocabulary(dictionary))
 
 
 def workflow_rows(workflow: Workflow, source: Source, side: str) -> FeatureRows:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.errors import FederationError, ParameterError
+from confide.errors import FederationError, ParameterError, UsageError
 from confide.federation.crypto.identity import Peer
 from confide.federation.crypto.site_key import SiteKey, fingerprint
 from confide.federation.flare.kits import Home, site_home, site_identity
@@ -191,7 +191,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_damaged_settings_say_so(made: Federation, tmp_path: Path) -> None:
-    with pytest.raises(FederationError, match="is no federation's folder; make one with `confide federation init`"):
+    with pytest.raises(UsageError, match="is no federation's folder; make one with `confide federation init`"):
         Federation.load(tmp_path)
     (tmp_path / "federation.toml").write_text('name = "x"\n')
     with pytest.raises(FederationError, match="is not as `confide federation init` wrote it"):

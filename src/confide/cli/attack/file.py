@@ -55,7 +55,7 @@ def attack_file(
     if report is not None:
         check_report(report, file)
     releases = release or USUAL
-    with output.steps(len(set(releases))) as step:
+    with output.steps(len(set(releases)), "reading and attacking") as step:
         done = attack(
             readable(file),
             releases,

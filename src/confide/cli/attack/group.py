@@ -39,7 +39,7 @@ class _FileUnlessNamed(LazyGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
             hint = "" if args[0].startswith("-") else did_you_mean(args[0], self.commands)
-            if hint and not Path(args[0]).exists():
+            if hint and not ctx.resilient_parsing and not Path(args[0]).exists():
                 raise UsageError(f"there is no attack {args[0]!r}, nor such a file. {hint.strip()}")
             args = [self.default_command, *args]
         return super().parse_args(ctx, args)

@@ -11,6 +11,8 @@ from confide.cli import output
 from confide.cli.attack.options import AsJson
 from confide.errors import ParameterError, UsageError
 
+_WHAT = {False: "counting labelings", True: "counting labelings, and the submissions that tell them apart"}
+
 
 def attack_labelings(
     rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="Number of ranked rows.")],
@@ -53,7 +55,7 @@ def attack_labelings(
         for chunk in possible_labelings(rows, auc, positives=positives, cut=cut, ties=groups).stream():
             sys.stdout.writelines("".join(map(str, labels)) + "\n" for labels in chunk.tolist())
         return
-    with output.busy("counting"):
+    with output.busy(_WHAT[queries], takes_long=queries):
         done = count(rows, auc, positives=positives, cut=cut, ties=groups, queries=queries)
     if as_json:
         output.print_json(done.to_dict())

@@ -27,7 +27,7 @@ def init(
 
         confide federation init net --name stroke --site north --site south --site west --server hub.example.org
 
-        confide federation init trial --name trial -s a -s b -s c --port 8002
+        confide federation init trial --name trial --site a --site b --site c --port 8002
     """
     from confide.report.validation.federation_text import kit_path, print_kits
     from confide.tasks.federation import federation_document, init_federation

@@ -12,7 +12,7 @@ FEWEST_DEMO_SITES, MOST_DEMO_SITES = 3, 5
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The federation's folder.")]
 NewFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder; it holds keys, so keep it safe.")]
 NameOption = Annotated[str, typer.Option(metavar="NAME", help="The federation's name.")]
-SitesOption = Annotated[list[str], typer.Option("--site", "-s", metavar="SITE", help="A site's name; repeat for each.")]
+SitesOption = Annotated[list[str], typer.Option("--site", metavar="SITE", help="A site's name; repeat for each.")]
 ServerOption = Annotated[
     str,
     typer.Option(metavar="HOST", help="The name by which sites reach the server; localhost is for one machine alone."),
@@ -36,7 +36,6 @@ DemoModes = Annotated[
     list[str] | None,
     typer.Option(
         "--mode",
-        "-m",
         metavar="MODE",
         help="disclosure-control, secure-sum, private; repeatable. [default: all, one after another]",
     ),

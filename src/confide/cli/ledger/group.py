@@ -16,7 +16,8 @@ class Verbs(LazyGroup):
         "new": Verb("confide.cli.ledger.new:new", "Open an account with a budget, or change the caps of one."),
         "show": Verb("confide.cli.ledger.show:show", "Show what was spent, what is left, and by whom."),
         "history": Verb(
-            "confide.cli.ledger.history:history", "Show every entry of an account: caps, charges and answers."
+            "confide.cli.ledger.history:history",
+            "Show every entry of an account, and what was published: data, label, score, metric, value and price.",
         ),
         "verify": Verb(
             "confide.cli.ledger.verify:verify",

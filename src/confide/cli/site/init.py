@@ -48,9 +48,9 @@ def init(
 
         confide site init north.zip site --model-name stroke-risk --data rows.parquet --label died --score risk
 
-        confide site init north.zip site -n stroke-risk -d rows.csv -l died -s risk --study stroke-2026 --study audit
+        confide site init north.zip site --model-name stroke-risk -d rows.csv -l died -s risk --study stroke-2026
 
-        confide site init north.zip site -n stroke-risk -d rows.csv -l died --model-file m.onnx --features age,sex,nihss
+        confide site init north.zip site --model-name stroke -d rows.csv -l died --model-file m.onnx --features age,sex
     """
     from confide.report.validation.site_notes import data_notes
     from confide.report.validation.site_text import print_new_site

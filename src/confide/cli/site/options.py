@@ -20,7 +20,7 @@ FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The site's 
 KitArgument = Annotated[Path, typer.Argument(metavar="KIT.zip", help="The kit that the coordinator made for you.")]
 NewFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for this site; it holds keys.")]
 ModelOption = Annotated[
-    str, typer.Option("--model-name", "-n", metavar="NAME", help="The model's name, as the coordinator asks for it.")
+    str, typer.Option("--model-name", metavar="NAME", help="The model's name, as the coordinator asks for it.")
 ]
 DataOption = Annotated[Path, _DATA]
 LabelOption = Annotated[str, _LABEL]

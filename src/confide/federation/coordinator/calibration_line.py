@@ -13,11 +13,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from confide.counts import FloatArray, ScoreCounts
+from confide.counts import ScoreCounts
 from confide.grid import Grid
-from confide.intervals.interval import Estimate, Interval, plain_ends
+from confide.intervals.calibration import intercept_estimate, line_estimates
+from confide.intervals.interval import Estimate
 from confide.metrics.calibration import calibration_intercept, calibration_slope
-from confide.metrics.logistic_fit import logistic_fit, rates
 
 MOST_CHANGE = 0.1
 """A number of the line is given if moving the rows of end cells to 0 and 1 changes it by no more than this."""
@@ -51,29 +51,14 @@ def calibration_line(counts: ScoreCounts, level: float, grid: Grid, *, at_ends: 
     """
     if at_ends:
         return CalibrationLine(absence=NoLine.ENDS)
-    slope, moved = calibration_slope(counts), _moved_to_ends(counts, grid)
-    absence = None if math.isfinite(slope) else NoLine.SEPARATED
-    intercept = _intercept(counts, level)
+    slope, moved = line_estimates(counts, level=level)[1], _moved_to_ends(counts, grid)
+    absence = None if math.isfinite(slope.value) else NoLine.SEPARATED
+    intercept = intercept_estimate(counts, level=level)
     if _changes(intercept.value, calibration_intercept(moved)):
         return CalibrationLine(absence=NoLine.END_CELLS)
-    if absence is None and _changes(slope, calibration_slope(moved)):
+    if absence is None and _changes(slope.value, calibration_slope(moved)):
         absence = NoLine.END_CELLS
-    return CalibrationLine(
-        intercept=intercept, slope=_slope(counts, slope, level) if absence is None else None, absence=absence
-    )
-
-
-def _intercept(counts: ScoreCounts, level: float) -> Estimate:
-    odds, total = _log_odds(counts), (counts.positives + counts.negatives).astype(np.float64)
-    shift = calibration_intercept(counts)
-    return _estimate(shift, 1.0 / np.dot(total, _spread(odds + shift)), level)
-
-
-def _slope(counts: ScoreCounts, slope: float, level: float) -> Estimate:
-    odds, total = _log_odds(counts), (counts.positives + counts.negatives).astype(np.float64)
-    weight = total * _spread(_intercept_at(counts, slope * odds) + slope * odds)
-    mean = np.dot(weight, odds) / weight.sum()
-    return _estimate(slope, 1.0 / np.dot(weight, (odds - mean) ** 2), level)
+    return CalibrationLine(intercept=intercept, slope=slope if absence is None else None, absence=absence)
 
 
 def _changes(value: float, moved: float) -> bool:
@@ -89,31 +74,3 @@ def _moved_to_ends(counts: ScoreCounts, grid: Grid) -> ScoreCounts:
         scores = np.where(scores >= grid.edges[-2], 1.0 - NEAREST, scores)
     distinct, first = np.unique(scores, return_index=True)
     return ScoreCounts(distinct, np.add.reduceat(counts.positives, first), np.add.reduceat(counts.negatives, first))
-
-
-def _log_odds(counts: ScoreCounts) -> FloatArray:
-    odds: FloatArray = np.log(counts.scores) - np.log1p(-counts.scores)
-    return odds
-
-
-def _intercept_at(counts: ScoreCounts, linear: FloatArray) -> float:
-    """Return the intercept at which the expected positives equal the observed ones."""
-    positives = counts.positives.astype(np.float64)
-    fit = logistic_fit(np.ones((len(counts), 1)), positives, positives + counts.negatives, offset=linear)
-    return float(fit[0])
-
-
-def _spread(linear: FloatArray) -> FloatArray:
-    rate = rates(linear)
-    spread: FloatArray = rate * (1.0 - rate)
-    return spread
-
-
-def _estimate(value: float, variance: float, level: float) -> Estimate:
-    error = math.sqrt(variance)
-    lower, upper = plain_ends(value, error, level)
-    return Estimate(
-        value=value,
-        standard_error=error,
-        interval=Interval(lower=lower, upper=upper, level=level, method="normal, information"),
-    )

@@ -30,8 +30,9 @@ from confide.federation.coordinator.pooled_groups import pooled_from_groups
 from confide.federation.grouped_tables import DisclosedTable, of_probabilities
 from confide.federation.tables import SiteTable, as_float
 from confide.grid import Grid
+from confide.intervals.calibration import brier_estimate_of, observed_expected_of
 from confide.intervals.delong import auc_interval, delong_variance
-from confide.intervals.interval import Estimate, Interval, check_level, normal_quantile, plain_ends
+from confide.intervals.interval import Estimate, Interval, check_level
 from confide.intervals.proportion import logit_interval_of, wilson_interval_of
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
@@ -218,24 +219,9 @@ def _from_sums(
     """
     if sums is None:
         return {}
-    n, total, expected = rows[0], rows[0] + rows[1], sums[0]
-    brier = sums[1] / total
-    fourth = np.dot(counts.positives, (1.0 - counts.scores) ** 4) + np.dot(counts.negatives, counts.scores**4)
-    error = math.sqrt(max(float(fourth) / total - brier * brier, 0.0) / total)
-    lower, upper = (min(max(end, 0.0), 1.0) for end in plain_ends(brier, error, level))
-    normal = Interval(lower=lower, upper=upper, level=level, method="normal")
-    return {
-        "brier": Estimate(value=brier, standard_error=error, interval=normal),
-        "observed_expected": _observed_expected(n, total, expected, level) if expected > 0.0 else None,
-    }
-
-
-def _observed_expected(observed: int, rows: int, expected: float, level: float) -> Estimate:
-    """Return the ratio with an interval on the log scale, with the variance `1/O - 1/N` (Debray et al. 2017)."""
-    ratio, error = observed / expected, math.sqrt(1.0 / observed - 1.0 / rows)
-    reach = math.exp(normal_quantile(level) * error)
-    interval = Interval(lower=ratio / reach, upper=ratio * reach, level=level, method="log")
-    return Estimate(value=ratio, standard_error=ratio * error, interval=interval)
+    expected, brier = sums[0], sums[1] / (rows[0] + rows[1])
+    ratio = observed_expected_of(rows[0] / expected, counts, level=level) if expected > 0.0 else None
+    return {"brier": brier_estimate_of(brier, counts, level=level), "observed_expected": ratio}
 
 
 def _roc_glm(counts: ScoreCounts, *, stepwise: bool) -> RocGlm | None:

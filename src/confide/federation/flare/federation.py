@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confide.errors import FederationError, ParameterError
+from confide.errors import FederationError, ParameterError, UsageError
 from confide.federation.site_files import parsed, read_text, toml_value
 
 LOOPBACK = "localhost"
@@ -51,7 +51,7 @@ class Federation:
         place = Path(folder).absolute()
         source = place / FILE
         if not source.is_file():
-            raise FederationError(f"{folder} is no federation's folder; make one with `confide federation init`")
+            raise UsageError(f"{folder} is no federation's folder; make one with `confide federation init`")
         plain = parsed(read_text(source, "federation's settings"), str(source))
         try:
             return cls(

@@ -1,4 +1,7 @@
-"""Sources of random bits, and a uniform number that is revealed bit by bit."""
+"""Sources of random bits, and a uniform number that is revealed bit by bit.
+
+Proof: bits.proof.md.
+"""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ noisy maxima for pure epsilon have the same distribution, but take their scale a
 The time taken depends on the costs and, slightly, on the choice: keep the duration of a release from those who
 must not learn the costs.
 
+Proof: choice.proof.md.
+
 References
 ----------
 .. [1] F. McSherry and K. Talwar, "Mechanism design via differential privacy", FOCS 2007.

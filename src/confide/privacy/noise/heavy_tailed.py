@@ -18,6 +18,8 @@ probability zero, and then digits would be drawn without end.
 The time taken depends, slightly, on the noise and on how near the sum falls to the middle between two
 grid points: keep the duration of a release from those who must not learn the value.
 
+Proof: heavy_tailed.proof.md.
+
 References
 ----------
 .. [1] I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012.

@@ -10,6 +10,8 @@ OpenSSL's generator, which the operating system seeds (and seeds again after a f
 - OpenDP's releases up to early 2026 divided fractions wrongly inside these samplers and drew from other
   distributions than they promised; 0.16 does not. The statistical tests of this package refuse such a sampler.
 
+Proof: integers.proof.md.
+
 References
 ----------
 .. [1] C. Canonne, G. Kamath and T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020.

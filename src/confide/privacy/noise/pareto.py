@@ -16,6 +16,8 @@ the part of it beyond x is, in closed form,
 
 so that a uniform number gives X by inversion. Digits of the uniform number are drawn until it is certain on which
 piece X lies and to which grid point the sum is nearest; see `heavy_tailed`, whose remarks hold here too.
+
+Proof: pareto.proof.md.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A noise scale such as `exp(-beta (q - 1))` is irrational, and a float near it is
 another guarantee. An `ExactReal` is the number itself: an interval around it ("ball", FLINT's
 `arb`) that can be made arbitrarily narrow. Ball arithmetic rounds outward, so that every statement made
 from a ball's ends is a proof.
+
+Proof: reals.proof.md.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ site takes it or the sum does, so it tells no more than the sum. (Values cut off
 
 The time taken depends on the noise: keep the duration of a draw from those who must not learn the values.
 
+Proof: shares.proof.md.
+
 References
 ----------
 .. [1] S. Goryczka and L. Xiong, "A comprehensive comparison of multiparty secure additions with differential privacy",

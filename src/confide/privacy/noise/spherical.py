@@ -14,6 +14,8 @@ formula [2]_ and divided by their length. All of them are functions of uniform n
 they are needed. The digits known so far give a ball for each coordinate; when every ball is nearest to a single grid
 point, those are the answer, whatever the digits not yet drawn will be; else more are drawn.
 
+Proof: spherical.proof.md.
+
 References
 ----------
 .. [1] K. Chaudhuri, C. Monteleoni and A. D. Sarwate, "Differentially private empirical risk minimization", JMLR 12

@@ -114,7 +114,7 @@ def advice(attacked: AttackReport) -> str:
     return (
         f"To prevent this, publish releases whose epsilons sum to at most {_floored(attacked.epsilon)} (replace-one or "
         "label-only; half of that under add-remove-one; delta 0). They multiply any attacker's odds about one label "
-        f"by at most {odds:.3g}, whatever else the attacker knows: from 50 % to at most {100 * attacked.sure:g} %, "
+        f"by at most {odds:.3g}, whatever else the attacker knows: from 50 % to at most {at_most(attacked.sure)} %, "
         f"from {100 * rare:g} % to at most {at_most(posterior(rare, attacked.epsilon))} %. A person with k rows, or "
         "whose label reveals k labels, needs an epsilon k times smaller."
     )

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MODEL = "confide-model"
-_SIZE = (5.4, 5.4)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +34,7 @@ class _Display(ABC):
     figure_: Any = field(default=None, init=False, repr=False)
     line_: Any = field(default=None, init=False, repr=False)
     responses: ClassVar[tuple[str, ...]] = RESPONSES
+    size: ClassVar[tuple[float, float]] = (5.4, 6.0)
 
     @classmethod
     def from_counts(
@@ -107,9 +107,11 @@ class _Display(ABC):
 
         if ax is None:
             # pyplot may load its backend here; inside the style, the backend's settings would be taken back.
-            figure = plt.figure(figsize=_SIZE, layout="constrained")
+            figure = plt.figure(figsize=self.size, layout="constrained")
             with house_style():
-                return self._plotted(figure.subplots(), line)
+                axes = figure.subplots()
+                axes.set_anchor("N")  # spare room lies below the legend
+                return self._plotted(axes, line)
         with house_style():
             return self._plotted(ax, line)
 
@@ -164,6 +166,7 @@ class CalibrationDisplay(_Display):
     """Calibration curve, smooth and in bins, with the distribution of scores."""
 
     responses = ("predict_proba",)
+    size = (5.4, 7.2)
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
         return curves.calibration_line(ax, self.counts, index, label=self.name, level=self.level or 0.95, **line)
@@ -176,6 +179,7 @@ class DecisionCurveDisplay(_Display):
     """Decision curve with treating everybody and nobody."""
 
     responses = ("predict_proba",)
+    size = (5.4, 5.0)
 
     def _draw(self, ax: Axes, index: int, line: dict[str, Any]) -> Any:
         return curves.decision_line(ax, self.counts, index, label=self.name, **line)

@@ -5,21 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from confide.evaluation.evaluation import Evaluation, ModelEvaluation, ThresholdEvaluation
-from confide.metrics.threshold import MEASURES
+from confide.evaluation.evaluation import Evaluation, GroupEvaluation, ModelEvaluation, ThresholdEvaluation
+from confide.intervals.comparison import Comparison
+from confide.intervals.interval import Estimate
 from confide.report.shared.frames import data_frame, estimate_cells, interval_cells
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-COLUMNS = ("model", "group", "metric", "threshold", "value", "lower", "upper", "level")
+COLUMNS = (
+    "model", "group_column", "group", "metric", "threshold", "value", "standard_error", "lower", "upper", "level",
+    "method", "p_value",
+)  # fmt: skip
 
-_NUMBERS = ("aucnpr", "aucpr_minimum", "brier", "scaled_brier", "log_loss", "observed_expected")
-_CALIBRATION = ("expected_calibration_error", "integrated_calibration_index")
+_ESTIMATES = ("auc", "average_precision", "brier", "scaled_brier", "log_loss", "observed_expected")
+_NUMBERS = ("aucnpr", "aucpr_minimum")
+_CALIBRATION = {
+    "intercept": "calibration_intercept",
+    "slope": "calibration_slope",
+    "joint_intercept": "calibration_joint_intercept",
+    "e50": "calibration_e50",
+    "e90": "calibration_e90",
+    "emax": "calibration_emax",
+}
 
 
 def evaluation_frame(evaluation: Evaluation) -> DataFrame:
-    """Return one row for each number of each model, over all rows and in each group."""
+    """Return one row for each number of each model, over all rows and in each group, and for each difference."""
     return data_frame(_rows(evaluation), COLUMNS)
 
 
@@ -27,40 +39,60 @@ def _rows(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     for model in evaluation.models:
         yield from ({"model": model.score, **row} for row in _model_rows(model))
     for entry in evaluation.comparisons:
-        difference = {"metric": "auc_difference", "value": entry.difference, **interval_cells(entry.interval)}
-        yield {"model": f"{entry.first} - {entry.second}", **difference}
+        yield {"model": f"{entry.first} - {entry.second}", **_difference(entry)}
     for group in evaluation.groups:
-        for model in group.models:
-            yield from ({"model": model.score, "group": group.group, **row} for row in _model_rows(model))
+        yield from ({"group_column": group.column, "group": group.group, **row} for row in _group_rows(group))
+
+
+def _group_rows(group: GroupEvaluation) -> Iterator[dict[str, Any]]:
+    for model in group.models:
+        yield from ({"model": model.score, **row} for row in _model_rows(model))
+    for entry in group.differences:
+        yield {"model": entry.first, **_difference(entry)}
+
+
+def _difference(entry: Comparison) -> dict[str, Any]:
+    return {
+        "metric": f"{entry.metric}_difference",
+        "threshold": entry.threshold,
+        "value": entry.difference,
+        "standard_error": entry.standard_error,
+        "p_value": entry.p_value,
+        **interval_cells(entry.interval),
+    }
 
 
 def _model_rows(model: ModelEvaluation) -> Iterator[dict[str, Any]]:
-    yield {"metric": "auc", **estimate_cells(model.auc)}
-    yield {"metric": "average_precision", **estimate_cells(model.average_precision)}
+    for name in _ESTIMATES:
+        yield from _estimate(name, getattr(model, name))
     for name in _NUMBERS:
-        yield from _number(name, getattr(model, name))
+        yield {"metric": name, "value": float(getattr(model, name))}
     for name, area in model.aucpr.items():
         if name != "average_precision":
-            yield from _number(f"aucpr_{name}", area)
+            yield {"metric": f"aucpr_{name}", "value": float(area)}
+    for part in model.partial_auc:
+        region = f"{part.region.axis}_{part.region.lower:g}_to_{part.region.upper:g}"
+        yield from _estimate(f"partial_auc_{region}", part.area)
+        yield from _estimate(f"corrected_partial_auc_{region}", part.corrected)
     if model.calibration is not None:
-        yield from _number("calibration_intercept", model.calibration.intercept)
-        yield from _number("calibration_slope", model.calibration.slope)
-        for name in _CALIBRATION:
-            yield from _number(name, getattr(model.calibration, name))
-    for threshold in model.thresholds:
-        yield from _threshold_rows(threshold)
-    yield from _number("youden_threshold", model.youden.threshold)
-    if model.youden.threshold not in [threshold.threshold for threshold in model.thresholds]:
-        yield from _threshold_rows(model.youden)
+        for name, estimate in model.calibration.items():
+            yield from _estimate(_CALIBRATION.get(name, name), estimate)
+    shown = list(model.thresholds)
+    for chosen in (model.youden, model.least_cost):
+        if chosen is not None:
+            yield from _estimate(f"{chosen.rule}_threshold", chosen.threshold)
+            if chosen.at.threshold not in [entry.threshold for entry in shown]:
+                shown.append(chosen.at)
+    for entry in shown:
+        yield from _threshold_rows(entry)
 
 
 def _threshold_rows(entry: ThresholdEvaluation) -> Iterator[dict[str, Any]]:
-    measures = {name: getattr(entry.matrix, name) for name in MEASURES}
-    for name, value in {**measures, "net_benefit": entry.net_benefit}.items():
-        yield from ({**row, "threshold": entry.threshold} for row in _number(name, value))
+    for name, estimate in entry.measures.items():
+        yield from ({**row, "threshold": entry.threshold} for row in _estimate(name, estimate))
 
 
-def _number(metric: str, value: float | None) -> Iterator[dict[str, Any]]:
+def _estimate(metric: str, estimate: Estimate | None) -> Iterator[dict[str, Any]]:
     """Yield one row, or none for a number that does not exist."""
-    if value is not None:
-        yield {"metric": metric, "value": float(value)}
+    if estimate is not None:
+        yield {"metric": metric, "standard_error": estimate.standard_error, **estimate_cells(estimate)}

@@ -7,29 +7,39 @@ from html import escape
 
 from confide.evaluation.cautions import band_caution
 from confide.evaluation.evaluation import Evaluation
-from confide.report.evaluation import plots
 from confide.report.evaluation.attack_section import attack_section
+from confide.report.evaluation.comparison_matrix import comparison_matrix
+from confide.report.evaluation.plots import DRAWINGS, available, figure_size
 from confide.report.evaluation.tables import (
     calibration_table,
-    comparisons_table,
+    comparison_tables,
     estimators_table,
     evaluation_tables,
-    groups_table,
+    group_tables,
+    partial_auc_table,
     ranking_table,
-    thresholds_table,
+    threshold_tables,
 )
 from confide.report.evaluation.text import summary
+from confide.report.evaluation.tripod import tripod_section
+from confide.report.shared.banner import exact_banner
 from confide.report.shared.page import (
     bullets,
     definitions,
     figure,
     figures,
+    folded,
     html_table,
     lead,
-    warning,
+    warnings,
     whole_page,
 )
+from confide.report.shared.provenance import provenance_section
 from confide.report.shared.style import as_svg
+from confide.report.shared.tables import Table
+
+_FEW_MODELS = 3  # whose differences are shown pair by pair
+_SHORT_TABLE = 20  # lines, up to which a table of groups is not folded
 
 FOOTER = (
     "Exact numbers, computed from the rows themselves: this page is not differentially private. "
@@ -46,8 +56,10 @@ _CAPTIONS = {
     "bins of equal size with Wilson intervals. Below: distribution of scores among positives (up) and negatives "
     "(down).",
     "decision": "Net benefit of acting on the score at each threshold probability: true positives per row minus "
-    "weighted false positives. A model is useful where its line is above both treating all and treating none.",
+    "weighted false positives. A model is useful where its line is above both treating all and treating none. Shaded: "
+    "pointwise interval.",
     "forest": "AUC with its interval in all rows and in each group.",
+    "calibration_groups": "Observed frequency of the outcome at each predicted risk, in each group.",
 }
 
 _READING = (
@@ -96,15 +108,19 @@ def evaluation_page(evaluation: Evaluation, *, title: str) -> str:
 
 def evaluation_parts(evaluation: Evaluation) -> list[str]:
     """Return the parts of the page, for this page and for others that include them."""
+    origin = evaluation.provenance
     return [
+        exact_banner(),
         lead(summary(evaluation)),
-        *(warning(caution) for caution in _all_cautions(evaluation)),
+        warnings(_all_cautions(evaluation)),
         *_sections(evaluation),
         *attack_section(evaluation),
         "<h2>How to read this</h2>",
         definitions(_READING),
         "<h2>What was assumed</h2>",
         bullets(evaluation.assumptions),
+        *tripod_section(evaluation),
+        *([] if origin is None else provenance_section(origin)),
     ]
 
 
@@ -124,44 +140,50 @@ def _sections(evaluation: Evaluation) -> Iterator[str]:
     yield "<h2>Ranking</h2>"
     yield html_table(ranking_table(evaluation), caption=False)
     yield _figures(evaluation, "roc", "pr")
-    yield html_table(estimators_table(evaluation))
+    if any(model.partial_auc for model in evaluation.models):
+        yield html_table(partial_auc_table(evaluation))
+    yield _folded(estimators_table(evaluation))
     if evaluation.comparisons:
         yield "<h2>Comparison</h2>"
-        yield html_table(comparisons_table(evaluation), caption=False)
+        yield from _comparisons(evaluation)
     if any(model.counts.probabilities for model in evaluation.models):
         yield "<h2>Calibration and use</h2>"
         yield html_table(calibration_table(evaluation), caption=False)
         yield _figures(evaluation, "calibration", "decision")
     yield "<h2>Thresholds</h2>"
-    yield html_table(thresholds_table(evaluation), caption=False)
+    yield from (html_table(table) for table in threshold_tables(evaluation))
     if evaluation.groups:
         yield "<h2>Groups</h2>"
-        yield html_table(groups_table(evaluation), caption=False)
-    if any(group.models for group in evaluation.groups):
-        yield _figures(evaluation, "forest")
+        yield from _groups(evaluation)
 
 
-_DRAWINGS = {
-    "roc": plots.draw_roc,
-    "pr": plots.draw_pr,
-    "calibration": plots.draw_calibration,
-    "decision": plots.draw_decision,
-    "forest": plots.draw_forest,
-}
+def _comparisons(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the tables of differences; of many models a matrix, and the tables folded."""
+    tables = comparison_tables(evaluation)
+    if len(evaluation.models) <= _FEW_MODELS:
+        yield from (html_table(table) for table in tables)
+        return
+    yield html_table(comparison_matrix(evaluation))
+    yield from (_folded(table) for table in tables)
+
+
+def _groups(evaluation: Evaluation) -> Iterator[str]:
+    first, *others = group_tables(evaluation)
+    yield html_table(first, caption=False)
+    for table in others:
+        yield html_table(table) if len(table.body) <= _SHORT_TABLE else _folded(table)
+    yield _figures(evaluation, "forest", "calibration_groups")
+
+
+def _folded(table: Table) -> str:
+    return folded(table.title, html_table(table, caption=False))
 
 
 def _figures(evaluation: Evaluation, *names: str) -> str:
-    return figures(_figure(evaluation, name) for name in names)
+    """Return those of the named figures that the evaluation has."""
+    chosen = [name for name in names if name in available(evaluation)]
+    return figures(_figure(evaluation, name) for name in chosen) if chosen else ""
 
 
 def _figure(evaluation: Evaluation, name: str) -> str:
-    return figure(as_svg(_DRAWINGS[name], evaluation, size=_size(evaluation, name)), name, _CAPTIONS[name])
-
-
-def _size(evaluation: Evaluation, name: str) -> tuple[float, float]:
-    """Return the size of a figure in inches."""
-    if name == "forest":
-        return 7.0, 1.2 + 0.35 * (1 + len(evaluation.groups)) * max(1.0, len(evaluation.models) * 0.6)
-    if name == "pr":  # room for the legend below, so that the axes are as large as those of the ROC curve
-        return 5.4, 5.15 + 0.2 * (len(evaluation.models) + 1)
-    return 5.4, 5.8 if name in ("calibration", "decision") else 5.0
+    return figure(as_svg(DRAWINGS[name], evaluation, size=figure_size(evaluation, name)), name, _CAPTIONS[name])

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
-from confide.evaluation.evaluation import Evaluation, GroupEvaluation, ModelEvaluation, ThresholdEvaluation
+from collections.abc import Callable, Iterator, Sequence
+
+from confide.evaluation.evaluation import (
+    NET_BENEFIT,
+    ChosenThreshold,
+    Evaluation,
+    GroupEvaluation,
+    ModelEvaluation,
+    ThresholdEvaluation,
+)
 from confide.intervals.comparison import Comparison
-from confide.report.shared.numbers import DASH, amount, interval_text, number, p_value, percent
+from confide.intervals.interval import Estimate
+from confide.report.evaluation.measure_table import Measure, measure_table
+from confide.report.shared.numbers import DASH, amount, estimate_text, interval_text, number, p_value, percent
 from confide.report.shared.tables import Table
+
+MEASURE_TITLES = {
+    "recall": "recall (sensitivity)",
+    "specificity": "specificity",
+    "precision": "precision (PPV)",
+    "negative_predictive_value": "NPV",
+    "f1": "F1",
+    "matthews_correlation": "MCC",
+    NET_BENEFIT: "net benefit",
+}
+METRIC_TITLES = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "brier": "Brier score",
+    "net_benefit": "net benefit",
+    "observed_expected": "observed : expected",
+    "calibration_intercept": "calibration intercept",
+    "calibration_slope": "calibration slope",
+    "recall": "recall",
+    "specificity": "specificity",
+}
+_CALIBRATION_TITLES = {
+    "intercept": "intercept, slope fixed at 1",
+    "slope": "slope",
+    "joint_intercept": "intercept, fitted with the slope",
+    "expected_calibration_error": "ECE, 10 bins",
+    "integrated_calibration_index": "ICI",
+    "e50": "E50",
+    "e90": "E90",
+    "emax": "Emax",
+}
 
 
 def evaluation_tables(evaluation: Evaluation) -> list[Table]:
     """Return all tables that apply to an evaluation."""
     tables = [ranking_table(evaluation), estimators_table(evaluation)]
+    if any(model.partial_auc for model in evaluation.models):
+        tables.append(partial_auc_table(evaluation))
     if any(model.calibration is not None for model in evaluation.models):
         tables.append(calibration_table(evaluation))
-    tables.append(thresholds_table(evaluation))
-    if evaluation.comparisons:
-        tables.append(comparisons_table(evaluation))
-    if evaluation.groups:
-        tables.append(groups_table(evaluation))
-    return tables
+    tables += threshold_tables(evaluation)
+    tables += comparison_tables(evaluation)
+    return [*tables, *group_tables(evaluation)]
 
 
 def _level(evaluation: Evaluation) -> str:
@@ -39,11 +80,18 @@ def ranking_table(evaluation: Evaluation) -> Table:
         )
         for model in evaluation.models
     )
+    first = evaluation.models[0]
+    methods = "; ".join(
+        f"{name}: {estimate.interval.method}"
+        for name, estimate in (("AUC", first.auc), ("average precision", first.average_precision))
+        if estimate.interval is not None
+    )
     return Table(
         title="Ranking",
         head=("score", "AUC", level, "average precision", level, "AUCNPR"),
         body=body,
-        note=f"The worst possible ranking of these rows has AUCPR {number(evaluation.models[0].aucpr_minimum)}. "
+        note=f"{f'Intervals of {methods}. ' if methods else ''}"
+        f"The worst possible ranking of these rows has AUCPR {number(first.aucpr_minimum)}. "
         "AUCNPR is the share of the achievable area above that minimum.",
     )
 
@@ -59,71 +107,124 @@ def estimators_table(evaluation: Evaluation) -> Table:
         head=("estimator", *(model.score for model in evaluation.models)),
         body=body,
         note="Recommended: average precision; where few scores are tied, also lower trapezoid and interpolated median. "
-        "Upper trapezoid and convex are too high; binormal is valid for normal scores only.",
+        "Upper trapezoid and convex are too high; binormal is valid for normal scores only. Areas of other software "
+        "that interpolate between points differ from average precision.",
     )
+
+
+def partial_auc_table(evaluation: Evaluation) -> Table:
+    """Return the areas under parts of the ROC curve."""
+    measures = []
+    for position, first in enumerate(evaluation.models[0].partial_auc):
+        region = first.region
+        where = f"{region.axis} {region.lower:g} to {region.upper:g}"
+        entries = [model.partial_auc[position] for model in evaluation.models]
+        measures.append(Measure(f"area, {where}", tuple(entry.area for entry in entries)))
+        measures.append(Measure(f"corrected, {where}", tuple(entry.corrected for entry in entries)))
+    note = "Corrected (McClish): 0.5 is guessing, 1 is perfect."
+    return _measures("Partial AUC", evaluation, measures, note)
 
 
 def calibration_table(evaluation: Evaluation) -> Table:
     """Return Brier scores and calibration measures of each model."""
+
+    def of(title: str, read: Callable[[ModelEvaluation], Estimate | None]) -> Measure:
+        return Measure(title, tuple(read(model) for model in evaluation.models))
+
+    def calibrated(name: str) -> Callable[[ModelEvaluation], Estimate | None]:
+        return lambda model: None if model.calibration is None else getattr(model.calibration, name)
+
+    measures = [
+        of("Brier score", lambda model: model.brier),
+        of("scaled Brier score", lambda model: model.scaled_brier),
+        of("log loss", lambda model: model.log_loss),
+        of("observed : expected", lambda model: model.observed_expected),
+        *(of(title, calibrated(name)) for name, title in _CALIBRATION_TITLES.items()),
+    ]
+    note = (
+        "R's rms::val.prob prints the intercept that is fitted with the slope. ICI, E50, E90 and Emax: mean, median, "
+        "90th percentile and maximum of the distance between score and smooth calibration curve. A calibrated model "
+        "has ECE, ICI, E50, E90 and Emax above 0 too: to test calibration, use intercept and slope."
+    )
+    return _measures("Calibration", evaluation, measures, note)
+
+
+def threshold_tables(evaluation: Evaluation) -> list[Table]:
+    """Return the measures at each threshold, then those at thresholds chosen on these rows."""
+    tables = [
+        _threshold_table(f"At threshold {first.threshold:g}", evaluation, place)
+        for place, first in enumerate(evaluation.models[0].thresholds)
+    ]
+    tables.append(_chosen_table("At Youden's threshold", evaluation, lambda model: model.youden))
+    if any(model.least_cost is not None for model in evaluation.models):
+        tables.append(_chosen_table("At the threshold of least cost", evaluation, lambda model: model.least_cost))
+    return tables
+
+
+def _threshold_table(title: str, evaluation: Evaluation, place: int) -> Table:
+    measures = _at_threshold([model.thresholds[place] for model in evaluation.models])
+    return _measures(title, evaluation, list(measures), "")
+
+
+def _chosen_table(
+    title: str, evaluation: Evaluation, read: Callable[[ModelEvaluation], ChosenThreshold | None]
+) -> Table:
+    chosen = [entry for entry in (read(model) for model in evaluation.models) if entry is not None]
+    measures = [
+        Measure("threshold", tuple(entry.threshold for entry in chosen)),
+        *_at_threshold([entry.at for entry in chosen]),
+    ]
+    note = "The threshold was chosen on these rows, so the measures are optimistic."
+    return _measures(title, evaluation, measures, note)
+
+
+def _at_threshold(entries: list[ThresholdEvaluation]) -> Iterator[Measure]:
+    for name, title in MEASURE_TITLES.items():
+        yield Measure(title, tuple(entry.measures.get(name) for entry in entries))
+
+
+def _measures(title: str, evaluation: Evaluation, measures: list[Measure], note: str) -> Table:
+    names = [model.score for model in evaluation.models]
+    return measure_table(title, names, measures, level=evaluation.level, note=note)
+
+
+def comparison_tables(evaluation: Evaluation) -> list[Table]:
+    """Return the paired differences: of two models in one table, of more in one for each metric."""
+    if len(evaluation.models) == 2 and evaluation.comparisons:
+        return [_pair_table(evaluation)]
+    metrics = dict.fromkeys((entry.metric, entry.threshold) for entry in evaluation.comparisons)
+    return [_comparison_table(evaluation, metric, threshold) for metric, threshold in metrics]
+
+
+def _pair_table(evaluation: Evaluation) -> Table:
+    first = evaluation.comparisons[0]
     return Table(
-        title="Calibration",
-        head=("score", "Brier", "scaled", "log loss", "obs:exp", "intercept", "slope", "ECE", "ICI"),
-        body=tuple(_calibration_row(model) for model in evaluation.models),
+        title="Comparison of models",
+        head=("measure", "difference", _level(evaluation), "z", "p", "test"),
+        text_columns=("test",),
+        body=tuple(
+            (_metric_title(entry.metric, entry.threshold), *_comparison_row(entry, False)[1:], entry.interval.method)
+            for entry in evaluation.comparisons
+        ),
+        note=f"{first.first} − {first.second}, on the same rows.",
     )
 
 
-def _calibration_row(model: ModelEvaluation) -> tuple[str, ...]:
-    calibration = model.calibration
-    names = ("intercept", "slope", "expected_calibration_error", "integrated_calibration_index")
-    return (
-        model.score,
-        number(model.brier),
-        number(model.scaled_brier),
-        number(model.log_loss),
-        number(model.observed_expected),
-        *(number(None if calibration is None else getattr(calibration, name)) for name in names),
-    )
-
-
-def thresholds_table(evaluation: Evaluation) -> Table:
-    """Return the measures of each model at each threshold, Youden's among them."""
-    body = []
-    for model in evaluation.models:
-        body += [_threshold_row(model.score, "", entry) for entry in model.thresholds]
-        body.append(_threshold_row(model.score, "*", model.youden))
-    return Table(
-        title="At a threshold",
-        head=("score", "threshold", "recall", "specificity", "precision", "NPV", "F1", "MCC", "net benefit"),
-        body=tuple(body),
-        note="* Youden's threshold. It was chosen on these rows, so its measures are optimistic.",
-    )
-
-
-def _threshold_row(name: str, mark: str, entry: ThresholdEvaluation) -> tuple[str, ...]:
-    matrix = entry.matrix
-    return (
-        name,
-        f"{entry.threshold:.4g}{mark}",
-        number(matrix.recall),
-        number(matrix.specificity),
-        number(matrix.precision),
-        number(matrix.negative_predictive_value),
-        number(matrix.f1),
-        number(matrix.matthews_correlation),
-        number(entry.net_benefit),
-    )
-
-
-def comparisons_table(evaluation: Evaluation) -> Table:
-    """Return the paired differences in AUC, with simultaneous intervals for three models or more."""
+def _comparison_table(evaluation: Evaluation, metric: str, threshold: float | None) -> Table:
+    entries = [entry for entry in evaluation.comparisons if (entry.metric, entry.threshold) == (metric, threshold)]
     head = ("models", "difference", _level(evaluation), "z", "p")
-    several = evaluation.joint is not None
+    several = any(entry.simultaneous is not None for entry in entries)
     return Table(
-        title="Comparison of AUC",
+        title=f"Comparison of {_metric_title(metric, threshold)}",
         head=(*head, "simultaneous") if several else head,
-        body=tuple(_comparison_row(entry, several) for entry in evaluation.comparisons),
-        note=_comparison_note(evaluation),
+        body=tuple(_comparison_row(entry, several) for entry in entries),
+        note=_comparison_note(evaluation, metric, entries[0].interval.method),
     )
+
+
+def _metric_title(metric: str, threshold: float | None) -> str:
+    title = METRIC_TITLES.get(metric, metric.replace("_", " "))
+    return title if threshold is None else f"{title} at threshold {threshold:g}"
 
 
 def _comparison_row(entry: Comparison, several: bool) -> tuple[str, ...]:
@@ -137,9 +238,9 @@ def _comparison_row(entry: Comparison, several: bool) -> tuple[str, ...]:
     return (*cells, interval_text(entry.simultaneous)) if several else cells
 
 
-def _comparison_note(evaluation: Evaluation) -> str:
-    note, joint = "Difference in AUC on the same rows, paired DeLong test.", evaluation.joint
-    if joint is None:
+def _comparison_note(evaluation: Evaluation, metric: str, method: str) -> str:
+    note, joint = f"Difference on the same rows: {method}.", evaluation.joint
+    if joint is None or metric != "auc":
         return note
     return (
         f"{note} All equal: chi-squared {number(joint.chi_squared, 2)} on {joint.degrees_of_freedom} degrees of "
@@ -147,28 +248,99 @@ def _comparison_note(evaluation: Evaluation) -> str:
     )
 
 
+def group_tables(evaluation: Evaluation) -> list[Table]:
+    """Return ranking and, of probabilities, calibration of each model in each group, and how groups differ."""
+    if not evaluation.groups:
+        return []
+    tables = [groups_table(evaluation)]
+    if any(model.calibration is not None for model in evaluation.models):
+        tables.append(group_calibration_table(evaluation))
+    if any(group.differences for group in evaluation.groups):
+        tables.append(group_differences_table(evaluation))
+    return tables
+
+
 def groups_table(evaluation: Evaluation) -> Table:
-    """Return ranking and calibration of each model in each group."""
-    return Table(
-        title="By group",
-        head=("group", "rows", "prevalence", "score", "AUC", _level(evaluation), "AUCNPR", "obs:exp"),
-        text_columns=("score",),
-        body=tuple(row for group in evaluation.groups for row in _group_rows(group)),
+    """Return the ranking of each model in each group."""
+    level = _level(evaluation)
+    return _group_table(
+        "By group",
+        evaluation,
+        ("AUC", level, "AUCNPR"),
+        lambda model: (number(model.auc.value), interval_text(model.auc.interval), number(model.aucnpr)),
+        note="Average precision is not shown, since it depends on the prevalence of a group.",
     )
 
 
-def _group_rows(group: GroupEvaluation) -> list[tuple[str, ...]]:
-    shared = (group.group, amount(group.rows), number(group.prevalence))
-    if not group.models:
-        return [(*shared, "one class only", *(DASH,) * 4)]
-    return [
-        (
-            *shared,
-            model.score,
-            number(model.auc.value),
-            interval_text(model.auc.interval),
-            number(model.aucnpr),
-            number(model.observed_expected),
-        )
-        for model in group.models
+def group_calibration_table(evaluation: Evaluation) -> Table:
+    """Return the calibration of each model in each group."""
+    return _group_table(
+        "Calibration by group",
+        evaluation,
+        ("observed : expected", "slope", "Brier score"),
+        lambda model: (
+            estimate_text(model.observed_expected),
+            estimate_text(None if model.calibration is None else model.calibration.slope),
+            estimate_text(model.brier),
+        ),
+        note=f"Intervals: {percent(evaluation.level)}.",
+    )
+
+
+def _group_table(
+    title: str,
+    evaluation: Evaluation,
+    head: tuple[str, ...],
+    cells: Callable[[ModelEvaluation], tuple[str, ...]],
+    *,
+    note: str,
+) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for group in evaluation.groups:
+        shared = (group_title(group), amount(group.rows), number(group.prevalence))
+        if not group.models:
+            rows.append((*shared, "one class only", *(DASH,) * len(head)))
+        rows += [(*shared, model.score, *cells(model)) for model in group.models]
+    return Table(
+        title=title,
+        head=("group", "rows", "prevalence", "score", *head),
+        text_columns=("score",),
+        body=tuple(rows),
+        note=note,
+    )
+
+
+def group_title(group: GroupEvaluation) -> str:
+    """Name a group with its column."""
+    return f"{group.column}: {group.group}"
+
+
+def group_differences_table(evaluation: Evaluation, *, metrics: Sequence[str] | None = None) -> Table:
+    """Return how each group differs from all other rows, in some or all of the metrics."""
+    entries = [
+        (group_title(group), entry)
+        for group in evaluation.groups
+        for entry in group.differences
+        if metrics is None or entry.metric in metrics
     ]
+    by_logarithm = any(entry.contrast == "log ratio" for _, entry in entries)
+    ratios = "For observed : expected the difference is that of logarithms. " if by_logarithm else ""
+    return Table(
+        title="Differences between groups",
+        head=("group", "score", "measure", "difference", _level(evaluation), "p", "test"),
+        text_columns=("score", "measure", "test"),
+        body=tuple(
+            (
+                title,
+                entry.first,
+                _metric_title(entry.metric, entry.threshold),
+                number(entry.difference),
+                interval_text(entry.interval),
+                p_value(entry.p_value),
+                entry.interval.method,
+            )
+            for title, entry in entries
+        ),
+        note=f"The group minus all other rows, unpaired. {ratios}The p-values are not corrected for the number of "
+        "groups.",
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from html import escape
 
 from confide.learning.workflow import Workflow
 from confide.privacy.accounting import total
 from confide.report.model.plots import draw_weights
-from confide.report.model.tables import MOST_SHOWN, budget_table, weights_table
+from confide.report.model.tables import MOST_SHOWN, NO_WORDS, budget_table, weights_table
 from confide.report.shared.guarantees import guarantee_words
 from confide.report.shared.page import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.shared.style import as_svg
@@ -23,12 +24,14 @@ _CAPTION = (
 )
 
 
-def model_page(workflow: Workflow, costs: Mapping[str, Fraction], *, title: str) -> str:
-    """Return the whole page."""
-    return whole_page(title, _parts(workflow, costs), footer=_FOOTER)
+def model_page(
+    workflow: Workflow, costs: Mapping[str, Fraction], *, title: str, words: Mapping[str, str] = NO_WORDS
+) -> str:
+    """Return the whole page. `words` name the places of hashed words."""
+    return whole_page(title, _parts(workflow, costs, words), footer=_FOOTER)
 
 
-def _parts(workflow: Workflow, costs: Mapping[str, Fraction]) -> list[str]:
+def _parts(workflow: Workflow, costs: Mapping[str, Fraction], words: Mapping[str, str]) -> list[str]:
     model = workflow.trained()
     guarantee = total(workflow.steps.values())
     kept = f"{len(model.features):,} of {workflow.encoding.width:,} features"
@@ -38,16 +41,16 @@ def _parts(workflow: Workflow, costs: Mapping[str, Fraction]) -> list[str]:
         "<h2>Budget</h2>",
         html_table(budget_table(workflow, costs), caption=False),
         "<h2>The model</h2>",
-        *(_figure(workflow) if model.features else []),
-        html_table(weights_table(workflow), caption=False),
+        *(_figure(workflow, words) if model.features else []),
+        html_table(weights_table(workflow, words), caption=False),
         "<h2>What was assumed</h2>",
         bullets(_assumptions(workflow)),
     ]
 
 
-def _figure(workflow: Workflow) -> list[str]:
+def _figure(workflow: Workflow, words: Mapping[str, str]) -> list[str]:
     count = min(len(workflow.trained().features), MOST_SHOWN)
-    svg = as_svg(draw_weights, workflow, size=(7.0, 1.2 + 0.28 * count))
+    svg = as_svg(partial(draw_weights, words=words), workflow, size=(7.0, 1.2 + 0.28 * count))
     return [figures([figure(svg, "weights", _CAPTION)])]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 from confide.learning.budget import together
 from confide.learning.workflow import Workflow
@@ -16,6 +17,9 @@ from confide.sources.words import HashedWords
 
 MOST_SHOWN = 20
 """Number of features that the terminal and the page list; the file has all."""
+
+NO_WORDS: Mapping[str, str] = MappingProxyType({})
+"""No names for the places of hashed words."""
 
 
 def budget_table(workflow: Workflow, costs: Mapping[str, Fraction]) -> Table:
@@ -42,11 +46,11 @@ def _how_costs_add_up(workflow: Workflow) -> str:
     return "all steps add up, because rows of one person may be on both sides unless they are held out by person"
 
 
-def selection_table(workflow: Workflow) -> Table:
-    """Return the selected features, those with the highest noisy scores first."""
+def selection_table(workflow: Workflow, words: Mapping[str, str] = NO_WORDS) -> Table:
+    """Return the selected features, those with the highest noisy scores first. `words` name hashed words."""
     selection = workflow.selection
     assert selection is not None  # noqa: S101  # called only after a selection
-    names = workflow.encoding.names(selection.features)
+    names = [words.get(name, name) for name in workflow.encoding.names(selection.features)]
     if selection.scores is None:
         listed = [(name,) for name in names]
     else:
@@ -57,7 +61,7 @@ def selection_table(workflow: Workflow) -> Table:
         head=("feature",) if selection.scores is None else ("feature", _score_name(selection)),
         body=tuple(listed[:MOST_SHOWN]),
         note=_sentences(
-            f"{len(names):,} of {selection.width:,} features.", _and_more(len(listed)), _of_places(workflow)
+            f"{len(names):,} of {selection.width:,} features.", _and_more(len(listed)), _of_places(workflow, words)
         ),
     )
 
@@ -68,18 +72,18 @@ def _score_name(selection: Selection) -> str:
     return selection.score if public else f"noisy {selection.score}"
 
 
-def weights_table(workflow: Workflow) -> Table:
-    """Return the most important features with what each adds to the log-odds."""
+def weights_table(workflow: Workflow, words: Mapping[str, str] = NO_WORDS) -> Table:
+    """Return the most important features with what each adds to the log-odds. `words` name hashed words."""
     weights = list(workflow.weights().items())
     return Table(
         title=workflow.trained().kind,
         head=("feature", "log-odds"),
-        body=tuple((name, f"{weight:+.2f}") for name, weight in weights[:MOST_SHOWN]),
+        body=tuple((words.get(name, name), f"{weight:+.2f}") for name, weight in weights[:MOST_SHOWN]),
         note=_sentences(
             f"With a weight: {len(weights):,} of {len(workflow.names()):,} features, the most important "
             f"first{_order(workflow)}.",
             _and_more(len(weights)),
-            _of_places(workflow),
+            _of_places(workflow, words),
         ),
     )
 
@@ -98,6 +102,9 @@ def _and_more(count: int) -> str:
     return f"And {count - MOST_SHOWN:,} more; --out writes all of them." if count > MOST_SHOWN else ""
 
 
-def _of_places(workflow: Workflow) -> str:
-    hashed = any(isinstance(rule, HashedWords) for rule in workflow.encoding.rules)
-    return "Numbers are positions of hashed words; a public --vocabulary shows words." if hashed else ""
+def _of_places(workflow: Workflow, words: Mapping[str, str]) -> str:
+    if not any(isinstance(rule, HashedWords) for rule in workflow.encoding.rules):
+        return ""
+    if words:
+        return "Numbers are positions of hashed words, named by words of a public list; others may share a position."
+    return "Numbers are positions of hashed words; a public --dictionary names them."

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from confide.privacy.guarantee import shown
+from confide.privacy.guarantee import typed
 from confide.privacy.neighbours import Neighbours
 from confide.releases.plan_result import Plan
 from confide.releases.question_plan import ZCDP
+from confide.tasks.table_plan import NAIVE_BAYES, SELECTION, TablePlan
 
 _FLAGS = {"metrics": "--metric"}
 
@@ -19,15 +20,26 @@ def release_command(parameters: Mapping[str, object]) -> str:
     >>> release_command({"metrics": "auc", "epsilon": Fraction(1, 2)})
     'confide release FILE --label COL --score COL --metric auc --epsilon 0.5'
     """
-    options = [
+    return " ".join(["confide release FILE --label COL --score COL", *_options(parameters)])
+
+
+def _table_command(plan: TablePlan, parameters: Mapping[str, object]) -> str:
+    """Return the command line of the verb that releases a table."""
+    verb = {SELECTION: "select", NAIVE_BAYES: "train"}.get(plan.kind)
+    if verb is None:
+        return release_command(parameters)
+    return " ".join([f"confide {verb} FILE --label COL --column COL=CUTS", *_options(parameters)])
+
+
+def _options(parameters: Mapping[str, object]) -> list[str]:
+    return [
         f"{_FLAGS.get(name, '--' + name.replace('_', '-'))} {_written(value)}" for name, value in parameters.items()
     ]
-    return " ".join(["confide release FILE --label COL --score COL", *options])
 
 
-def plan_commands(plan: Plan, parameters: Mapping[str, object]) -> list[str]:
+def plan_commands(plan: Plan | TablePlan, parameters: Mapping[str, object]) -> list[str]:
     """Return the commands that do what was planned: with many questions, the account comes first."""
-    release = release_command(parameters)
+    release = _table_command(plan, parameters) if isinstance(plan, TablePlan) else release_command(parameters)
     if plan.questions is None:
         return [release]
     caps, zcdp = plan.questions, plan.questions.best.share.composition == ZCDP
@@ -40,5 +52,5 @@ def plan_commands(plan: Plan, parameters: Mapping[str, object]) -> list[str]:
 
 def _written(value: object) -> str:
     if isinstance(value, Fraction):
-        return shown(value).removeprefix("about ")
+        return typed(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from confide.releases.plan_result import Plan
 from confide.report.plan.plots import draw_widths
-from confide.report.plan.tables import plan_tables
-from confide.report.plan.text import plan_advice, plan_summary
+from confide.report.plan.tables import plan_tables, table_plan_table
+from confide.report.plan.text import plan_advice, plan_summary, table_summary
 from confide.report.shared.page import bullets, definitions, figure, figures, html_table, lead, whole_page
 from confide.report.shared.style import as_svg
+from confide.tasks.table_plan import TablePlan
 
 _FOOTER = "Computed from public facts and guesses alone: no data were read and no budget was spent. Made with confide."
 
@@ -34,8 +35,10 @@ _READING = (
 )
 
 
-def plan_page(plan: Plan, *, title: str) -> str:
+def plan_page(plan: Plan | TablePlan, *, title: str) -> str:
     """Return one HTML page: no scripts, no network, ready to print."""
+    if isinstance(plan, TablePlan):
+        return whole_page(title, _table_parts(plan), footer=_FOOTER)
     return whole_page(title, _parts(plan), footer=_FOOTER)
 
 
@@ -43,6 +46,16 @@ def fragment(plan: Plan) -> str:
     """Return tables and advice, as a notebook shows them."""
     tables = "".join(html_table(table) for table in plan_tables(plan))
     return f"<div>{lead(plan_summary(plan))}{tables}{bullets(plan_advice(plan))}</div>"
+
+
+def _table_parts(plan: TablePlan) -> list[str]:
+    return [
+        lead(table_summary(plan)),
+        html_table(table_plan_table(plan)),
+        bullets([plan.questions.why]),
+        "<h2>What was assumed</h2>",
+        bullets(plan.assumptions),
+    ]
 
 
 def _parts(plan: Plan) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from confide.privacy.guarantee import shown
 from confide.releases.plan_result import Needed, Plan
 from confide.releases.question_plan import QuestionPlan
 from confide.report.shared.numbers import number, percent
 from confide.report.shared.tables import Table
+from confide.tasks.table_plan import TablePlan
 
 
 def plan_tables(plan: Plan) -> list[Table]:
@@ -32,6 +35,14 @@ def plan_tables(plan: Plan) -> list[Table]:
     )
     needs = [] if plan.width is None else [_needs(plan, plan.width)]
     return [expected, *needs, *([] if plan.questions is None else [_questions(plan.questions, digits)])]
+
+
+def table_plan_table(plan: TablePlan) -> Table:
+    """Return the ways to release tables, without widths of intervals."""
+    whole = _questions(plan.questions, 0 if plan.in_rows else 3)
+    columns = slice(None, -1)
+    note = f"{whole.note} Error: {plan.error}."
+    return replace(whole, head=whole.head[columns], body=tuple(row[columns] for row in whole.body), note=note)
 
 
 def _questions(many: QuestionPlan, digits: int) -> Table:

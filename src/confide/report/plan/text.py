@@ -6,18 +6,31 @@ from typing import TYPE_CHECKING
 
 from confide.privacy.guarantee import shown
 from confide.releases.plan_result import Plan
-from confide.report.plan.tables import plan_tables
+from confide.report.plan.tables import plan_tables, table_plan_table
 from confide.report.shared.numbers import amount, number
 from confide.report.shared.text import print_line, print_table
+from confide.tasks.table_plan import TablePlan
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_TITLES = {"auc": "AUC", "brier": "Brier score", "f1": "F1", "confusion": "Confusion matrix (true positives)"}
+_TITLES = {
+    "roc": "ROC curves",
+    "pr": "PR curves",
+    "selection": "Selections of features",
+    "naive-bayes": "Naive Bayes models",
+    "auc": "AUC",
+    "brier": "Brier score",
+    "f1": "F1",
+    "confusion": "Confusion matrix (true positives)",
+}
 
 
-def print_plan(plan: Plan, console: Console) -> None:
+def print_plan(plan: Plan | TablePlan, console: Console) -> None:
     """Print the tables, the advice and the assumptions."""
+    if isinstance(plan, TablePlan):
+        _print_table_plan(plan, console)
+        return
     print_line(plan_summary(plan), console)
     for table in plan_tables(plan):
         console.print()
@@ -25,6 +38,22 @@ def print_plan(plan: Plan, console: Console) -> None:
     console.print()
     for line in (*plan_advice(plan), *plan.assumptions):
         print_line(line, console)
+
+
+def _print_table_plan(plan: TablePlan, console: Console) -> None:
+    print_line(table_summary(plan), console)
+    console.print()
+    print_table(table_plan_table(plan), console)
+    console.print()
+    for line in (plan.questions.why, *plan.assumptions):
+        print_line(line, console)
+
+
+def table_summary(plan: TablePlan) -> str:
+    """Summarise the plan for tables in one line."""
+    many = plan.questions
+    spent = f"epsilon {shown(many.epsilon)}" + (f", delta {shown(many.delta)}" if many.delta else "")
+    return f"{_TITLES.get(plan.kind, plan.kind)} from {amount(plan.rows)} rows, at {spent} ({plan.neighbours.value})"
 
 
 def plan_summary(plan: Plan) -> str:

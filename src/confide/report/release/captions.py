@@ -23,8 +23,8 @@ _CAPTIONS = {
 }
 
 _BANDS = (
-    " Dark: band for the whole exact curve of these rows (noise). Light: band for the whole curve of the population "
-    "(noise and sampling). {steps}"
+    " Strong colour: band for the whole exact curve of these rows (noise). Faint colour: band for the whole "
+    "curve of the population (noise and sampling). {steps}"
 )
 
 _STEPS = "Bands have steps because nothing is known between the thresholds of the grid."

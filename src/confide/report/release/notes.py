@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from confide.releases.release import Release
 from confide.report.release.names import SHAPE_NAMES, at_a_threshold, drawable, from_cells, metric_name
 
+_WITHOUT_ORDER = {"roc", "auc", "counts", "prevalence"}
+"""Metrics that need no assumption that classes are mixed evenly within a cell."""
+
 
 def notes(releases: Sequence[Release]) -> list[str]:
     """Return what a reader of these numbers should know."""
@@ -38,17 +41,45 @@ def curve_notes(releases: Sequence[Release]) -> Iterator[str]:
     """Yield what a reader of private curves should know."""
     counted = next((release for release in releases if from_cells(release)), None)
     if counted is not None:
-        yield (
-            f"All numbers come from one table of noisy counts in {cells_of(counted)} cells of scores. Curves and the "
-            "AUC estimate the order within a cell from its neighbours. Other values assume that classes are mixed "
-            f"evenly within a cell, and their intervals allow for any order. {_range_note(counted)}"
-        )
+        own_auc = any(has_own_auc(release) for release in releases)
+        yield f"{_table_note(counted, own_auc=own_auc)} {_order_note(releases, own_auc=own_auc)}{_range_note(counted)}"
         yield from _crowded(releases)
-        yield _shape_note(counted.options["shape"])
+        if any(release.curve is not None for release in releases):
+            yield _shape_note(counted.options["shape"])
     if any(release.curve is not None and release.curve.bands for release in releases):
         yield "Bands are simultaneous: they cover the whole curve."
     if any("assumed" in release.options for release in releases):
         yield "The shape of the ROC curve is an assumption, and its bands depend on it: only the area was measured."
+
+
+def has_own_auc(release: Release) -> bool:
+    """Return whether the AUC of a ROC curve was released with noise of its own."""
+    return release.metric == "roc" and "area" in release.options and from_cells(release)
+
+
+def _table_note(counted: Release, *, own_auc: bool) -> str:
+    """Return which numbers come from the table of noisy counts."""
+    table = f"one table of noisy counts in {cells_of(counted)} cells of scores."
+    if not own_auc:
+        return f"All numbers come from {table}"
+    return (
+        "The AUC, also that of the ROC curve, has noise of its own, for a quarter of epsilon; the area under the drawn "
+        f"curve may differ from it. All other numbers come from {table}"
+    )
+
+
+def _order_note(releases: Sequence[Release], *, own_auc: bool) -> str:
+    """Return what is assumed about the order of rows within a cell, for the numbers that were released."""
+    metrics = {release.metric for release in releases}
+    curves, area = bool(metrics & {"roc", "pr"}), bool(metrics & {"roc", "auc"}) and not own_auc
+    ranked = "Curves and the AUC estimate" if curves and area else "Curves estimate" if curves else "The AUC estimates"
+    lines = [f"{ranked} the order within a cell from its neighbours. "] if curves or area else []
+    if metrics - _WITHOUT_ORDER:
+        lines.append(
+            f"{'Other values' if lines else 'Values'} assume that classes are mixed evenly within a cell, and their "
+            "intervals allow for any order. "
+        )
+    return "".join(lines)
 
 
 def _crowded(releases: Sequence[Release]) -> Iterator[str]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from confide.ledger.receipts import Receipt
 from confide.privacy.guarantee import Guarantee
+from confide.provenance import PublicProvenance
 from confide.releases.release import Release
 from confide.report.release.captions import INTERVALS, curve_caption
 from confide.report.release.curve_data import EXACT, CurveData, curves_to_draw
 from confide.report.release.curve_plots import draw_curve
-from confide.report.release.names import drawable, is_curve, metric_name
+from confide.report.release.names import drawable, from_cells, is_curve, metric_name
+from confide.report.release.origin import origin_section
 from confide.report.release.plots import draw_intervals, intervals_size
 from confide.report.release.tables import (
     about_table,
@@ -58,28 +60,42 @@ _READING_CURVES = (
 )
 
 
+_AUC_SPREAD = (
+    " For AUC it is wide enough if some increasing transformation makes the scores of both classes normal, with "
+    "spreads that differ by at most one half, or exponential."
+)
+
+
 def release_page(
     receipt: Receipt[Release],
     *,
     title: str,
     about: Mapping[str, str] = MappingProxyType({}),
     revealed: ScoreCounts | None = None,
+    origin: PublicProvenance | None = None,
 ) -> str:
-    """Return the whole page. `about` describes what was measured, in public words.
+    """Return the whole page. `about` describes what was measured, in public words; `origin` who computed it, and when.
 
     With `revealed`, the exact rows, exact curves are drawn over the private ones. Such a page must not be published,
     and states so.
     """
-    parts = release_parts(receipt, about, revealed=revealed)
+    parts = release_parts(receipt, about, revealed=revealed, origin=origin)
     if revealed is None:
         return whole_page(title, parts, footer=FOOTER)
     return whole_page(title, [f'<p class="warning" style="{_RED}">{REVEALED}</p>', *parts], footer=REVEALED_FOOTER)
 
 
 def release_parts(
-    receipt: Receipt[Release], about: Mapping[str, str] = MappingProxyType({}), *, revealed: ScoreCounts | None = None
+    receipt: Receipt[Release],
+    about: Mapping[str, str] = MappingProxyType({}),
+    *,
+    revealed: ScoreCounts | None = None,
+    origin: PublicProvenance | None = None,
 ) -> list[str]:
-    """Return the parts of the page. The ledger is not among them: it is for the data holder."""
+    """Return the parts of the page. Account, analyst and what is left are not among them: they are the data holder's.
+
+    The total that was spent is: a guarantee is worth what all releases of the same rows promise together.
+    """
     releases = receipt.releases
     guarantee = receipt.guarantee
     words = guarantee_words(guarantee)
@@ -92,10 +108,11 @@ def release_parts(
         *_intervals(releases),
         *_split(receipt),
         *(["<h2>What was measured</h2>", html_table(about_table(about), caption=False)] if about else []),
+        *origin_section(receipt, origin),
         "<h2>How to read this</h2>",
         bullets((*(_READING_CURVES if any(map(is_curve, releases)) else ()), *_READING)),
         "<h2>What was assumed</h2>",
-        bullets(assumptions(guarantee)),
+        bullets(assumptions(guarantee, releases)),
     ]
 
 
@@ -150,8 +167,8 @@ def _split(receipt: Receipt[Release]) -> list[str]:
     return ["<h2>How the budget was divided</h2>", html_table(split_table(split), caption=False)]
 
 
-def assumptions(guarantee: Guarantee) -> list[str]:
-    """Return the assumptions of the guarantee and the intervals."""
+def assumptions(guarantee: Guarantee, releases: Sequence[Release]) -> list[str]:
+    """Return the assumptions of the guarantee and of the intervals of these releases."""
     public = ", ".join(guarantee.public) or "nothing but the parameters shown here"
     return [
         f"Taken to be public: {public}.",
@@ -159,9 +176,10 @@ def assumptions(guarantee: Guarantee) -> list[str]:
         if guarantee.unit == "person"
         else "Single rows are protected. A person with several rows is protected less: multiply epsilon by their "
         "number.",
+        "Each score depends on its own row and on public facts alone. Scores of models that were fitted to other rows "
+        "of these data, as in a cross-validation, are outside this promise.",
         "If the model was trained on these same rows, its training needs a guarantee of its own, and these numbers are "
         "optimistic.",
-        "The population interval assumes that rows are an independent sample. For AUC it is wide enough if some "
-        "increasing transformation makes the scores of both classes normal, with spreads that differ by at most one "
-        "half, or exponential.",
+        "The population interval assumes that rows are an independent sample."
+        + (_AUC_SPREAD if any(release.metric == "auc" and not from_cells(release) for release in releases) else ""),
     ]

@@ -84,7 +84,11 @@ def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
         title="Budget",
         head=("metrics", "epsilon", "delta"),
         body=tuple(
-            (", ".join(name.replace("_", " ") for name in names), shown(part.epsilon), shown(part.delta))
+            (
+                ", ".join(name.replace("_", " ") for name in names),
+                shown(part.epsilon, up=True),
+                shown(part.delta, up=True),
+            )
             for names, part in parts
         ),
     )

@@ -72,6 +72,6 @@ def one_line(release: Release) -> str:
     intervals = release.intervals
     return (
         f"{metric_name(release)} {number(release.value)} (sample {interval_text(intervals.sample)}, "
-        f"population {interval_text(intervals.population)}; epsilon {shown(release.guarantee.epsilon)}, "
+        f"population {interval_text(intervals.population)}; epsilon {shown(release.guarantee.epsilon, up=True)}, "
         f"{release.guarantee.neighbours.value})"
     )

@@ -1,7 +1,8 @@
 """ROC, precision-recall, calibration and decision curves of exact counts, one line at a time.
 
-Axes have equal scales where both are rates. Lines that belong to no model, such as chance, are drawn by the `finish_`
-functions, which also label the axes and place the legend.
+Axes have equal scales where both are rates. Lines that belong to no model, such as chance, are drawn by the
+`_reference` functions, which also set the limits. The `finish_` functions label the axes and place the legend below
+them, where it covers nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.decision import decision_curve
 from confide.curves.pr import minimum_precision
-from confide.curves.reliability import reliability_bins, smooth_calibration
+from confide.curves.reliability import reliability_bins
 from confide.curves.roc import roc_curve
+from confide.curves.smoothing import smooth_calibration
 from confide.intervals.bands import Band
-from confide.intervals.interval import normal_quantile
 from confide.intervals.proportion import wilson_interval_of
 from confide.metrics.precision_recall import pr_path
 from confide.report.shared.style import GREY, marker, style
@@ -28,35 +29,75 @@ if TYPE_CHECKING:
 FURNITURE = ("chance", "perfect", "treat all", "treat none")
 """Labels of lines that belong to no model."""
 
-_DISTRIBUTION = "confide-distribution"
+ROC_LABELS = ("False-positive rate (1 − specificity)", "True-positive rate (recall, sensitivity)")
+PR_LABELS = ("Recall (sensitivity)", "Precision (positive predictive value)")
+CALIBRATION_LABELS = ("Score", "Observed share of positives")
+DECISION_LABELS = ("Threshold probability", "Net benefit (true positives per row)")
+
+SHADE = 0.15
+"""Opacity of the band around a line."""
+
+_POLICIES = ("treat all", "treat none")  # labelled on the lines themselves
+_POLICY = "_confide-policy"  # legends leave out labels that begin so
+_DISTRIBUTION = "_confide-distribution"
+_DISTRIBUTION_FOOT = -0.36  # of the height of the axes
 _SHORT_LEGEND = 4  # lines
+_LEGEND_BELOW_AXES, _LEGEND_BELOW_WORDS = 0.55, 0.12  # inches: with the axis label in between, and without it
+
+# Fine where outcomes are rare, and fine enough everywhere for a plot.
+_CURVE_POINTS = 200  # of a smooth curve
+THRESHOLDS = np.unique(np.concatenate(([0.0], np.geomspace(1e-5, 0.1, 241), np.linspace(0.1, 0.99, 357))))
+_BENEFIT, _HARM = 0.02, 0.1  # of the prevalence: net benefits nearer to 0 are not worth more room
 
 
-def roc_line(ax: Axes, counts: ScoreCounts, index: int, *, label: str, band: Band | None = None, **line: Any) -> Any:
+def roc_line(
+    ax: Axes,
+    counts: ScoreCounts,
+    index: int,
+    *,
+    label: str,
+    band: Band | None = None,
+    shade: float = SHADE,
+    **line: Any,
+) -> Any:
     """Draw one ROC curve, and its band if there is one."""
     curve = thinned(roc_curve(counts).simplified())
     look = {**style(index), "linewidth": 1.8, **line}
     if band is not None:
-        ax.fill_between(band.x, band.lower, band.upper, color=look["color"], alpha=0.15, linewidth=0)
+        ax.fill_between(band.x, band.lower, band.upper, color=look["color"], alpha=shade, linewidth=0)
     return ax.plot(curve.false_positive_rate, curve.true_positive_rate, label=label, **look)[0]
 
 
 def finish_roc(ax: Axes) -> None:
     """Draw the chance line, and set the axes and legend of a ROC plot."""
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle=":", label="chance")
-    _square(ax)
-    ax.set_xlabel("False-positive rate (1 − specificity)")
-    ax.set_ylabel("True-positive rate (recall, sensitivity)")
+    roc_reference(ax)
+    ax.set_xlabel(ROC_LABELS[0])
+    ax.set_ylabel(ROC_LABELS[1])
     _legend(ax, "lower right")
 
 
-def pr_line(ax: Axes, counts: ScoreCounts, index: int, *, label: str, band: Band | None = None, **line: Any) -> Any:
+def roc_reference(ax: Axes) -> None:
+    """Draw the chance line and set the limits of a ROC plot."""
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle=":", label="chance")
+    _square(ax)
+
+
+def pr_line(
+    ax: Axes,
+    counts: ScoreCounts,
+    index: int,
+    *,
+    label: str,
+    band: Band | None = None,
+    shade: float = SHADE,
+    **line: Any,
+) -> Any:
     """Draw one PR curve, interpolated in ROC space, and its band if there is one."""
     path = pr_path(counts, "interpolated_thresholds")
     recall = np.unique(np.concatenate((_at_most(path.start, 2_000), _at_most(path.end, 2_000), np.linspace(0, 1, 201))))
     look = {**style(index), "linewidth": 1.8, **line}
     if band is not None:
-        ax.fill_between(band.x, band.lower, band.upper, color=look["color"], alpha=0.15, linewidth=0)
+        ax.fill_between(band.x, band.lower, band.upper, color=look["color"], alpha=shade, linewidth=0)
     return ax.plot(recall, path.precision(recall), label=label, **look)[0]
 
 
@@ -81,36 +122,50 @@ def pr_joined(recall: FloatArray, precision: FloatArray, steps: int = 16) -> tup
 
 def finish_pr(ax: Axes, prevalence: float) -> None:
     """Draw the chance line and the unachievable region, and set the axes and legend of a PR plot."""
-    _unachievable(ax, prevalence)
+    pr_reference(ax, prevalence)
+    ax.set_xlabel(PR_LABELS[0])
+    ax.set_ylabel(PR_LABELS[1])
+    _legend(ax, "best")
+
+
+def pr_reference(ax: Axes, prevalence: float, *, word: bool = True) -> None:
+    """Draw the chance line and the unachievable region, and set the limits of a PR plot."""
+    _unachievable(ax, prevalence, word=word)
     label = f"chance (prevalence {prevalence:.3g})"
     ax.axhline(prevalence, color=GREY, linewidth=0.9, linestyle=":", label=label)
     _square(ax)
-    ax.set_xlabel("Recall (sensitivity)")
-    ax.set_ylabel("Precision (positive predictive value)")
-    figure = ax.get_figure(root=True)
-    _legend(ax, "best", inside=figure is None or figure.get_layout_engine() is None)
 
 
-def _unachievable(ax: Axes, prevalence: float) -> None:
+def _unachievable(ax: Axes, prevalence: float, *, word: bool) -> None:
     """Hatch the region below the PR curve of the worst possible ranking."""
     recall = np.linspace(0.0, 1.0, 201)
     floor = minimum_precision(recall, prevalence)
     ax.fill_between(recall, 0.0, floor, facecolor="#d9d9d9", edgecolor="#9a9a9a", hatch="////", linewidth=0)
     ax.plot(recall, floor, color="#7a7a7a", linewidth=1.0)
-    if prevalence > 0.08:  # below that there is no room for the word
+    if word and prevalence > 0.08:  # below that there is no room for the word
         middle = minimum_precision(0.97, prevalence) / 2
         plain = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85}
         ax.annotate("unachievable", (0.97, middle), ha="right", va="center", fontsize=9, color="#333333", bbox=plain)
 
 
 def calibration_line(ax: Axes, counts: ScoreCounts, index: int, *, label: str, level: float = 0.95, **line: Any) -> Any:
-    """Draw the smooth calibration curve with its band, and ten bins of equal mass with Wilson intervals."""
-    curve, z = smooth_calibration(counts), normal_quantile(level)
+    """Draw the smooth calibration curve with its pointwise band, and ten bins of equal mass with Wilson intervals."""
+    curve = smooth_calibration(counts, at=_curve_scores(counts))
     look = {**style(index), "linewidth": 1.8, **line}
-    lower, upper = (np.clip(curve.observed + sign * z * curve.standard_error, 0, 1) for sign in (-1, 1))
-    ax.fill_between(curve.score, lower, upper, color=look["color"], alpha=0.15, linewidth=0)
+    ax.fill_between(curve.score, *curve.band(level), color=look["color"], alpha=0.15, linewidth=0)
     _calibration_bins(ax, counts, index, level, look["color"])
     return ax.plot(curve.score, curve.observed, label=label, **look)[0]
+
+
+def smooth_calibration_line(ax: Axes, counts: ScoreCounts, index: int, *, label: str, **line: Any) -> Any:
+    """Draw the smooth calibration curve alone."""
+    curve = smooth_calibration(counts, at=_curve_scores(counts))
+    return ax.plot(curve.score, curve.observed, label=label, **{**style(index), "linewidth": 1.6, **line})[0]
+
+
+def _curve_scores(counts: ScoreCounts) -> FloatArray:
+    """Return the scores at which a smooth curve is drawn: close together, from the lowest to the highest."""
+    return np.linspace(counts.scores[0], counts.scores[-1], _CURVE_POINTS)
 
 
 def _calibration_bins(ax: Axes, counts: ScoreCounts, index: int, level: float, colour: str) -> None:
@@ -125,17 +180,24 @@ def _calibration_bins(ax: Axes, counts: ScoreCounts, index: int, level: float, c
 
 def finish_calibration(ax: Axes, models: Sequence[tuple[int, ScoreCounts]]) -> None:
     """Draw the diagonal and, below the axes, the distribution of scores: positives up, negatives down."""
+    end = calibration_reference(ax, [counts for _, counts in models])
+    ax.set_xlabel(CALIBRATION_LABELS[0])
+    ax.set_ylabel(CALIBRATION_LABELS[1])
+    distributions(ax, models, end)
+    _legend(ax, "best", foot=_DISTRIBUTION_FOOT)
+
+
+def calibration_reference(ax: Axes, every: Sequence[ScoreCounts]) -> float:
+    """Draw the diagonal, set the limits of a calibration plot for these models, and return the upper limit."""
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle=":", label="perfect")
-    end = max(_calibration_end(counts) for _, counts in models)
+    end = max(_calibration_end(counts) for counts in every)
     _square(ax, end)
-    ax.set_xlabel("Score")
-    ax.set_ylabel("Observed share of positives")
-    ax.legend(loc="upper left")
-    _distributions(ax, models, end)
+    return end
 
 
-def _distributions(ax: Axes, models: Sequence[tuple[int, ScoreCounts]], end: float) -> None:
-    drawn = (child for child in ax.child_axes if child.get_gid() == _DISTRIBUTION)
+def distributions(ax: Axes, models: Sequence[tuple[int, ScoreCounts]], end: float) -> None:
+    """Draw the distribution of scores below the axes of a calibration plot."""
+    drawn = (child for child in ax.child_axes if child.get_label() == _DISTRIBUTION)
     below: Any = next(drawn, None) or _distribution_axes(ax)
     edges = np.linspace(0.0, end, 41)
     for i, counts in models:
@@ -153,8 +215,8 @@ def _calibration_end(counts: ScoreCounts) -> float:
 
 
 def _distribution_axes(ax: Axes) -> Axes:
-    below = ax.inset_axes((0.0, -0.36, 1.0, 0.18), sharex=ax)
-    below.set_gid(_DISTRIBUTION)
+    below = ax.inset_axes((0.0, _DISTRIBUTION_FOOT, 1.0, 0.18), sharex=ax)
+    below.set_label(_DISTRIBUTION)
     below.axhline(0.0, color="#444444", linewidth=0.6)
     below.set_yticks([])
     below.tick_params(labelbottom=False, length=0)
@@ -164,25 +226,85 @@ def _distribution_axes(ax: Axes) -> Axes:
     return below
 
 
-def decision_line(ax: Axes, counts: ScoreCounts, index: int, *, label: str, **line: Any) -> Any:
-    """Draw one model's net benefit."""
-    curve = decision_curve(counts)
-    return ax.plot(curve.threshold, curve.net_benefit, label=label, **{**style(index), "linewidth": 1.8, **line})[0]
+def decision_line(
+    ax: Axes,
+    counts: ScoreCounts,
+    index: int,
+    *,
+    label: str,
+    band: Band | None = None,
+    shade: float = SHADE,
+    **line: Any,
+) -> Any:
+    """Draw one model's net benefit, and its band if there is one."""
+    curve = decision_curve(counts, THRESHOLDS)
+    look = {**style(index), "linewidth": 1.8, **line}
+    if band is not None:
+        ax.fill_between(band.x, band.lower, band.upper, color=look["color"], alpha=shade, linewidth=0)
+    return ax.plot(curve.threshold, curve.net_benefit, label=label, **look)[0]
 
 
 def finish_decision(ax: Axes, counts: ScoreCounts) -> None:
     """Draw the two policies that need no model, and set the axes and legend."""
-    curve = decision_curve(counts)
-    prevalence = counts.prevalence
+    decision_reference(ax, counts)
+    ax.set_xlabel(DECISION_LABELS[0])
+    ax.set_ylabel(DECISION_LABELS[1])
+    _legend(ax, "best")
+
+
+def decision_reference(ax: Axes, counts: ScoreCounts, *, words: bool = True) -> None:
+    """Draw the two policies that need no model, and set the limits. The axes end where all models' lines are flat."""
+    curve, prevalence, end = decision_curve(counts, THRESHOLDS), counts.prevalence, _decision_end(ax, counts)
     ax.plot(curve.threshold, curve.treat_all, color=GREY, linewidth=1.0, linestyle="-.", label="treat all")
     ax.axhline(0.0, color=GREY, linewidth=0.9, linestyle=":", label="treat none")
-    ax.set_xlim(0.0, 1.0)
+    ax.set_xlim(0.0, end)
     ax.set_ylim(-0.25 * prevalence, 1.08 * prevalence)
     ax.grid(True)
     ax.set_axisbelow(True)
-    ax.set_xlabel("Threshold probability")
-    ax.set_ylabel("Net benefit (true positives per row)")
-    _legend(ax, "best")
+    for text in [text for text in ax.texts if text.get_label() == _POLICY]:
+        text.remove()
+    if words:
+        _policy_words(ax, prevalence, end)
+
+
+def _decision_end(ax: Axes, counts: ScoreCounts) -> float:
+    """Return the end of the axes: twice the prevalence, or somewhat beyond the last notable net benefit of a model."""
+    ends = [2.0 * counts.prevalence]
+    for line in ax.lines:
+        threshold, benefit = (np.asarray(values, dtype=np.float64) for values in line.get_data())
+        share = benefit / counts.prevalence
+        notable = threshold[(share > _BENEFIT) | (share < -_HARM)]
+        if line.get_label() not in _POLICIES and notable.size:
+            ends.append(1.15 * float(notable.max()))
+    return 1.0 if max(ends) > 0.75 else max(ends)
+
+
+def _policy_words(ax: Axes, prevalence: float, end: float) -> None:
+    """Label both policies on their lines, away from the models' lines."""
+    words: dict[str, Any] = {"fontsize": 9, "color": "#4d4d4d", "label": _POLICY, "textcoords": "offset points"}
+    low = -0.19 * prevalence
+    crossing = 1.19 * prevalence / (1.0 + 0.19 * prevalence)  # where treating all has this net benefit
+    left = crossing > 0.2 * end
+    ax.annotate(
+        "treat all", (crossing, low), xytext=(-5 if left else 5, 0), ha="right" if left else "left", va="center",
+        **words,
+    )  # fmt: skip
+    x, below = _free_place(ax, prevalence, end)
+    ax.annotate("treat none", (x, 0.0), xytext=(4, -3 if below else 3), va="top" if below else "bottom", **words)
+
+
+def _free_place(ax: Axes, prevalence: float, end: float) -> tuple[float, bool]:
+    """Return where the words "treat none" begin, and whether below the line: where no line passes, if possible."""
+    width, height = 0.2 * end, 0.09 * prevalence
+    places = [(share * end, below) for share in (0.79, 0.6, 0.4, 0.2, 0.0) for below in (True, False)]
+    drawn = [np.asarray(line.get_data(), dtype=np.float64) for line in ax.lines if line.get_label() != _POLICIES[1]]
+
+    def passing(place: tuple[float, bool]) -> int:
+        x, below = place
+        bottom, top = (-height, 0.01 * prevalence) if below else (-0.01 * prevalence, height)
+        return sum(int(np.any((at >= x) & (at <= x + width) & (y >= bottom) & (y <= top))) for at, y in drawn)
+
+    return min(places, key=passing)
 
 
 def thinned(curve: Any, most: int = 4_000) -> Any:
@@ -200,15 +322,35 @@ def _at_most(values: FloatArray, most: int) -> FloatArray:
     return values[np.linspace(0, values.size - 1, most).round().astype(np.int64)]
 
 
-def _legend(ax: Axes, loc: Literal["best", "lower right"], *, inside: bool = True) -> None:
-    """Put a short legend inside the axes, on white. Put others below them, where they cover nothing.
+def _legend(ax: Axes, loc: Literal["best", "lower right"], *, foot: float = 0.0) -> None:
+    """Put the legend below the axes, where it covers nothing, or below `foot`, a share of their height.
 
-    A PR curve leaves no place that is always free, so its legend lies inside only if no layout makes room below.
+    Axes of a figure without layout have no room there. They get a short legend inside, on white.
     """
-    if inside and len(ax.get_legend_handles_labels()[1]) <= _SHORT_LEGEND:
-        ax.legend(loc=loc, frameon=True, facecolor="white", edgecolor="none", framealpha=0.85)
+    handles, labels = ax.get_legend_handles_labels()
+    shown = [(handle, label) for handle, label in zip(handles, labels, strict=True) if label not in _POLICIES]
+    entries = ([handle for handle, _ in shown], [label for _, label in shown])
+    figure = ax.get_figure(root=True)
+    if (figure is None or figure.get_layout_engine() is None) and len(shown) <= _SHORT_LEGEND:
+        ax.legend(*entries, loc=loc, frameon=True, facecolor="white", edgecolor="none", framealpha=0.85)
     else:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13))
+        inches = _LEGEND_BELOW_WORDS if foot else _LEGEND_BELOW_AXES
+        legend_below(ax, *entries, inches=inches, foot=foot)
+
+
+def legend_below(
+    ax: Axes, handles: Sequence[Any], labels: Sequence[str], *, inches: float, foot: float = 0.0, columns: int = 1
+) -> None:
+    """Put a legend so many inches below the axes, or below `foot`, a share of their height."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # noqa: S101  # axes that are drawn belong to a figure
+    below = ax.transAxes + ScaledTranslation(0.0, -inches, figure.dpi_scale_trans)
+    ax.legend(
+        list(handles), list(labels), loc="upper left", bbox_to_anchor=(0.0, foot), bbox_transform=below,
+        borderaxespad=0.0, borderpad=0.0, handlelength=2.6, ncols=columns,
+    )  # fmt: skip
 
 
 def _square(ax: Axes, end: float = 1.0) -> None:

@@ -24,12 +24,12 @@ def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Dat
 
 
 def estimate_cells(estimate: Estimate) -> dict[str, Any]:
-    """Return the columns value, lower, upper and level of an estimate."""
+    """Return the columns value, lower, upper, level and method of an estimate."""
     return {"value": estimate.value, **interval_cells(estimate.interval)}
 
 
 def interval_cells(interval: Interval | None) -> dict[str, Any]:
-    """Return the columns lower, upper and level; empty without an interval."""
+    """Return the columns lower, upper, level and method; empty without an interval."""
     if interval is None:
         return {}
-    return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
+    return interval.to_dict()

@@ -16,8 +16,8 @@ def guarantee_words(guarantee: Guarantee) -> str:
     return " ".join((*attacker_words(guarantee), guarantee.in_words()))
 
 
-def attacker_words(guarantee: Guarantee) -> list[str]:
-    """Return the sentence about an attacker, if epsilon is small enough for one to hold.
+def attacker_words(guarantee: Guarantee, *, seen: str = "this") -> list[str]:
+    """Return the sentence about an attacker who has `seen` something, if epsilon is small enough for one to hold.
 
     Changing an outcome replaces one row, which is two steps under add-remove-one. With delta 0 the posterior of a fifty
     per cent prior is at most `e^epsilon / (1 + e^epsilon)`; with delta only the success of guessing is bounded, by
@@ -34,9 +34,9 @@ def attacker_words(guarantee: Guarantee) -> list[str]:
     if replaced.delta:
         return [
             f"An attacker who guessed {outcome} right half of the time is right at most {bound} % of the time after "
-            "seeing this."
+            f"seeing {seen}."
         ]
-    return [f"An attacker who was 50 % sure of {outcome} is at most {bound} % sure after seeing this."]
+    return [f"An attacker who was 50 % sure of {outcome} is at most {bound} % sure after seeing {seen}."]
 
 
 def at_most(share: float) -> str:

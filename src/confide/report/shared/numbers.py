@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from confide.intervals.interval import Estimate, Interval
@@ -18,7 +20,7 @@ def number(value: float | None, digits: int | None = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if digits is not None:
-        return f"{value:.{digits}f}"
+        return f"{value:z.{digits}f}"  # z: never "-0.000"
     if value >= 10_000.0:
         return f"{value:.0e}"
     return f"{value:.{3 if abs(value) < 10.0 else 1 if abs(value) < 1_000.0 else 0}f}"
@@ -34,9 +36,21 @@ def whole(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else DASH
 
 
-def p_value(value: float) -> str:
-    """Write a p-value, never as zero."""
-    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+def p_value(value: float | None) -> str:
+    """Write a p-value with three decimals, but never as zero; a dash if it does not exist.
+
+    >>> p_value(0.02499), p_value(2e-7)
+    ('0.025', '<0.001')
+    """
+    if value is None or math.isnan(value):
+        return DASH
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def p_equation(value: float) -> str:
+    """Write a p-value for a sentence: `p = 0.025` or `p < 0.001`."""
+    text = p_value(value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def percent(share: float) -> str:
@@ -64,3 +78,32 @@ def estimate_text(estimate: Estimate | None, digits: int | None = 3, *, joined: 
     if estimate.interval is None:
         return value
     return f"{value} ({interval_text(estimate.interval, digits, joined=joined)})"
+
+
+_FIGURE_SPACE, _POINT_SPACE = "\u2007", "\u2008"  # as wide as a digit, and as a point
+
+
+def decimal_aligned(cells: Sequence[str]) -> list[str]:
+    """Pad the numbers of a column, which is aligned right, so that their decimal points stand below each other.
+
+    Cells that are no numbers stay as they are. A mark after a number, such as an asterisk, hangs to its right.
+
+    >>> [cell.replace("\u2007", "_").replace("\u2008", ".") for cell in decimal_aligned(("0.25", "12", "–"))]
+    ['0.25', '12.__', '–']
+    """
+    endings = [_ENDING.search(cell) for cell in cells]
+    most = max((len(ending["decimals"] or "") for ending in endings if ending), default=0)
+    widest = max((len(ending["mark"]) for ending in endings if ending), default=0)
+    return [
+        cell if ending is None else cell + _padding(ending, most, widest)
+        for cell, ending in zip(cells, endings, strict=True)
+    ]
+
+
+_ENDING = re.compile(r"\d(?:\.(?P<decimals>\d+))?(?P<mark>\*?)$")
+
+
+def _padding(ending: re.Match[str], most: int, widest: int) -> str:
+    decimals = len(ending["decimals"] or "")
+    point = _POINT_SPACE if most and not decimals else ""
+    return point + _FIGURE_SPACE * (most - decimals + widest - len(ending["mark"]))

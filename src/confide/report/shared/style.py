@@ -1,6 +1,6 @@
-"""Style of all plots: colours, line styles, matplotlib settings, new figures and SVG.
+"""Style of all plots: colours, line styles, matplotlib settings, new figures, small multiples and SVG.
 
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart. Line styles differ as well.
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart. Line styles and markers differ as well.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from confide.errors import UsageError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import LayoutEngine
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1)), "-")
-MARKERS = "os^Dv<>"
-GREY = "#6b6b6b"
+STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1)), (0, (8, 2, 1, 2, 1, 2)))
+MARKERS = "os^Dv<>PXphd"
+GREY, LIGHT_GREY = "#6b6b6b", "#b5b5b5"
 _MARGIN = 0.09  # inches
 
 _SETTINGS: Any = {
@@ -45,12 +47,13 @@ Drawing = Callable[["Axes", Any], None]
 
 
 def style(index: int) -> dict[str, Any]:
-    """Return colour and line style of the model at a position."""
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": STYLES[index % len(STYLES)]}
+    """Return colour and line style of the model at a position: 49 combinations, in which neighbours differ in both."""
+    colours = len(COLOURS)
+    return {"color": COLOURS[index % colours], "linestyle": STYLES[(index + index // colours) % len(STYLES)]}
 
 
 def marker(index: int) -> str:
-    """Return the marker of the model at a position."""
+    """Return the marker of the model at a position: twelve markers."""
     return MARKERS[index % len(MARKERS)]
 
 
@@ -69,7 +72,9 @@ def as_svg(draw: Drawing, data: Any, *, size: tuple[float, float] = (5.4, 5.0)) 
 
     with house_style():
         figure = Figure(figsize=size, layout=_layout())
-        draw(figure.subplots(), data)
+        ax = figure.subplots()
+        ax.set_anchor("N")  # spare room lies below the legend
+        draw(ax, data)
         buffer = io.StringIO()
         with warnings.catch_warnings():
             # Text stays text in SVG: the reader's fonts must have the letters, not ours.
@@ -89,8 +94,8 @@ def drawn_figure(
     with house_style():
         axes = list(figure.subplots(down, across, squeeze=False).flat)
         for ax, (draw, data) in zip(axes, panels, strict=False):
-            draw(ax, data)
             ax.set_anchor("NW")  # square axes begin where the others of their column do
+            draw(ax, data)
         for ax in axes[len(panels) :]:
             ax.set_axis_off()
     return figure
@@ -111,6 +116,27 @@ def new_figure(size: tuple[float, float]) -> Figure:
     plt.draw_if_interactive()  # type: ignore[no-untyped-call]  # loads the backend, so that notebooks display figures
     make = plt.figure if plt.get_backend().lower() in _window_backends() else Figure
     return make(figsize=size, layout=_layout())
+
+
+def small_multiples(ax: Axes, titles: Sequence[str], *, columns: int, title: str, axes: tuple[str, str]) -> list[Axes]:
+    """Replace axes by a grid of small ones that share their scales, one for each title. `axes` names x and y."""
+    holder, place = ax.get_figure(root=False), ax.get_subplotspec()
+    if holder is None or place is None:
+        raise UsageError("small multiples need axes from `figure.subplots`")
+    ax.remove()
+    part = holder.add_subfigure(place)
+    part.suptitle(title, x=0.012, ha="left", fontsize=_SETTINGS["axes.titlesize"], fontweight="bold")
+    part.supylabel(axes[1], fontsize=_SETTINGS["font.size"])
+    down = -(-len(titles) // columns)
+    every = list(part.subplots(down, columns, sharex=True, sharey=True, squeeze=False).flat)
+    for position, (small, words) in enumerate(zip(every, titles, strict=False)):
+        small.set_title(words, fontsize=9, fontweight="normal")
+        if position + columns >= len(titles):  # nothing below it
+            small.tick_params(labelbottom=True)
+            small.set_xlabel(axes[0], fontsize=9)
+    for small in every[len(titles) :]:
+        small.remove()
+    return every[: len(titles)]
 
 
 def _layout() -> LayoutEngine:

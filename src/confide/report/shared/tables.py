@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -23,3 +24,12 @@ class Table:
     def aligned_left(self) -> tuple[bool, ...]:
         """Alignment of each column: True for left, False for right."""
         return tuple(position == 0 or name in self.text_columns for position, name in enumerate(self.head))
+
+
+def file_stem(title: str) -> str:
+    """Return the name of a table's files: its title in lower case, with hyphens.
+
+    >>> file_stem("AUCPR by estimator")
+    'aucpr-by-estimator'
+    """
+    return re.sub("[^a-z0-9]+", "-", title.lower()).strip("-") or "table"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.report.shared.names import distinct, wrapped
 from confide.report.shared.numbers import number
 from confide.report.shared.style import COLOURS, GREY
-from confide.report.validation.names import distinct, wrapped
 from confide.report.validation.plot_data import PlotData, legend_below, with_results
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 from confide.federation.modes.registry import mode_of
 from confide.intervals.interval import Estimate
 from confide.intervals.random_effects import RandomEffects
+from confide.report.shared.names import wrapped
 from confide.report.shared.numbers import DASH, whole
-from confide.report.validation.names import wrapped
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.performance import Performance

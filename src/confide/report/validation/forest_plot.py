@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from confide.intervals.interval import Estimate, Interval
 from confide.intervals.random_effects import RandomEffects
+from confide.report.shared.names import LONGEST, distinct, wrapped
 from confide.report.shared.numbers import DASH, estimate_text, has_ends, interval_text, percent
 from confide.report.shared.style import COLOURS, GREY
 from confide.report.validation.forest import GUESSING, NAMES, Forest, known, summary_names
 from confide.report.validation.forest_axis import axis_ends, ratio_ticks
-from confide.report.validation.names import LONGEST, distinct, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

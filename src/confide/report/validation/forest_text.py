@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from confide.intervals.random_effects import RandomEffects
-from confide.report.shared.numbers import number, p_value, percent
+from confide.report.shared.names import LONGEST, cut
+from confide.report.shared.numbers import number, p_equation, percent
 from confide.report.validation.forest import GUESSING, NAMES, Forest, ForestRow, known
 from confide.report.validation.forest_axis import axis_ends
-from confide.report.validation.names import LONGEST, cut
 
 _MEANT = {
     "auc": "The dotted line is guessing.",
@@ -59,7 +59,7 @@ def heterogeneity_words(summary: RandomEffects, *, bar: bool = True) -> str:
     if summary.i_squared is not None:
         parts.append(_tied(f"I² = {100.0 * summary.i_squared:.0f} %"))
     if summary.q_p_value is not None:
-        parts.append(f"{_tied(f'Q = {number(summary.q, 2)}')}, {_tied(f'p {_equals(p_value(summary.q_p_value))}')}")
+        parts.append(f"{_tied(f'Q = {number(summary.q, 2)}')}, {_tied(p_equation(summary.q_p_value))}")
     sentence = ", ".join(parts) + "; interval of the mean after Hartung and Knapp."
     if summary.prediction is None:
         return f"{sentence} With fewer than three sites there is no prediction interval."
@@ -108,7 +108,3 @@ def _leaves(row: ForestRow, low: float, high: float) -> bool:
 def _tied(words: str) -> str:
     """Join words so that they stay on one line."""
     return words.replace(" ", "\u00a0")
-
-
-def _equals(shown: str) -> str:
-    return shown if shown.startswith("<") else f"= {shown}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from confide.federation.coordinator.calibration_line import NoLine
 from confide.federation.modes.registry import mode_of
 from confide.intervals.interval import Estimate
-from confide.report.shared.numbers import interval_text, p_value, percent
-from confide.report.validation.names import NAME_LETTERS, cut
+from confide.report.shared.names import NAME_LETTERS, cut
+from confide.report.shared.numbers import interval_text, p_equation, percent
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
@@ -91,10 +91,8 @@ def hypothesis_words(validation: Validation) -> str:
     """Return the test of the hypothesis that AUC is at most a given value, in words."""
     test = validation.test
     assert test is not None  # noqa: S101  # called only where there is a test
-    chance = p_value(test.p_value)
-    found = f"p {chance}" if chance.startswith("<") else f"p = {chance}"
     alpha = 1.0 - validation.level
-    text = f"Test of AUC ≤ {test.a0:g}, one-sided: {found}. "
+    text = f"Test of AUC ≤ {test.a0:g}, one-sided: {p_equation(test.p_value)}. "
     if not test.p_value < alpha:
         return text + f"An AUC of {test.a0:g} or less cannot be ruled out."
     text += f"An AUC of {test.a0:g} or less is ruled out at the {100 * alpha:g} % level"

@@ -10,10 +10,10 @@ import numpy as np
 from confide.counts import FloatArray
 from confide.federation.modes.registry import mode_of
 from confide.report.shared.curves import finish_pr, finish_roc, pr_joined, thinned
+from confide.report.shared.names import distinct
 from confide.report.shared.numbers import estimate_text, number, percent
 from confide.report.shared.style import COLOURS, GREY, Drawing, drawn_figure
 from confide.report.validation.calibration_plots import draw_calibration
-from confide.report.validation.names import distinct
 from confide.report.validation.plot_data import PlotData, legend_below, with_results
 
 if TYPE_CHECKING:

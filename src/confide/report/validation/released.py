@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
+from confide.report.shared.names import cut
 from confide.report.shared.numbers import DASH
 from confide.report.shared.tables import Table
-from confide.report.validation.names import cut
 from confide.report.validation.tables import table_of_sites, took_part
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate, Interval
+from confide.report.shared.names import NAME_LETTERS, cut
 from confide.report.shared.numbers import DASH, amount, has_ends, interval_text, number, percent, whole
 from confide.report.shared.tables import Table
 from confide.report.validation.forest import rows_words
-from confide.report.validation.names import NAME_LETTERS, cut
 from confide.report.validation.notes import number_notes
 
 if TYPE_CHECKING:

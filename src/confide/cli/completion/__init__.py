@@ -1,0 +1,1 @@
+"""`confide completion`: complete commands and options with the Tab key."""

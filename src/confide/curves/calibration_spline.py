@@ -1,0 +1,160 @@
+"""Calibration curve as a penalised logistic spline: the log-odds of the outcome, smooth in the score's log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.curves.natural_spline import NaturalSpline
+from confide.curves.penalised_logistic import logistic, penalised_fit
+from confide.errors import ParameterError
+
+MOST_CELLS = 4_096
+"""Distinct scores beyond which neighbours share a cell in the fit: cells of equal width in log-odds, at their mean."""
+
+_SMALLEST = 1e-6  # scores nearer to 0 or 1 count as this far away
+_EVALUATED = 1 << 14  # scores at a time: their numbers stay in the processor's cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spline:
+    """Penalised logistic regression on a natural cubic spline in the log-odds of the score.
+
+    The spline has `knots` knots at equally spaced quantiles of the distinct scores. A penalty on its roughness is
+    chosen by restricted maximum likelihood (Laplace's approximation), as by mgcv's
+    `gam(y ~ s(qlogis(p), bs = "cr", k = knots), family = binomial, method = "REML")`. Under the strongest penalty the
+    curve is logistic recalibration: an intercept and a slope. Weights count as repetitions.
+
+    Scores within 1e-6 of 0 or 1 count as 1e-6 away, and scores of exactly 0 (or 1) as half as far as the next score,
+    if that is farther.
+    """
+
+    knots: int = 10
+
+    def __post_init__(self) -> None:
+        if isinstance(self.knots, bool) or not isinstance(self.knots, int | np.integer) or not 3 <= self.knots <= 50:
+            raise ParameterError(f"knots must be a whole number from 3 to 50, got {self.knots!r}")
+
+    def fit(self, counts: ScoreCounts) -> SplineCurve | ConstantCurve:
+        """Fit the curve to rows of probabilities."""
+        positives, total = float(counts.total_positives), float(counts.total_positives + counts.total_negatives)
+        basis = SplineBasis.of(counts, self.knots)
+        if basis is None or positives in (0.0, total):
+            return ConstantCurve(share=positives / total, rows=total)
+        ours = basis.cells.positives[None, :].astype(np.float64)
+        fit = penalised_fit(basis.design, ours, ours + basis.cells.negatives)
+        return SplineCurve(basis=basis, coefficients=fit.coefficients[0], covariance=np.linalg.inv(fit.information[0]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SplineBasis:
+    """Spline functions at the cells of a set of scores."""
+
+    low: float
+    high: float
+    spline: NaturalSpline
+    cells: ScoreCounts
+    design: FloatArray
+
+    @classmethod
+    def of(cls, counts: ScoreCounts, knots: int, cells: int = MOST_CELLS) -> SplineBasis | None:
+        """Place the knots, and merge neighbouring scores where they are more than `cells`; None for one score."""
+        low, high = _clip_ends(counts.scores)
+        distinct = counts.scores[_distinct_part(counts.scores, low, high)]
+        if distinct.size < 2:
+            return None
+        places = np.linspace(0.0, distinct.size - 1.0, min(knots, distinct.size))
+        below = np.minimum(places.astype(np.int64), distinct.size - 2)
+        left, right = (_log_odds(distinct[below + i], low, high) for i in (0, 1))
+        spline = NaturalSpline.through(left + (places - below) * (right - left))
+        starts = _cell_starts(counts.scores, distinct, low, high, cells)
+        merged = counts.merged(starts)
+        design = spline.design(_log_odds(merged.scores, low, high))
+        return cls(low=low, high=high, spline=spline, cells=merged, design=design)
+
+    def coordinates(self, scores: FloatArray) -> FloatArray:
+        """Return the log-odds of scores, kept within the basis."""
+        return _log_odds(scores, self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SplineCurve:
+    """Fitted spline, with the covariance of its coefficients given the penalty."""
+
+    basis: SplineBasis
+    coefficients: FloatArray
+    covariance: FloatArray
+
+    def observed(self, scores: FloatArray) -> FloatArray:
+        """Share of positives at ascending scores."""
+        share = np.empty(scores.size)
+        for first in range(0, scores.size, _EVALUATED):
+            part = slice(first, first + _EVALUATED)
+            log_odds = self.basis.spline.combine(self.coefficients, self.basis.coordinates(scores[part]))
+            share[part] = logistic(log_odds)
+        return share
+
+    def standard_error(self, scores: FloatArray) -> FloatArray:
+        """Pointwise standard error of the share, `p (1 - p)` times that of the log-odds."""
+        share = self.observed(scores)
+        variance = np.empty(scores.size)
+        for first in range(0, scores.size, _EVALUATED):
+            part = slice(first, first + _EVALUATED)
+            design = self.basis.spline.design(self.basis.coordinates(scores[part]))
+            variance[part] = np.sum((design @ self.covariance) * design, axis=1)
+        error: FloatArray = share * (1.0 - share) * np.sqrt(variance)
+        return error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantCurve:
+    """Curve of rows that all have one score or one label: the share of positives."""
+
+    share: float
+    rows: float
+
+    def observed(self, scores: FloatArray) -> FloatArray:
+        """Share of positives at each score."""
+        return np.full(scores.size, self.share)
+
+    def standard_error(self, scores: FloatArray) -> FloatArray:
+        """Binomial standard error of the share."""
+        return np.full(scores.size, float(np.sqrt(self.share * (1.0 - self.share) / self.rows)))
+
+
+def _clip_ends(scores: FloatArray) -> tuple[float, float]:
+    """Return where scores of 0 and 1 are moved to."""
+    first, last = np.searchsorted(scores, (0.0, 1.0), side="right")[0], np.searchsorted(scores, 1.0, side="left")
+    inner = scores[first:last]
+    low = inner[0] / 2.0 if first > 0 and inner.size else 0.0
+    high = (1.0 - inner[-1]) / 2.0 if last < scores.size and inner.size else 0.0
+    return max(float(low), _SMALLEST), max(float(high), _SMALLEST)
+
+
+def _log_odds(scores: FloatArray, low: float, high: float) -> FloatArray:
+    inside = np.clip(scores, low, 1.0 - high)
+    log_odds: FloatArray = np.log(inside / (1.0 - inside))
+    return log_odds
+
+
+def _distinct_part(scores: FloatArray, low: float, high: float) -> slice:
+    """Return the scores without those that are moved to the same place as their neighbour."""
+    first = max(int(np.searchsorted(scores, low, side="right")) - 1, 0)
+    last = int(np.searchsorted(scores, 1.0 - high, side="left")) + 1
+    return slice(first, last)
+
+
+def _cell_starts(scores: FloatArray, distinct: FloatArray, low: float, high: float, cells: int) -> NDArray[Any]:
+    """Return the index at which each cell begins; the lowest and the highest score have cells of half the width."""
+    if distinct.size <= cells:
+        starts = np.arange(distinct.size) + max(int(np.searchsorted(scores, low, side="right")) - 1, 0)
+        starts[0] = 0
+        return starts
+    ends = _log_odds(distinct[[0, -1]], low, high)
+    half = (ends[1] - ends[0]) / (2.0 * (cells - 1))
+    edges = np.linspace(ends[0] + half, ends[1] - half, cells - 1)
+    return np.unique(np.concatenate(([0], np.searchsorted(scores, 1.0 / (1.0 + np.exp(-edges))))))

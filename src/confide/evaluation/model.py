@@ -1,0 +1,161 @@
+"""Numbers of one model: what is estimated, and how the estimates are put together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from confide.counts import ScoreCounts
+from confide.evaluation.evaluation import (
+    NET_BENEFIT,
+    Calibration,
+    ChosenThreshold,
+    ModelEvaluation,
+    Named,
+    PartialArea,
+    ThresholdEvaluation,
+)
+from confide.evaluation.settings import Settings
+from confide.intervals.interval import Estimate
+from confide.metrics.precision_recall import attained_share, aucpr_minimum, aucpr_scores
+from confide.metrics.threshold import MEASURES, confusion_matrix, cost_threshold, youden_threshold
+
+_OF_PROBABILITIES = ("brier", "scaled_brier", "log_loss", "observed_expected")
+CALIBRATION_METRICS = {
+    "intercept": "calibration_intercept",
+    "slope": "calibration_slope",
+    "joint_intercept": "joint_intercept",
+    "expected_calibration_error": "expected_calibration_error",
+    "integrated_calibration_index": "integrated_calibration_index",
+    "e50": "calibration_e50",
+    "e90": "calibration_e90",
+    "emax": "calibration_emax",
+}
+"""Metric of the registry of each field of `Calibration`."""
+
+_MAY_NOT_EXIST = ("intercept", "slope", "joint_intercept")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A metric of the registry with its options."""
+
+    metric: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, metric: str, **options: Any) -> Request:
+        """Name a metric and its options."""
+        return cls(metric, tuple(options.items()))
+
+
+class Sample(Protocol):
+    """Rows of one model, which know how to estimate its metrics under their sampling design."""
+
+    @property
+    def counts(self) -> ScoreCounts:
+        """Counts of all rows."""
+        ...
+
+    def estimates(self, requests: Sequence[Request]) -> Sequence[Estimate]:
+        """Estimate metrics; NaN where a metric does not exist."""
+        ...
+
+
+def evaluate_model(name: str, sample: Sample, settings: Settings, *, probabilities: bool) -> ModelEvaluation:
+    """Evaluate one model. `probabilities` tells whether its scores are probabilities."""
+    counts = sample.counts
+    chosen, stated = _chosen_thresholds(counts, settings), settings.thresholds_of(probabilities=probabilities)
+    requests = _requests(settings, [*stated, *chosen.values()], probabilities)
+    requests += [Request.of(f"{rule}_threshold", **_rule_options(rule, settings)) for rule in chosen]
+    distinct = list(dict.fromkeys(requests))
+    found = dict(zip(distinct, sample.estimates(distinct), strict=True))
+    average_precision = found[Request.of("average_precision")]
+    least, areas = aucpr_minimum(counts), _areas(counts)
+    rules = {
+        rule: ChosenThreshold(
+            rule=rule,
+            threshold=found[Request.of(f"{rule}_threshold", **_rule_options(rule, settings))],
+            at=_at_threshold(counts, threshold, found),
+        )
+        for rule, threshold in chosen.items()
+    }
+    numbers = {metric: _existing(found.get(Request.of(metric))) for metric in _OF_PROBABILITIES}
+    return ModelEvaluation(
+        score=name,
+        auc=found[Request.of("auc")],
+        average_precision=average_precision,
+        partial_auc=tuple(
+            PartialArea(
+                region=region,
+                area=found[Request.of("partial_auc", **region.options)],
+                corrected=found[Request.of("partial_auc", **region.options, corrected=True)],
+            )
+            for region in settings.regions
+        ),
+        aucpr=areas,
+        aucpr_minimum=least,
+        aucnpr=attained_share(areas["average_precision"], least),
+        calibration=_calibration(found) if probabilities else None,
+        thresholds=tuple(_at_threshold(counts, each, found) for each in stated),
+        youden=rules["youden"],
+        least_cost=rules.get("cost"),
+        counts=counts,
+        **numbers,
+    )
+
+
+def _chosen_thresholds(counts: ScoreCounts, settings: Settings) -> dict[str, float]:
+    """Return the thresholds that are chosen on the rows, by rule."""
+    chosen = {"youden": youden_threshold(counts)}
+    if settings.cost_ratio is not None:
+        chosen["cost"] = cost_threshold(counts, cost_ratio=settings.cost_ratio)
+    return chosen
+
+
+def _rule_options(rule: str, settings: Settings) -> dict[str, Any]:
+    return {"cost_ratio": settings.cost_ratio} if rule == "cost" else {}
+
+
+def _requests(settings: Settings, thresholds: Sequence[float], probabilities: bool) -> list[Request]:
+    requests = [Request.of("auc"), Request.of("average_precision")]
+    for region in settings.regions:
+        requests.append(Request.of("partial_auc", **region.options))
+        requests.append(Request.of("partial_auc", **region.options, corrected=True))
+    if probabilities:
+        requests += [Request.of(metric) for metric in (*_OF_PROBABILITIES, *CALIBRATION_METRICS.values())]
+    for threshold in thresholds:
+        requests += [Request.of(metric, threshold=threshold) for metric in (*MEASURES, "skew_aware_f")]
+        if probabilities and 0.0 <= threshold < 1.0:
+            requests.append(Request.of(NET_BENEFIT, threshold=threshold))
+    return requests
+
+
+def _at_threshold(counts: ScoreCounts, threshold: float, found: Mapping[Request, Estimate]) -> ThresholdEvaluation:
+    names = (*MEASURES, "skew_aware_f", NET_BENEFIT)
+    measures = ((name, found.get(Request.of(name, threshold=threshold))) for name in names)
+    return ThresholdEvaluation(
+        threshold=float(threshold),
+        matrix=confusion_matrix(counts, threshold),
+        measures=Named(tuple((name, estimate) for name, estimate in measures if estimate is not None)),
+    )
+
+
+def _calibration(found: Mapping[Request, Estimate]) -> Calibration:
+    values: dict[str, Any] = {
+        field: _existing(found[Request.of(metric)]) if field in _MAY_NOT_EXIST else found[Request.of(metric)]
+        for field, metric in CALIBRATION_METRICS.items()
+    }
+    return Calibration(**values)
+
+
+def _existing(estimate: Estimate | None) -> Estimate | None:
+    """Return an estimate, or None if its value does not exist."""
+    return None if estimate is None or math.isnan(estimate.value) else estimate
+
+
+def _areas(counts: ScoreCounts) -> Named[float]:
+    """Return the area under the PR curve by every estimator."""
+    return Named(tuple(aucpr_scores(counts).items()))

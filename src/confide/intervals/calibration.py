@@ -1,0 +1,150 @@
+"""Intervals of calibration measures and of proper scores, from sums over rows.
+
+Brier score and log loss are means over rows. Scaled Brier score and the ratio of observed to expected positives are
+smooth functions of means: the delta method gives their variance as the mean square of each row's influence, over the
+number of rows. Calibration intercept and slope are coefficients of a logistic regression, with the variances of its
+Fisher information. A weight counts as so many rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from confide.counts import FloatArray, ScoreCounts
+from confide.intervals.interval import Estimate
+from confide.intervals.scales import LOG, LOG_ODDS, LOG_OF_REST, Method, normal_estimate
+from confide.metrics.calibration import (
+    brier_score,
+    calibration_intercept,
+    calibration_line,
+    log_loss,
+    log_losses,
+    log_odds,
+    observed_expected_ratio,
+    scaled_brier_score,
+    squared_errors,
+)
+from confide.metrics.logistic_fit import rates
+from confide.predictions import accepts_predictions
+
+_INFORMATION = "normal, information"
+
+
+@accepts_predictions
+def intercept_estimate(counts: ScoreCounts, *, level: float = 0.95) -> Estimate:
+    """Estimate calibration in the large: the intercept with the score's log-odds as offset.
+
+    The standard error is that of the logistic regression, `1 / sqrt(sum n_i p_i (1 - p_i))` with the fitted `p_i`, as
+    in R's `summary(glm(label ~ offset(log_odds), family = binomial))`. It takes the slope to be 1.
+    """
+    shift = calibration_intercept(counts)
+    information = np.dot(_rows(counts), _spread(log_odds(counts) + shift))
+    return normal_estimate(shift, _root_of_inverse(information), level=level, name=_INFORMATION)
+
+
+@accepts_predictions
+def line_estimates(counts: ScoreCounts, *, level: float = 0.95) -> tuple[Estimate, Estimate]:
+    """Estimate intercept and slope of the calibration line, fitted together.
+
+    Standard errors are those of the logistic regression, as in R's `summary(glm(label ~ log_odds, family = binomial))`.
+    Without a line, as where all scores are equal or classes separate, both are NaN.
+    """
+    height, slope = calibration_line(counts)
+    if not math.isfinite(slope):
+        return Estimate(value=height), Estimate(value=slope)
+    odds = log_odds(counts)
+    weight = _rows(counts) * _spread(height + slope * odds)
+    total = float(weight.sum())
+    centre = float(np.dot(weight, odds)) / total if total > 0.0 else 0.0
+    of_slope = _root_of_inverse(np.dot(weight, (odds - centre) ** 2))
+    of_height = math.hypot(_root_of_inverse(total), centre * of_slope)
+    return (
+        normal_estimate(height, of_height, level=level, name=_INFORMATION),
+        normal_estimate(slope, of_slope, level=level, name=_INFORMATION),
+    )
+
+
+@accepts_predictions
+def brier_estimate(counts: ScoreCounts, *, level: float = 0.95, method: Method = "plain") -> Estimate:
+    """Estimate the Brier score, a mean over rows."""
+    return brier_estimate_of(brier_score(counts), counts, level=level, method=method)
+
+
+def brier_estimate_of(value: float, counts: ScoreCounts, *, level: float, method: Method = "plain") -> Estimate:
+    """Estimate a Brier score that is known, with the spread of squared errors from counts."""
+    error = _error_of_mean(counts, *squared_errors(counts.scores), value)
+    return normal_estimate(value, error, level=level, method=method, scale=LOG_ODDS)
+
+
+@accepts_predictions
+def log_loss_estimate(counts: ScoreCounts, *, level: float = 0.95, method: Method = "plain") -> Estimate:
+    """Estimate the log loss, a mean over rows."""
+    value = log_loss(counts)
+    error = _error_of_mean(counts, *log_losses(counts.scores), value)
+    return normal_estimate(value, error, level=level, method=method, scale=LOG)
+
+
+@accepts_predictions
+def scaled_brier_estimate(counts: ScoreCounts, *, level: float = 0.95, method: Method = "plain") -> Estimate:
+    """Estimate the scaled Brier score `1 - B / v`, with `v = pi (1 - pi)`, by the delta method.
+
+    The influence of a row with squared error `b` and label `y` is `-(b - B)/v + B (1 - 2 pi)(y - pi)/v^2`: the
+    prevalence varies with the rows too.
+    """
+    value, pi = scaled_brier_score(counts), counts.prevalence
+    spread = pi * (1.0 - pi)
+    brier = (1.0 - value) * spread
+    lever = brier * (1.0 - 2.0 * pi) / spread**2
+    ours, theirs = squared_errors(counts.scores)
+    error = _error_of_mean(
+        counts, -(ours - brier) / spread + lever * (1.0 - pi), -(theirs - brier) / spread - lever * pi, 0.0
+    )
+    return normal_estimate(value, error, level=level, method=method, scale=LOG_OF_REST)
+
+
+@accepts_predictions
+def observed_expected_estimate(counts: ScoreCounts, *, level: float = 0.95, method: Method = "logit") -> Estimate:
+    """Estimate the ratio of observed to expected positives, on the log scale by default."""
+    return observed_expected_of(observed_expected_ratio(counts), counts, level=level, method=method)
+
+
+def observed_expected_of(ratio: float, counts: ScoreCounts, *, level: float, method: Method = "logit") -> Estimate:
+    """Estimate a ratio of observed to expected positives that is known, with the spread from counts.
+
+    It is a ratio of two means over the same rows, so `Var(log O/E) = sum (y_i - R p_i)^2 / O^2`, with `R = O/E`. For a
+    calibrated model the sum is the binomial variance of O given the scores, `sum p_i (1 - p_i)`. The shorter
+    `1/O - 1/N` takes every row to have the same risk: it ignores that O and E vary together, and is too wide for a
+    model that discriminates.
+    """
+    if not ratio > 0.0:
+        return Estimate(value=ratio)
+    ours, theirs = 1.0 - ratio * counts.scores, -ratio * counts.scores
+    squares = float(np.dot(counts.positives, ours**2) + np.dot(counts.negatives, theirs**2))
+    error = ratio * math.sqrt(squares) / counts.total_positives
+    return normal_estimate(ratio, error, level=level, method=method, scale=LOG)
+
+
+def _rows(counts: ScoreCounts) -> FloatArray:
+    rows: FloatArray = (counts.positives + counts.negatives).astype(np.float64)
+    return rows
+
+
+def _spread(linear: FloatArray) -> FloatArray:
+    rate = rates(linear)
+    spread: FloatArray = rate * (1.0 - rate)
+    return spread
+
+
+def _root_of_inverse(information: float) -> float:
+    """Return the standard error that belongs to an information; infinite where there is none."""
+    return 1.0 / math.sqrt(information) if information > 0.0 else math.inf
+
+
+def _error_of_mean(counts: ScoreCounts, of_positives: FloatArray, of_negatives: FloatArray, mean: float) -> float:
+    """Return the standard error of a mean over rows, from each row's value by its label."""
+    squares = np.dot(counts.positives, (of_positives - mean) ** 2) + np.dot(
+        counts.negatives, (of_negatives - mean) ** 2
+    )
+    return math.sqrt(float(squares)) / (counts.total_positives + counts.total_negatives)

@@ -1,0 +1,187 @@
+"""Cross-validated scores: each row was scored by the model of its fold, and folds are evaluated apart.
+
+Scores of different models are not on one scale, so a pooled AUC compares what must not be compared. The usual estimate
+is the mean over folds. Its interval is that of the models as they were trained: it leaves out how they would change
+with other training rows.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import CountArray, FloatArray
+from confide.errors import DataError, ParameterError
+from confide.intervals.cluster_bootstrap import (
+    ClusteredScores,
+    cluster_replicates,
+    percentile_estimate,
+    value_or_nan,
+)
+from confide.intervals.cluster_estimates import cluster_sums, count_clusters, student_quantile
+from confide.intervals.clusters import Codes, cluster_codes
+from confide.intervals.delong import Transform, auc_interval
+from confide.intervals.influence import Labels, has_influence, linearise
+from confide.intervals.interval import Estimate, Interval, check_level
+from confide.intervals.metric_estimates import natural_scale
+from confide.metrics.registry import get_metric
+from confide.sources.arrays import count_checked
+
+Weighting = Literal["rows", "equal"]
+
+
+def cross_validated_auc(
+    labels: Labels,
+    scores: FloatArray,
+    folds: NDArray[Any],
+    *,
+    codes: Codes | None = None,
+    weights: CountArray | None = None,
+    level: float = 0.95,
+    transform: Transform = "logit",
+) -> Estimate:
+    """Estimate AUC by the mean over folds, with the influence-function interval (LeDell et al. 2015).
+
+    The influence of a row is its placement value in its fold less the fold's AUC, over the share of its class in all
+    rows; the variance is the mean over folds of the mean squared influence, over the number of rows. R's
+    `cvAUC::ci.cvAUC` computes the same, with `transform="none"`. Ties count half. With `codes` the influence of a
+    cluster's rows is added up first, and the variance multiplied by `G/(G-1)`. Rows were validated already.
+
+    Reference: LeDell, Petersen & van der Laan (2015), Electronic Journal of Statistics 9:1583.
+    """
+    check_level(level)
+    members = _folds(labels, folds)
+    weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
+    total, ours = weight.sum(), float(weight[labels].sum())
+    shares = np.where(labels, ours, total - ours) / total
+    aucs, influence = [], np.empty(labels.size)
+    for rows in members:
+        fold = linearise("auc", labels[rows], scores[rows], weight[rows])
+        size, inside = weight[rows].sum(), labels[rows]
+        of_class = np.where(inside, weight[rows] @ inside, weight[rows] @ ~inside)
+        curve = fold.influence * of_class / shares[rows]  # placement less AUC, over the share of the class
+        influence[rows] = curve / math.sqrt(len(members) * size * total)
+        aucs.append(fold.value)
+    variance = _variance(influence, codes, weights)
+    mean = float(np.mean(aucs))
+    return Estimate(
+        value=mean,
+        standard_error=math.sqrt(variance),
+        interval=auc_interval(
+            mean, variance, ours, float(total) - ours, level=level, transform=transform, name="cross-validated AUC"
+        ),
+    )
+
+
+def fold_value(labels: Labels, scores: FloatArray, folds: NDArray[Any], metric: str, **options: Any) -> float:
+    """Compute the mean of a metric over folds, each weighing as its rows do."""
+    members, score = _folds(labels, folds), partial(get_metric(metric), **options)
+    values = [value_or_nan(score, count_checked(labels[rows], scores[rows])) for rows in members]
+    return float(np.average(values, weights=[rows.size for rows in members]))
+
+
+def check_folds(labels: Labels, folds: NDArray[Any]) -> None:
+    """Refuse fewer than two folds, and folds without both classes."""
+    _folds(labels, folds)
+
+
+def fold_estimate(
+    labels: Labels,
+    scores: FloatArray,
+    folds: NDArray[Any],
+    metric: str,
+    *,
+    weighting: Weighting = "rows",
+    codes: Codes | None = None,
+    weights: CountArray | None = None,
+    level: float = 0.95,
+    replicates: int = 1_000,
+    rng: np.random.Generator | int | None = None,
+    **options: Any,
+) -> Estimate:
+    """Estimate a metric by its mean over folds, each weighing as its rows do, or all the same.
+
+    Means of rows, such as the Brier score, are then those of all rows. Smooth metrics have a normal interval from
+    their influence values (Student's t with clusters), on the scale of `natural_scale`; the others a percentile
+    interval from rows, or clusters, redrawn in all folds at once. For AUC use `cross_validated_auc`. Rows were
+    validated already.
+    """
+    check_level(level)
+    if weighting not in ("rows", "equal"):
+        raise ParameterError(f"weighting must be 'rows' or 'equal', got {weighting!r}")
+    members = _folds(labels, folds)
+    weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
+    sizes = np.array([weight[rows].sum() if weighting == "rows" else 1.0 for rows in members])
+    shares = sizes / sizes.sum()
+    if not has_influence(metric, **options):
+        return _redrawn(labels, scores, members, shares, metric, codes, weights, level, replicates, rng, options)
+    influence, value = np.zeros(labels.size), 0.0
+    for rows, share in zip(members, shares, strict=True):
+        fold = linearise(metric, labels[rows], scores[rows], None if weights is None else weights[rows], **options)
+        factor = 1.0 if codes is not None else math.sqrt(weight[rows].sum() / (weight[rows].sum() - 1.0))
+        influence[rows] = share * factor * fold.influence
+        value += share * fold.value
+    variance, scale = _variance(influence, codes, weights), natural_scale(metric)
+    if not (math.isfinite(variance) and scale.inside(value)):
+        return Estimate(value=value)
+    reach = student_quantile(math.inf if codes is None else count_clusters(codes) - 1, level)
+    lower, upper = scale.ends(value, math.sqrt(variance), reach)
+    method = f"mean over folds{'' if codes is None else ', cluster-robust'}{scale.suffix}"
+    return Estimate(
+        value=value,
+        standard_error=math.sqrt(variance),
+        interval=Interval(lower=lower, upper=upper, level=level, method=method),
+    )
+
+
+def _folds(labels: Labels, folds: NDArray[Any]) -> list[NDArray[np.int64]]:
+    """Return the rows of each fold, refusing folds without both classes."""
+    codes = cluster_codes(folds)
+    if codes.size != labels.size:
+        raise ParameterError("folds and labels differ in length; give one of each for every row")
+    members = [np.flatnonzero(codes == fold) for fold in range(int(codes.max(initial=-1)) + 1)]
+    if len(members) < 2:
+        raise ParameterError("folds must be at least two; check that this is the right column")
+    if any(labels[rows].all() or not labels[rows].any() for rows in members):
+        raise DataError("a fold has rows of one class only; use fewer folds, or deal each class evenly")
+    return members
+
+
+def _variance(influence: FloatArray, codes: Codes | None, weights: CountArray | None) -> float:
+    """Return the variance of a sum over independent rows, or clusters."""
+    if codes is None:
+        return float(np.sum(influence**2 if weights is None else weights * influence**2))
+    sums, clusters = cluster_sums(influence, codes, weights), count_clusters(codes)
+    return float(np.dot(sums, sums)) * clusters / (clusters - 1.0)
+
+
+def _redrawn(
+    labels: Labels,
+    scores: FloatArray,
+    members: list[NDArray[np.int64]],
+    shares: FloatArray,
+    metric: str,
+    codes: Codes | None,
+    weights: CountArray | None,
+    level: float,
+    replicates: int,
+    rng: np.random.Generator | int | None,
+    options: dict[str, Any],
+) -> Estimate:
+    drawn_with = np.arange(labels.size) if codes is None else codes
+    score = partial(get_metric(metric), **options)
+    parts = [(labels[rows], scores[rows], None if weights is None else weights[rows]) for rows in members]
+    thresholds = [options["threshold"]] if "threshold" in options else []
+    prepared = [
+        ClusteredScores.prepare(label, each, drawn_with[rows], weight, thresholds=thresholds)
+        for (label, each, weight), rows in zip(parts, members, strict=True)
+    ]
+    size = int(drawn_with.max()) + 1
+    drawn = cluster_replicates(prepared, {metric: score}, size, replicates=replicates, rng=rng)[metric]
+    value = float(shares @ [value_or_nan(score, count_checked(*part)) for part in parts])
+    kind = "bootstrap" if codes is None else "cluster bootstrap"
+    return percentile_estimate(value, shares @ drawn, level, f"mean over folds, {kind}, percentile")

@@ -1,0 +1,228 @@
+"""Influence values: the derivative of a metric in the weight of each row.
+
+A smooth function of weighted rows changes by about the sum of its derivatives times the changes of the weights. So its
+variance over rows, over clusters of rows, or of a difference between two models is that of a sum (the infinitesimal
+jackknife; in surveys, Taylor linearisation; for means and maximum likelihood, the sandwich).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import CountArray, FloatArray
+from confide.errors import DataError, OneClassError, ScoreError
+from confide.intervals.gradient import measure_gradient
+from confide.metrics import calibration
+from confide.metrics.logistic_fit import rates
+from confide.metrics.registry import get_metric
+from confide.metrics.threshold import MEASURES
+from confide.sources.arrays import count_checked
+
+Labels = NDArray[np.bool_]
+
+_SMALLEST = float(np.finfo(np.float64).eps)  # what log loss moves scores of 0 and 1 inwards by
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Linearised:
+    """Value of a metric, and its influence values, one a row.
+
+    `influence[j]` is the derivative of the value in the weight of row `j`. Metrics do not change if all weights double,
+    so the influence values, weighted, add up to 0.
+    """
+
+    value: float
+    influence: FloatArray
+
+    def __repr__(self) -> str:
+        return "Linearised(<private>)"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Sample:
+    """Validated rows: labels, scores and the weight of each."""
+
+    labels: Labels
+    scores: FloatArray
+    weights: FloatArray
+
+    @property
+    def total(self) -> float:
+        return float(self.weights.sum())
+
+    def mean(self, values: FloatArray) -> Linearised:
+        """Linearise the mean of a value of each row."""
+        mean = float(np.dot(self.weights, values)) / self.total
+        return Linearised(mean, (values - mean) / self.total)
+
+
+def has_influence(metric: str, **options: Any) -> bool:
+    """Return whether a metric of the registry has influence values in closed form."""
+    if metric not in _FORMULAS:
+        return False
+    return all(name in ("threshold", "beta") or tuple(value) == (0.0, 1.0) for name, value in options.items())
+
+
+def linearise(
+    metric: str, labels: Labels, scores: FloatArray, weights: CountArray | None = None, **options: Any
+) -> Linearised:
+    """Compute a metric of the registry and its influence values, of rows that were validated already.
+
+    A metric that has no value, as a ratio without denominator, is NaN and so are its influence values.
+    """
+    chosen = get_metric(metric)
+    if not has_influence(metric, **options):
+        raise DataError(f"{chosen.name} has no influence values in closed form; use the bootstrap")
+    if not labels.any() or labels.all():
+        raise OneClassError("all rows belong to one class; add rows of the other class, or check the positive label")
+    if chosen.probabilities and not (scores.min() >= 0.0 and scores.max() <= 1.0):
+        raise ScoreError(
+            f"{chosen.name} needs scores in [0, 1], as it reads them as probabilities; calibrate them first"
+        )
+    weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
+    named = {name: value for name, value in options.items() if name in ("threshold", "beta")}
+    return _FORMULAS[metric](_Sample(labels, scores, weight), **named)
+
+
+def share_below(queries: FloatArray, rivals: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the share of the rivals' weight below each query, ties counting half."""
+    order = np.argsort(rivals, kind="stable")
+    ordered, through = rivals[order], np.concatenate(([0.0], np.cumsum(weights[order])))
+    distinct, back = np.unique(queries, return_inverse=True)
+    left = np.searchsorted(ordered, distinct, side="left")
+    right = np.searchsorted(ordered, distinct, side="right")
+    share: FloatArray = ((through[left] + through[right]) / (2.0 * through[-1]))[back]
+    return share
+
+
+def _auc(rows: _Sample) -> Linearised:
+    """Linearise AUC: DeLong's placement values less AUC, over the weight of the class."""
+    ours, theirs = rows.labels, ~rows.labels
+    below = share_below(rows.scores[ours], rows.scores[theirs], rows.weights[theirs])
+    above = 1.0 - share_below(rows.scores[theirs], rows.scores[ours], rows.weights[ours])
+    positives, negatives = rows.weights[ours].sum(), rows.weights[theirs].sum()
+    area = float(np.dot(rows.weights[ours], below) / positives)
+    influence = np.empty(rows.labels.size)
+    influence[ours], influence[theirs] = (below - area) / positives, (above - area) / negatives
+    return Linearised(area, influence)
+
+
+def _average_precision(rows: _Sample) -> Linearised:
+    """Linearise average precision.
+
+    A row changes the precision at its own score if it is positive, and the precision `TP/C` at every score up to its
+    own, by `(label - precision) / C`.
+    """
+    _, cell = np.unique(rows.scores, return_inverse=True)
+    ours = np.bincount(cell, weights=rows.weights * rows.labels)
+    called = np.cumsum(np.bincount(cell, weights=rows.weights)[::-1])[::-1]
+    precision = np.cumsum(ours[::-1])[::-1] / called
+    positives = ours.sum()
+    area = float(np.dot(ours, precision) / positives)
+    gained, lost = np.cumsum(ours / called), np.cumsum(ours * precision / called)
+    own = np.where(rows.labels, precision[cell] - area + gained[cell], 0.0)
+    return Linearised(area, (own - lost[cell]) / positives)
+
+
+def _brier(rows: _Sample) -> Linearised:
+    return rows.mean((rows.scores - rows.labels) ** 2)
+
+
+def _log_loss(rows: _Sample) -> Linearised:
+    score = np.clip(rows.scores, _SMALLEST, 1.0 - _SMALLEST)
+    return rows.mean(-np.where(rows.labels, np.log(score), np.log1p(-score)))
+
+
+def _scaled_brier(rows: _Sample) -> Linearised:
+    brier, share = _brier(rows), rows.mean(rows.labels.astype(np.float64))
+    spread = share.value * (1.0 - share.value)
+    of_spread = (1.0 - 2.0 * share.value) * share.influence
+    return Linearised(1.0 - brier.value / spread, -(brier.influence - brier.value / spread * of_spread) / spread)
+
+
+def _observed_expected(rows: _Sample) -> Linearised:
+    expected = float(np.dot(rows.weights, rows.scores))
+    if expected <= 0.0:
+        return _undefined(rows)
+    ratio = float(np.dot(rows.weights, rows.labels)) / expected
+    return Linearised(ratio, (rows.labels - ratio * rows.scores) / expected)
+
+
+def _calibration_intercept(rows: _Sample) -> Linearised:
+    value = calibration.calibration_intercept(_counts(rows))
+    rate = rates(_log_odds(rows) + value)
+    curvature = float(np.dot(rows.weights, rate * (1.0 - rate)))
+    return Linearised(value, (rows.labels - rate) / curvature)
+
+
+def _calibration_line(rows: _Sample) -> tuple[Linearised, Linearised]:
+    """Linearise intercept and slope, fitted together: the inverse information times each row's score."""
+    intercept, slope = calibration.calibration_line(_counts(rows))
+    if math.isnan(slope):
+        return _undefined(rows), _undefined(rows)
+    log_odds = _log_odds(rows)
+    rate = rates(slope * log_odds + intercept)
+    information = rows.weights * rate * (1.0 - rate)
+    # Centred at its weighted mean, the log-odds are orthogonal to the constant.
+    centre = np.dot(information, log_odds) / information.sum()
+    centred, residual = log_odds - centre, rows.labels - rate
+    of_slope = centred * residual / np.dot(information, centred**2)
+    return Linearised(intercept, residual / information.sum() - centre * of_slope), Linearised(slope, of_slope)
+
+
+def _at_threshold(measure: Callable[..., Any]) -> Callable[..., Linearised]:
+    """Linearise a function of the confusion matrix: its derivative in the cell that a row falls into."""
+
+    def formula(rows: _Sample, *, threshold: float = 0.5, **options: float) -> Linearised:
+        cell = 2 * (rows.scores < threshold) + ~rows.labels  # true and false positives, false and true negatives
+        totals = np.bincount(cell, weights=rows.weights, minlength=4).astype(np.float64)
+        value = measure_gradient(totals, lambda matrix: measure(matrix, threshold, **options))
+        return Linearised(float(value), value.slope[cell])
+
+    return formula
+
+
+def _measure(name: str) -> Callable[..., Any]:
+    return lambda matrix, threshold: getattr(matrix, name)
+
+
+_FORMULAS: Mapping[str, Callable[..., Linearised]] = MappingProxyType(
+    {
+        "auc": _auc,
+        "average_precision": _average_precision,
+        "brier": _brier,
+        "scaled_brier": _scaled_brier,
+        "log_loss": _log_loss,
+        "observed_expected": _observed_expected,
+        "calibration_intercept": _calibration_intercept,
+        "calibration_slope": lambda rows: _calibration_line(rows)[1],
+        "joint_intercept": lambda rows: _calibration_line(rows)[0],
+        **{name: _at_threshold(_measure(name)) for name in MEASURES},
+        "f_beta": _at_threshold(lambda matrix, threshold, beta=1.0: matrix.f_beta(beta)),
+        "skew_aware_f": _at_threshold(lambda matrix, threshold, beta=1.0: matrix.skew_aware_f(beta)),
+        "net_benefit": _at_threshold(lambda matrix, threshold: matrix.net_benefit(threshold)),
+    }
+)
+
+LINEAR_METRICS = tuple(_FORMULAS)
+"""Names of the metrics that have influence values in closed form."""
+
+
+def _counts(rows: _Sample) -> Any:
+    return count_checked(rows.labels, rows.scores, rows.weights)
+
+
+def _log_odds(rows: _Sample) -> FloatArray:
+    odds: FloatArray = np.log(rows.scores) - np.log1p(-rows.scores)
+    return odds
+
+
+def _undefined(rows: _Sample) -> Linearised:
+    return Linearised(math.nan, np.full(rows.labels.size, math.nan))

@@ -1,0 +1,228 @@
+"""Differences between groups of rows: two estimates, or each group against the rest or a reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.counts import CountArray, FloatArray
+from confide.errors import DataError, OneClassError, ParameterError, did_you_mean
+from confide.intervals.cluster_estimates import cluster_sums, count_clusters
+from confide.intervals.clusters import Codes
+from confide.intervals.comparison import Comparison, Contrast, _simultaneous_quantile, normal_comparison
+from confide.intervals.influence import Labels, Linearised, has_influence, linearise
+from confide.intervals.interval import Estimate, Interval, check_level, normal_quantile
+from confide.intervals.metric_estimates import natural_scale
+from confide.intervals.paired import contrast_of, contrasted
+from confide.intervals.scales import LOG_ODDS
+from confide.metrics.registry import get_metric
+
+Ends = Literal["normal", "square-and-add"]
+
+REST = "rest"
+
+
+def compare_estimates_unpaired(
+    first: Estimate,
+    second: Estimate,
+    *,
+    metric: str,
+    level: float = 0.95,
+    names: tuple[str, str] = ("first", "second"),
+    threshold: float | None = None,
+    ends: Ends | None = None,
+) -> Comparison:
+    """Compare a metric between two independent sets of rows, of which only estimates are known.
+
+    `ends="normal"` adds the squared standard errors. `ends="square-and-add"` adds the squared distances from the
+    values to the ends of their intervals that face each other; of two Wilson intervals this is Newcombe's interval for
+    a difference of proportions. Its standard error is the distance from the difference to the end nearer to 0, over
+    the normal quantile, so that the p-value is below 1 - level just where the interval excludes 0. The default is
+    square-and-add for shares and areas (whose `natural_scale` is log-odds) and normal for the others. Ratios, such as
+    observed : expected, are compared by the logarithm of their ratio. Assumes that no row is in both sets.
+
+    References: Newcombe (1998), Statistics in Medicine 17:873, method 10; Zou & Donner (2008), ibid. 27:1693.
+    """
+    check_level(level)
+    get_metric(metric)
+    if ends not in (None, "normal", "square-and-add"):
+        raise ParameterError(f"ends must be 'normal' or 'square-and-add', got {ends!r}")
+    chosen = ends or ("square-and-add" if natural_scale(metric) is LOG_ODDS else "normal")
+    contrast = contrast_of(metric)
+    values = [_contrast_value(estimate, contrast) for estimate in (first, second)]
+    labels: dict[str, Any] = {"metric": metric, "threshold": threshold, "contrast": contrast}
+    if chosen == "square-and-add":
+        return _square_and_add(names, first, second, level, labels)
+    errors = [_contrast_error(estimate, contrast) for estimate in (first, second)]
+    variance = errors[0] ** 2 + errors[1] ** 2
+    return normal_comparison(*names, values[0] - values[1], variance, level, method="unpaired normal", **labels)
+
+
+def against_rest(
+    labels: Labels,
+    scores: FloatArray,
+    groups: NDArray[Any],
+    metric: str,
+    *,
+    reference: str | None = None,
+    codes: Codes | None = None,
+    weights: CountArray | None = None,
+    level: float = 0.95,
+    **options: Any,
+) -> tuple[Comparison, ...]:
+    """Compare a smooth metric of each group with that of all other rows, or of the group named `reference`.
+
+    Rows were validated already; `groups` names the group of each. Standard errors come from influence values, with
+    the factor `n/(n-1)` of each part; for AUC of independent rows they are DeLong's. With `codes` (see
+    `cluster_codes`) the rows of a cluster may lie in several groups. The simultaneous intervals hold together for all
+    groups. Groups without rows of both classes, in themselves or in the rest, are left out.
+    """
+    check_level(level)
+    if not has_influence(metric, **options):
+        raise ParameterError(f"{metric} has no standard error in closed form; compare estimates of each group instead")
+    named = np.asarray([str(group) for group in groups])
+    known = sorted(set(named.tolist()))
+    if reference is not None and reference not in known:
+        raise ParameterError(f"no group is called {reference!r}. {did_you_mean(reference, known)}Check the name")
+    sides: list[tuple[str, str, Linearised, Linearised]] = []
+    for group in known:
+        inside = named == group
+        outside = ~inside if reference is None else named == reference
+        if group == reference:
+            continue
+        try:
+            parts = [_part(metric, labels, scores, weights, rows, codes, options) for rows in (inside, outside)]
+        except OneClassError:
+            continue
+        sides.append((group, REST if reference is None else reference, parts[0], parts[1]))
+    return _compare_sides(sides, metric, codes, weights, level, options)
+
+
+def _part(
+    metric: str,
+    labels: Labels,
+    scores: FloatArray,
+    weights: CountArray | None,
+    rows: NDArray[np.bool_],
+    codes: Codes | None,
+    options: dict[str, Any],
+) -> Linearised:
+    """Linearise a metric of some of the rows; the others have no influence on it."""
+    weight = None if weights is None else weights[rows]
+    found = contrasted(linearise(metric, labels[rows], scores[rows], weight, **options), contrast_of(metric))
+    influence = np.zeros(labels.size)
+    influence[rows] = found.influence * _factors(metric, labels[rows], weight, None if codes is None else codes[rows])
+    return Linearised(found.value, influence)
+
+
+def _factors(metric: str, labels: Labels, weights: CountArray | None, codes: Codes | None) -> FloatArray | float:
+    """Return the root of the finite-sample factor of each row: of its class for AUC of independent rows."""
+    if codes is not None:
+        return _root_factor(count_clusters(codes))
+    weight = np.ones(labels.size) if weights is None else weights
+    if metric == "auc":
+        sizes = [_root_factor(float(weight[side].sum())) for side in (labels, ~labels)]
+        return np.where(labels, *sizes)
+    return _root_factor(float(weight.sum()))
+
+
+def _root_factor(size: float) -> float:
+    if size <= 1.0:
+        raise OneClassError("a part has one row, or cluster, only; add rows")
+    return math.sqrt(size / (size - 1.0))
+
+
+def _compare_sides(
+    sides: Sequence[tuple[str, str, Linearised, Linearised]],
+    metric: str,
+    codes: Codes | None,
+    weights: CountArray | None,
+    level: float,
+    options: dict[str, Any],
+) -> tuple[Comparison, ...]:
+    influences = np.array([part.influence for side in sides for part in side[2:]])
+    summed = _summed(influences, codes, weights) if len(sides) else influences
+    pairs = [(2 * i, 2 * i + 1) for i in range(len(sides))]
+    variances = [float(np.sum((summed[i] - summed[j]) ** 2)) for i, j in pairs]
+    usable = len(pairs) > 1 and bool(np.isfinite(summed).all())
+    reach = _simultaneous_quantile(summed @ summed.T, pairs, variances, level) if usable else None
+    threshold = options.get("threshold", 0.5) if "threshold" in get_metric(metric).options else None
+    return tuple(
+        normal_comparison(
+            first,
+            second,
+            ours.value - theirs.value,
+            variance,
+            level,
+            reach=reach,
+            method="unpaired normal" if codes is None else "cluster-robust",
+            metric=metric,
+            threshold=threshold,
+            contrast=contrast_of(metric),
+        )
+        for (first, second, ours, theirs), variance in zip(sides, variances, strict=True)
+    )
+
+
+def _summed(influences: FloatArray, codes: Codes | None, weights: CountArray | None) -> FloatArray:
+    """Return values whose products add up to the covariance: of rows, or of clusters."""
+    if codes is not None:
+        return np.array([cluster_sums(line, codes, weights) for line in influences])
+    return influences if weights is None else influences * np.sqrt(weights)
+
+
+def _square_and_add(
+    names: tuple[str, str], first: Estimate, second: Estimate, level: float, labels: dict[str, Any]
+) -> Comparison:
+    from scipy.special import ndtr
+
+    contrast: Contrast = labels["contrast"]
+    (one, one_low, one_high), (two, two_low, two_high) = (
+        _contrast_ends(estimate, level, contrast) for estimate in (first, second)
+    )
+    difference = one - two
+    below, above = math.hypot(one - one_low, two_high - two), math.hypot(one_high - one, two - two_low)
+    nearer = below if difference > 0.0 else above
+    error = nearer / normal_quantile(level)
+    z = difference / error if error > 0.0 else 0.0
+    interval = Interval(
+        lower=difference - below, upper=difference + above, level=level, method="unpaired square-and-add"
+    )
+    return Comparison(
+        first=names[0],
+        second=names[1],
+        difference=difference,
+        standard_error=error,
+        z=z,
+        p_value=float(2.0 * ndtr(-abs(z))),
+        interval=interval,
+        **labels,
+    )
+
+
+def _contrast_value(estimate: Estimate, contrast: Contrast) -> float:
+    if contrast == "difference":
+        return estimate.value
+    if not estimate.value > 0.0:
+        raise DataError("a ratio of 0 has no logarithm and cannot be compared; add rows")
+    return math.log(estimate.value)
+
+
+def _contrast_error(estimate: Estimate, contrast: Contrast) -> float:
+    if estimate.standard_error is None:
+        raise DataError("an estimate without standard error cannot be compared; use one that has it, or add rows")
+    return estimate.standard_error if contrast == "difference" else estimate.standard_error / estimate.value
+
+
+def _contrast_ends(estimate: Estimate, level: float, contrast: Contrast) -> tuple[float, float, float]:
+    interval = estimate.known_interval
+    if not math.isclose(interval.level, level):
+        raise ParameterError(f"level is {level!r} and an estimate's interval has another; give both the same level")
+    value = _contrast_value(estimate, contrast)
+    if contrast == "difference":
+        return value, interval.lower, interval.upper
+    return value, math.log(interval.lower), math.log(interval.upper)

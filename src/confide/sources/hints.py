@@ -1,0 +1,111 @@
+"""Hints about likely mistakes in exact evaluations: swapped columns, hard predictions, percentages, odd thresholds.
+
+Hints depend on the rows. They are for those who may see the rows: a private release must not call these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide.counts import ScoreCounts
+from confide.errors import LabelError, ParameterError
+
+_LEAST_PERCENTAGE = 10.0  # scores that never exceed this are hardly percentages
+_LOOKED_AT = 10_000
+
+
+def check_thresholds(thresholds: Sequence[float], models: Sequence[ScoreCounts]) -> None:
+    """Refuse a threshold outside [0, 1] if all scores of all models lie inside.
+
+    >>> check_thresholds([20], [ScoreCounts.from_arrays([0, 1], [0.1, 0.9])])
+    Traceback (most recent call last):
+    confide.errors.ParameterError: `thresholds` must lie in [0, 1], as all scores do; got 20. Did you mean 0.2?
+    """
+    if not all(counts.probabilities for counts in models):
+        return
+    for threshold in thresholds:
+        if not 0.0 <= threshold <= 1.0:
+            raise ParameterError(
+                f"`thresholds` must lie in [0, 1], as all scores do; got {threshold:g}.{_as_probability(threshold)}"
+            )
+
+
+def _as_probability(threshold: float) -> str:
+    return f" Did you mean {threshold / 100.0:g}?" if 1.0 < threshold <= 100.0 else ""
+
+
+def score_hints(name: str, counts: ScoreCounts, thresholds: Sequence[float] = ()) -> Iterator[str]:
+    """Yield what is unusual about the scores of a model, as sentences."""
+    if len(counts) == 1:
+        yield f"{name} gives every row the same score, so it ranks nothing: check that this is the right column."
+    elif len(counts) == 2:
+        yield (
+            f"{name} has two values alone, as predicted classes have: its AUC is that of one threshold, the mean of "
+            "recall and specificity. Evaluate the scores behind the classes, such as predict_proba's, if there are any."
+        )
+    elif _like_percentages(counts):
+        yield (
+            f"{name} lies between 0 and 100: if these are percentages, divide them by 100, and calibration and net "
+            "benefit follow."
+        )
+        for threshold in thresholds:
+            if 0.0 < threshold < 1.0:
+                yield f"The threshold {threshold:g} is low for {name}: did you mean {100 * threshold:g}?"
+
+
+def _like_percentages(counts: ScoreCounts) -> bool:
+    return len(counts) > 0 and bool(counts.scores[0] >= 0.0 and _LEAST_PERCENTAGE < counts.scores[-1] <= 100.0)
+
+
+def look_swapped(labels: ArrayLike, scores: ArrayLike) -> bool:
+    """Return whether labels have more than two values while scores have two.
+
+    >>> look_swapped([0.1, 0.7, 0.4], [0, 1, 1]), look_swapped([0, 1, 1], [0.1, 0.7, 0.4])
+    (True, False)
+    """
+    return _kinds(labels) > 2 and _kinds(scores) == 2
+
+
+def _kinds(values: ArrayLike) -> int:
+    """Return the number of distinct values, at most 3."""
+    seen: set[Any] = set()
+    for value in np.asarray(values, dtype=object).ravel()[:_LOOKED_AT].tolist():
+        seen.add(value)
+        if len(seen) > 2:
+            break
+    return len(seen)
+
+
+@contextmanager
+def explaining_swaps(read: Callable[[], tuple[ArrayLike, ArrayLike]], advice: str) -> Iterator[None]:
+    """Add advice to an error about labels if labels and scores look swapped.
+
+    `read` returns labels and scores. It is called after an error alone.
+    """
+    try:
+        yield
+    except LabelError as error:
+        if not look_swapped(*read()):
+            raise
+        raise type(error)(f"{error}. Labels and scores look swapped: {advice}") from error
+
+
+def first_rows(table: Any, label: str, score: str) -> tuple[list[Any], list[Any]]:
+    """Return the labels and scores of the first rows of a file, an Ibis table or a dataframe."""
+    if isinstance(table, str | Path):
+        from confide.sources.files import open_file
+
+        table = open_file(table)
+    if hasattr(table, "to_pyarrow_batches"):
+        found = table.select(label=table[label], score=table[score]).limit(_LOOKED_AT).to_pyarrow()
+        return found.column("label").to_pylist(), found.column("score").to_pylist()
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True).head(_LOOKED_AT)
+    return frame[label].to_list(), frame[score].to_list()

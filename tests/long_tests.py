@@ -1,0 +1,103 @@
+"""The costliest tests, which `make test` leaves out and `make test-all` runs.
+
+A test with many cases says how many stay: with 8, every eighth case is run by `make test`, so that each claim is
+still tried. With `ALL`, another test of the same claim stays; it is named beside the entry.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ALL = 0
+EVERY = "every test of the module"
+
+LONG: Mapping[str, Mapping[str, int]] = {
+    "attacks/test_exposure.py": {
+        "test_no_release_is_guessed_beyond_its_bound": 4,
+        "test_a_release_with_too_little_noise_is_guessed_beyond_the_bound": ALL,  # attacks/one_row/test_game.py
+    },
+    "audits/test_audit_statistics.py": {
+        "test_every_mechanism_holds_and_the_audit_is_not_blind": 8,
+        "test_every_broken_twin_is_caught": 6,
+        "test_floats_grids_edges_and_special_cases_are_caught_at_any_epsilon": ALL,  # the twins above
+    },
+    "benchmarks/test_benchmarks_run.py": {
+        "test_a_quick_run_prints_its_table_without_the_shared_data": 12,
+        "test_private_curves_are_compared_on_the_papers_texts": ALL,  # the quick runs above
+    },
+    "benchmarks/test_fedcurve_against_peer.py": {"test_intervals_cover_and_are_no_wider_than_need_be": 4},
+    "cli/test_federation.py": {
+        "test_the_demonstration_with_real_processes": ALL,  # federation/flare/test_modes.py
+        "test_a_demonstration_that_is_stopped_leaves_no_process": ALL,  # federation/flare/test_channel.py
+    },
+    "cli/test_transcripts.py": {"test_neighbours_have_one_transcript": 3},
+    "cli/test_transcripts_of_workflow.py": {EVERY: 3},
+    "federation/flare/test_faults.py": {EVERY: ALL},  # federation/test_protocol.py
+    "federation/flare/test_slow_run.py": {EVERY: ALL},  # federation/test_protocol.py
+    "federation/flare/test_hostile.py": {EVERY: ALL},  # federation/test_server_attacks.py, flare/test_hardening.py
+    "intervals/test_private_curves_coverage.py": {
+        "test_whole_curves_and_numbers_are_held": 6,
+        "test_all_points_lie_in_the_region_at_once": 4,
+    },
+    "kernels/test_rows_against_numpy.py": {"test_rows_against_numpy_and_scikit_learn": 6},
+    "ledger/test_ledger_places.py": {"test_flipped_bits_never_refund": ALL},  # ledger/test_ledger_tampering.py
+    "metrics/test_metrics_follow_the_rows.py": {EVERY: 3},
+    "privacy/test_choice_distribution.py": {"test_choices": 4, "test_a_rate_wrong_by_a_sixth_is_refused": 3},
+    "privacy/test_local_average_precision_by_enumeration.py": {"test_no_pair_of_more_rows_loses_more": 6},
+    "privacy/test_sensitivity_by_brute_force.py": {EVERY: 3},
+    "releases/test_curve_auc_near_perfect.py": {
+        "test_the_population_interval_covers_a_nearly_perfect_auc": 2,
+    },
+    "releases/test_curves_contract.py": {EVERY: 3},
+    "releases/test_one_class_is_private.py": {EVERY: 3},
+    "releases/test_plan_keeps_promises.py": {
+        "test_the_error_is_the_promised_one": 6,
+        "test_the_widths_are_the_promised_ones": 6,
+        "test_the_epsilon_needed_gives_the_width": 7,
+        "test_more_epsilon_and_more_rows_never_widen": 5,
+    },
+    "releases/test_registry_contract.py": {EVERY: 3},
+    "releases/test_release_intervals_coverage.py": {
+        "test_intervals_cover_the_sample_s_value_and_the_population_s": 6,
+    },
+    "report/test_notebook_figures.py": {"test_each_cell_shows_one_figure_and_settings_stay": 6},
+    "sources/test_bad_rows.py": {EVERY: 3},
+    "sources/test_sources_count_alike.py": {EVERY: 3},
+    "studies/test_schalk.py": {
+        "test_threads_change_nothing": ALL,  # studies/test_trials.py
+        "test_table_1_comes_out": ALL,  # studies/test_schalk_kernels.py
+    },
+    "tasks/test_release_checks.py": {EVERY: 3},
+}
+
+POSTGRESQL = 4
+"""Of the tests of ledgers on a PostgreSQL server, every fourth stays: all of them run on SQLite."""
+
+
+def mark_long(items: Iterable[pytest.Item]) -> None:
+    """Mark the tests of the list."""
+    met: Counter[tuple[Path, str]] = Counter()
+    for item in items:
+        test, stays = _stays(item)
+        if stays is None:
+            continue
+        if stays == ALL or met[item.path, test] % stays:
+            item.add_marker(pytest.mark.long)
+        met[item.path, test] += 1
+
+
+def _stays(item: pytest.Item) -> tuple[str, int | None]:
+    """Return a test's name, and of how many of its cases one stays; None if all do."""
+    file = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
+    test = getattr(item, "originalname", item.name)
+    tests = LONG.get(file, {})
+    if test in tests or EVERY in tests:
+        return test, tests.get(test, tests.get(EVERY))
+    if file.startswith("ledger/") and item.get_closest_marker("postgresql"):
+        return "postgresql", POSTGRESQL
+    return test, None
