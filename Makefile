@@ -11,7 +11,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 # Some tests wait for processes that they start: one worker more than there are cores.
 WORKERS = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20
+# Each worker computes in one thread: the threads of linear algebra would only wait for each other.
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20
 QUICK := not (statistical or processes or postgresql or flare or documents or commands or studies or slow)
 
 .PHONY: demo check test test-long test-all lint bench studies docs clean
