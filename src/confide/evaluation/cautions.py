@@ -60,6 +60,8 @@ def _of_design(design: Design) -> Iterator[str]:
             "Rows are weighted. Intervals treat a weight as that many copies of the row; they are not valid for "
             "sampling weights, for which there is `survey_weight`."
         )
+    if design.imputed:
+        yield "Scores of several imputed datasets are pooled by Rubin's rules. Models are not compared."
     if design.clusters is not None and design.clusters < _FEW_CLUSTERS:
         yield f"There are fewer than {_FEW_CLUSTERS} clusters: every interval here is a rough guide only."
     if design.folds is not None:

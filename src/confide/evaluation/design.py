@@ -11,13 +11,14 @@ class Design:
     """How rows were sampled, on which intervals depend.
 
     `weighted` rows stand for several rows each. `clusters` and `folds` are their numbers; None without any. `survey`
-    means that weights are inverse sampling probabilities.
+    means that weights are inverse sampling probabilities. `imputed` names the models whose scores were imputed.
     """
 
     weighted: bool = False
     clusters: int | None = None
     folds: int | None = None
     survey: bool = False
+    imputed: tuple[str, ...] = ()
 
     @property
     def independent(self) -> bool:
@@ -26,4 +27,10 @@ class Design:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"weighted": self.weighted, "clusters": self.clusters, "folds": self.folds, "survey": self.survey}
+        return {
+            "weighted": self.weighted,
+            "clusters": self.clusters,
+            "folds": self.folds,
+            "survey": self.survey,
+            "imputed": list(self.imputed),
+        }

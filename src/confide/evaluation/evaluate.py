@@ -74,7 +74,7 @@ def evaluate_rows(rows: Rows, settings: Settings, *, imputed: Mapping[str, Seque
         len(rows),
         models,
         settings=settings,
-        design=design_of(rows),
+        design=replace(design_of(rows), imputed=tuple(imputed or ())),
         comparisons=() if compared is None else compared.differences,
         joint=None if compared is None else compared.joint,
         groups=tuple(
@@ -141,8 +141,8 @@ def _evaluate_groups(
         both = [bool(side.any() and not side.all()) for side in (part.labels, rest.labels)]
         models = _models(part, counts, columns, settings, probabilities, resample=False) if both[0] else ()
         differences: tuple[Comparison, ...] = ()
-        told = len(members) == 2 and bool(groups)  # the second of two groups differs by as much the other way
-        if all(both) and not told:
+        mirrored = len(members) == 2 and bool(groups)  # the second of two groups differs by as much the other way
+        if all(both) and not mirrored:
             if rows.clusters is not None:
                 differences = compare_clustered_group(rows, chosen, settings, probabilities)
             else:
