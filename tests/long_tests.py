@@ -37,14 +37,30 @@ LONG: Mapping[str, Mapping[str, int]] = {
     },
     "cli/test_transcripts.py": {"test_neighbours_have_one_transcript": 3},
     "cli/test_transcripts_of_workflow.py": {EVERY: 3},
+    "docs/test_documentation_runs.py": {
+        "test_commands_run_and_print_what_the_page_shows": 3,
+        "test_python_blocks_run": 2,
+    },
+    "evaluation/test_evaluation_designs.py": {"test_every_design_evaluates_rows_of_every_kind": 4},
+    "evaluation/test_evaluation_against_libraries.py": {EVERY: 3},
     "federation/flare/test_faults.py": {EVERY: ALL},  # federation/test_protocol.py
     "federation/flare/test_slow_run.py": {EVERY: ALL},  # federation/test_protocol.py
     "federation/flare/test_hostile.py": {EVERY: ALL},  # federation/test_server_attacks.py, flare/test_hardening.py
+    "intervals/test_bootstrap_coverage.py": {"test_intervals_of_every_metric_cover": 2},
+    "intervals/test_closed_form_coverage.py": {EVERY: 3},
+    "intervals/test_clusters_coverage.py": {EVERY: 2},
+    "intervals/test_intervals_coverage.py": {
+        "test_joint_test_and_simultaneous_intervals_hold_their_level": ALL,  # intervals/test_simultaneous_against_tukey.py
+    },
+    "intervals/test_sample_size_power.py": {EVERY: 2},
     "intervals/test_private_curves_coverage.py": {
         "test_whole_curves_and_numbers_are_held": 6,
         "test_all_points_lie_in_the_region_at_once": 4,
     },
     "kernels/test_rows_against_numpy.py": {"test_rows_against_numpy_and_scikit_learn": 6},
+    "ledger/test_ledger_crashes.py": {
+        "test_five_hundred_kills_lose_nothing": ALL,  # test_processes_killed_over_one_request_... and in PostgreSQL
+    },
     "ledger/test_ledger_places.py": {"test_flipped_bits_never_refund": ALL},  # ledger/test_ledger_tampering.py
     "metrics/test_metrics_follow_the_rows.py": {EVERY: 3},
     "privacy/test_choice_distribution.py": {"test_choices": 4, "test_a_rate_wrong_by_a_sixth_is_refused": 3},
@@ -65,6 +81,7 @@ LONG: Mapping[str, Mapping[str, int]] = {
     "releases/test_release_intervals_coverage.py": {
         "test_intervals_cover_the_sample_s_value_and_the_population_s": 6,
     },
+    "report/test_evaluation_figures.py": {"test_nothing_leaves_the_figure": 4},
     "report/test_notebook_figures.py": {"test_each_cell_shows_one_figure_and_settings_stay": 6},
     "sources/test_bad_rows.py": {EVERY: 3},
     "sources/test_sources_count_alike.py": {EVERY: 3},

@@ -36,7 +36,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 
 def cautions(**changed: Any) -> tuple[str, ...]:
     given = {"labels": LABELS, "scores": RISK, **changed}
-    return confide.evaluate(given.pop("labels"), given.pop("scores"), **given).warnings
+    return confide.evaluate(given.pop("labels"), given.pop("scores"), **given, replicates=0).warnings
 
 
 @cache
@@ -63,11 +63,11 @@ def test_cautions_show_no_numbers_of_the_data(case: str) -> None:
 
 @pytest.mark.slow
 def test_bands_are_doubted_only_where_they_are_drawn() -> None:
-    few = confide.evaluate(LABELS[:300], RISK[:300])
+    few = confide.evaluate(LABELS[:300], RISK[:300], replicates=0)
     assert not any("band" in text for text in few.warnings)
     assert "and are too narrow" in few.to_html()
-    assert "and are too narrow" not in confide.evaluate(LABELS, RISK).to_html()
-    weighted = confide.evaluate(LABELS[:300], RISK[:300], weights=np.full(300, 1.5)).to_html()
+    assert "and are too narrow" not in confide.evaluate(LABELS, RISK, replicates=0).to_html()
+    weighted = confide.evaluate(LABELS[:300], RISK[:300], weights=np.full(300, 1.5), replicates=0).to_html()
     assert "No bands are drawn" in weighted
     assert "and are too narrow" not in weighted
 

@@ -31,7 +31,8 @@ def simulated(models: int, groups: int = 0, rows: int = 120, prevalence: float =
         for i in range(models)
     }
     names = np.array([LONG, *(f"clinic {i}" for i in range(1, max(groups, 1)))])
-    return confide.evaluate(labels, scores, groups=names[np.arange(rows) % groups] if groups else None)
+    divided = names[np.arange(rows) % groups] if groups else None
+    return confide.evaluate(labels, scores, groups=divided, replicates=0)
 
 
 def drawn(evaluation: Evaluation, name: str) -> Figure:

@@ -30,12 +30,12 @@ def test_asterisks_mark_simultaneous_intervals_without_zero() -> None:
     rng = np.random.default_rng(1)
     labels = rng.random(300) < 0.4
     noise = rng.random((4, 300))
-    strong = confide.evaluate(labels, {f"m{i}": noise[i] + (i == 0) * 0.6 * labels for i in range(4)})
+    strong = confide.evaluate(labels, {f"m{i}": noise[i] + (i == 0) * 0.6 * labels for i in range(4)}, replicates=0)
     table = comparison_matrix(strong)
     assert [cell.endswith("*") for cell in table.body[0][2:]] == [True, True, True]
     assert not any(cell.endswith("*") for row in table.body[1:] for cell in row)
     assert "* The simultaneous interval" in table.note
-    same = comparison_matrix(confide.evaluate(labels, {f"m{i}": noise[i] for i in range(4)}))
+    same = comparison_matrix(confide.evaluate(labels, {f"m{i}": noise[i] for i in range(4)}, replicates=0))
     assert "*" not in same.note
 
 
@@ -49,5 +49,5 @@ def test_the_note_has_the_joint_test() -> None:
 
 def test_models_that_cannot_be_compared_have_dashes() -> None:
     labels = np.arange(3) == 0
-    table = comparison_matrix(confide.evaluate(labels, {f"m{i}": np.arange(3) / 3 for i in range(4)}))
+    table = comparison_matrix(confide.evaluate(labels, {f"m{i}": np.arange(3) / 3 for i in range(4)}, replicates=0))
     assert table.body[0][2:] == ("–", "–", "–")

@@ -102,9 +102,9 @@ def test_available_figures_are_those_that_can_be_drawn() -> None:
     assert plots.available(simulated(7, 5)) == (*CURVES, "forest")
     rng = np.random.default_rng(0)
     labels = rng.random(100) < 0.4
-    margins = confide.evaluate(labels, rng.standard_normal(100) + labels, groups=np.arange(100) % 2)
+    margins = confide.evaluate(labels, rng.standard_normal(100) + labels, groups=np.arange(100) % 2, replicates=0)
     assert plots.available(margins) == ("roc", "pr", "forest")
-    one_class = confide.evaluate(labels, rng.random(100), groups=labels)
+    one_class = confide.evaluate(labels, rng.random(100), groups=labels, replicates=0)
     assert plots.available(one_class) == CURVES
     assert set(plots.available(simulated(2, 5))) == set(plots.DRAWINGS)
 
@@ -132,7 +132,7 @@ def test_names_of_models_are_not_cut() -> None:
 def test_names_that_begin_alike_stay_different() -> None:
     rng = np.random.default_rng(2)
     names = [f"{'a risk model that was trained in ' * 3}{place}" for place in ("Ulm", "Bonn")]
-    evaluation = confide.evaluate(rng.random(60) < 0.4, {name: rng.random(60) for name in names})
+    evaluation = confide.evaluate(rng.random(60) < 0.4, {name: rng.random(60) for name in names}, replicates=0)
     legend = drawn(evaluation, "decision").axes[0].get_legend()
     assert legend is not None
     assert len({text.get_text() for text in legend.get_texts()}) == 2
@@ -182,7 +182,7 @@ class TestDecision:
     def test_harm_at_high_thresholds_is_shown(self) -> None:
         rng = np.random.default_rng(0)
         labels = rng.random(2_000) < 0.05
-        assert self.limits(confide.evaluate(labels, rng.random(2_000))) == (0.0, 1.0)
+        assert self.limits(confide.evaluate(labels, rng.random(2_000), replicates=0)) == (0.0, 1.0)
 
     @pytest.mark.parametrize("prevalence", [0.05, 0.3, 0.6, 0.9])
     def test_both_policies_are_named_once_on_their_lines_and_not_in_the_legend(self, prevalence: float) -> None:
@@ -224,8 +224,8 @@ class TestDecision:
 def test_weighted_and_separated_scores_are_drawn() -> None:
     rng = np.random.default_rng(4)
     labels = rng.random(80) < 0.4
-    separated = confide.evaluate(labels, np.where(labels, 0.8, 0.1) + 0.1 * rng.random(80))
-    weighted = confide.evaluate(labels, rng.random(80), weights=rng.random(80) + 0.1)
+    separated = confide.evaluate(labels, np.where(labels, 0.8, 0.1) + 0.1 * rng.random(80), replicates=0)
+    weighted = confide.evaluate(labels, rng.random(80), weights=rng.random(80) + 0.1, replicates=0)
     for evaluation in (separated, weighted):
         for name in plots.available(evaluation):
             svg = as_svg(plots.DRAWINGS[name], evaluation, size=plots.figure_size(evaluation, name))

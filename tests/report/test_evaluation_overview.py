@@ -15,7 +15,7 @@ def overview() -> Figure:
     rng = np.random.default_rng(1)
     labels = rng.random(400) < 0.6
     risk = 1.0 / (1.0 + np.exp(-(rng.standard_normal(400) + 3.0 * labels - 1.5)))
-    figure = confide.evaluate(labels, {"risk": risk}).plot()
+    figure = confide.evaluate(labels, {"risk": risk}, replicates=0).plot()
     figure.draw_without_rendering()
     return figure
 

@@ -111,7 +111,9 @@ def test_page_is_the_same_each_time_and_not_large() -> None:
 
 
 def test_names_from_the_file_are_escaped(tmp_path: Path) -> None:
-    evaluation = confide.evaluate([0, 1, 0, 1, 1, 0], {"<script>alert(1)</script>": [0.1, 0.8, 0.3, 0.6, 0.2, 0.4]})
+    evaluation = confide.evaluate(
+        [0, 1, 0, 1, 1, 0], {"<script>alert(1)</script>": [0.1, 0.8, 0.3, 0.6, 0.2, 0.4]}, replicates=0
+    )
     for text in (evaluation.to_html(), evaluation._repr_html_()):
         assert "<script" not in text
 
@@ -119,7 +121,7 @@ def test_names_from_the_file_are_escaped(tmp_path: Path) -> None:
 def test_scores_that_are_not_probabilities_leave_two_pictures_out() -> None:
     rng = np.random.default_rng(1)
     labels = rng.random(200) < 0.4
-    elements = Elements(confide.evaluate(labels, rng.standard_normal(200) + labels).to_html())
+    elements = Elements(confide.evaluate(labels, rng.standard_normal(200) + labels, replicates=0).to_html())
     assert elements.tags.count("svg") == 2
 
 

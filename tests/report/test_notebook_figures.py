@@ -17,7 +17,7 @@ import confide
 random = np.random.default_rng(0)
 labels = random.random(300) < 0.4
 scores = np.clip(random.normal(0.4 + 0.2 * labels, 0.2), 0.0, 1.0)
-evaluation = confide.evaluate(labels, scores)
+evaluation = confide.evaluate(labels, scores, replicates=0)
 release = confide.release_auc(confide.ScoreCounts.from_arrays(labels, scores), epsilon=1)
 """
 

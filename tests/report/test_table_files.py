@@ -35,7 +35,7 @@ TABLE = Table(
 
 @pytest.fixture(scope="module")
 def evaluation() -> confide.Evaluation:
-    return confide.evaluate(HEART_ATTACK, label="died", score=["logistic", "age_only"], group="sex")
+    return confide.evaluate(HEART_ATTACK, label="died", score=["logistic", "age_only"], group="sex", replicates=0)
 
 
 class TestLatex:

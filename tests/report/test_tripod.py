@@ -21,8 +21,8 @@ SEX = np.where(RNG.random(90) < 0.5, "f", "m")
 LETTERS = {3: "abc", 5: "ab", 6: "abc", 8: "abc", 9: "abc", 12: "abcdefg", 18: "abcdef", 20: "abc", 23: "ab", 27: "abc"}
 NUMBERS = [f"{n}{letter}" for n in range(1, 28) for letter in LETTERS.get(n, ("",))]
 
-GROUPED = confide.evaluate(LABELS, {"a": RISK, "b": RISK**2}, groups=SEX, thresholds=[0.2, 0.5])
-PLAIN = confide.evaluate(LABELS, 10 * RISK)
+GROUPED = confide.evaluate(LABELS, {"a": RISK, "b": RISK**2}, groups=SEX, thresholds=[0.2, 0.5], replicates=0)
+PLAIN = confide.evaluate(LABELS, 10 * RISK, replicates=0)
 
 
 def by_number(evaluation: confide.Evaluation) -> dict[str, TripodItem]:
@@ -72,5 +72,5 @@ def test_page_and_table_say_the_same() -> None:
 
 
 def test_a_weighted_evaluation_has_a_checklist_too() -> None:
-    weighted = confide.evaluate(LABELS, RISK, weights=np.full(90, 0.5))
+    weighted = confide.evaluate(LABELS, RISK, weights=np.full(90, 0.5), replicates=0)
     assert "rows are weighted" in by_number(weighted)["21"].missing

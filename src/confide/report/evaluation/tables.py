@@ -325,10 +325,11 @@ def group_differences_table(evaluation: Evaluation, *, metrics: Sequence[str] | 
     ]
     by_logarithm = any(entry.contrast == "log ratio" for _, entry in entries)
     ratios = "For observed : expected the difference is that of logarithms. " if by_logarithm else ""
+    tests = " or ".join(dict.fromkeys(entry.interval.method for _, entry in entries))
     return Table(
         title="Differences between groups",
-        head=("group", "score", "measure", "difference", _level(evaluation), "p", "test"),
-        text_columns=("score", "measure", "test"),
+        head=("group", "score", "measure", "difference", _level(evaluation), "p"),
+        text_columns=("score", "measure"),
         body=tuple(
             (
                 title,
@@ -337,10 +338,9 @@ def group_differences_table(evaluation: Evaluation, *, metrics: Sequence[str] | 
                 number(entry.difference),
                 interval_text(entry.interval),
                 p_value(entry.p_value),
-                entry.interval.method,
             )
             for title, entry in entries
         ),
-        note=f"The group minus all other rows, unpaired. {ratios}The p-values are not corrected for the number of "
+        note=f"The group minus all other rows: {tests}. {ratios}The p-values are not corrected for the number of "
         "groups.",
     )
