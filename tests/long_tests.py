@@ -50,7 +50,7 @@ LONG: Mapping[str, Mapping[str, int]] = {
     "intervals/test_closed_form_coverage.py": {EVERY: 3},
     "intervals/test_clusters_coverage.py": {EVERY: 2},
     "intervals/test_intervals_coverage.py": {
-        "test_joint_test_and_simultaneous_intervals_hold_their_level": ALL,  # intervals/test_simultaneous_against_tukey.py
+        "test_joint_test_and_simultaneous_intervals_hold_their_level": ALL,  # test_simultaneous_against_tukey.py
     },
     "intervals/test_sample_size_power.py": {EVERY: 2},
     "intervals/test_private_curves_coverage.py": {
