@@ -22,7 +22,7 @@ class Design:
 
     @property
     def independent(self) -> bool:
-        """Whether rows are independent and drawn alike, so that counts say everything."""
+        """Tell whether rows are independent and drawn alike, so that counts say everything."""
         return self.clusters is None and self.folds is None and not self.survey
 
     def to_dict(self) -> dict[str, Any]:

@@ -229,7 +229,7 @@ class Evaluation:
 
     @property
     def weighted(self) -> bool:
-        """Whether rows have weights."""
+        """Tell whether rows have weights."""
         return self.design.weighted
 
     @property

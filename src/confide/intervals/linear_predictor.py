@@ -26,7 +26,7 @@ class LinearPredictor(Protocol):
 
     @property
     def words(self) -> str:
-        """The distribution, in words."""
+        """Describe the distribution in words."""
         ...
 
     def expectation(self, function: Function, lower: float = -math.inf, upper: float = math.inf) -> float:
@@ -49,7 +49,7 @@ class NormalPredictor:
 
     @property
     def words(self) -> str:
-        """The distribution, in words."""
+        """Describe the distribution in words."""
         return f"normal with mean {self.mean:g} and standard deviation {self.deviation:g}"
 
     def expectation(self, function: Function, lower: float = -math.inf, upper: float = math.inf) -> float:
@@ -72,7 +72,7 @@ class BetaRisks:
 
     @property
     def words(self) -> str:
-        """The distribution, in words."""
+        """Describe the distribution in words."""
         return f"that of risks with a beta distribution ({self.alpha:g}, {self.beta:g})"
 
     def expectation(self, function: Function, lower: float = -math.inf, upper: float = math.inf) -> float:
@@ -104,7 +104,7 @@ class NormalClasses:
 
     @property
     def words(self) -> str:
-        """The distribution, in words."""
+        """Describe the distribution in words."""
         return f"normal with equal spread in both classes, as AUC {self.auc:g} and prevalence {self.prevalence:g} imply"
 
     @property
@@ -145,7 +145,7 @@ class ObservedRisks:
 
     @property
     def words(self) -> str:
-        """The distribution, in words."""
+        """Describe the distribution in words."""
         return f"that of {self._log_odds.size:,} given risks"
 
     def expectation(self, function: Function, lower: float = -math.inf, upper: float = math.inf) -> float:

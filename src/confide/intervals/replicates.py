@@ -49,7 +49,7 @@ class Replicates:
 
     @property
     def both_classes(self) -> NDArray[np.bool_]:
-        """Whether a replicate has rows of both classes."""
+        """Tell for each replicate whether it has rows of both classes."""
         both: NDArray[np.bool_] = (self.positives.sum(axis=1) > 0) & (self.negatives.sum(axis=1) > 0)
         return both
 

@@ -63,7 +63,7 @@ class SamplePlan:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the plan takes for granted."""
+        """Assumptions of the plan."""
         sides = "one-sided" if self.design.one_sided else "two-sided"
         tested = f"The test is {sides} at significance level {1.0 - self.design.level:.3g}."
         independent = "Rows are independent, and the share of positives is the stated prevalence."

@@ -197,7 +197,7 @@ class ValidationPlan:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the plan takes for granted."""
+        """Assumptions of the plan."""
         return (
             f"The linear predictor is {self.predictor}; the model is calibrated (slope 1) where it is validated.",
             "Rows are independent. Intervals: O:E on the log scale, the others value -/+ z standard errors.",

@@ -39,7 +39,7 @@ class RowColumns:
 
     @property
     def countable(self) -> bool:
-        """Whether the counts of one score say everything: rows are independent and not divided."""
+        """Tell whether the counts of one score say everything: rows are independent and not divided."""
         divided = self.groups or self.cluster is not None or self.fold is not None or self.survey_weight is not None
         return len(self.scores) == 1 and not divided
 

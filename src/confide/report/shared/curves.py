@@ -44,8 +44,8 @@ _DISTRIBUTION_FOOT = -0.36  # of the height of the axes
 _SHORT_LEGEND = 4  # lines
 _LEGEND_BELOW_AXES, _LEGEND_BELOW_WORDS = 0.55, 0.12  # inches: with the axis label in between, and without it
 
-# Fine where outcomes are rare, and fine enough everywhere for a plot.
 _CURVE_POINTS = 200  # of a smooth curve
+# Fine where outcomes are rare, and fine enough everywhere for a plot.
 THRESHOLDS = np.unique(np.concatenate(([0.0], np.geomspace(1e-5, 0.1, 241), np.linspace(0.1, 0.99, 357))))
 _BENEFIT, _HARM = 0.02, 0.1  # of the prevalence: net benefits nearer to 0 are not worth more room
 
