@@ -29,11 +29,12 @@ LAYERS = (
     {"intervals", "privacy"},
     {"evaluation", "releases"},
     {"attacks", "audits", "ledger"},
-    {"federation", "selection"},
+    {"contest", "federation", "selection"},
     {"learning"},
     {"estimators"},
     {"tasks"},
     {"report"},
+    {"client", "service"},
     {"cli"},
     {"__main__"},
 )
@@ -103,8 +104,8 @@ ROOMS = {
     "opendp": {"privacy"},
     "flint": {"privacy"},
     "dp_accounting": {"privacy"},
-    "sqlalchemy": {"ledger"},
-    "psycopg": {"ledger"},
+    "sqlalchemy": {"ledger", "service"},
+    "psycopg": {"ledger", "service"},
     "sklearn": {"estimators"},
     "cryptography": {"federation"},
     "joblib": {"federation"},
@@ -112,6 +113,14 @@ ROOMS = {
     "psutil": {"federation"},
     "onnxruntime": {"federation"},
     "pandas": {"federation", "report"},  # what a model that a site runs takes, and what to_frame returns
+    "fastapi": {"service"},
+    "starlette": {"service"},
+    "pydantic": {"service"},
+    "uvicorn": {"service"},
+    "jinja2": {"service"},
+    "alembic": {"service"},
+    "prometheus_client": {"service"},
+    "python_multipart": {"service"},
     "polars": set(),
     "statsmodels": set(),
 }
@@ -227,12 +236,14 @@ def test_every_third_party_is_declared() -> None:
         "python-flint": "flint",
         "dp-accounting": "dp_accounting",
         "python-docx": "docx",
+        "prometheus-client": "prometheus_client",
+        "python-multipart": "python_multipart",
     }
     assert used - {names.get(name, name) for name in declared} <= COMES_WITH
 
 
-COMES_WITH = {"pyarrow", "pandas", "threadpoolctl"}
-"""Packages that a declared one needs: Ibis brings PyArrow and pandas, scikit-learn brings threadpoolctl."""
+COMES_WITH = {"pyarrow", "pandas", "threadpoolctl", "pydantic", "starlette"}
+"""Packages that a declared one needs: Ibis brings PyArrow and pandas, scikit-learn threadpoolctl, FastAPI the rest."""
 
 
 # What is imported at the top here is itself imported only when something is drawn, released or charged.
@@ -317,7 +328,7 @@ def code_lines(source: str) -> int:
 @pytest.mark.parametrize("file", VERBS)
 def test_a_verb_is_options_a_task_and_rendering(file: str) -> None:
     assert code_lines((PACKAGE / file).read_text(encoding="utf-8")) <= MOST_LINES
-    allowed = {"cli", "errors", "examples", "report", "tasks"}
+    allowed = {"cli", "client", "errors", "examples", "report", "service", "tasks"}
     imported = [found.module for found in every_import() if found.file == file and not found.typing_only]
     rooms = {module.split(".")[1] for module in imported if module.startswith("confide.")}
     assert rooms <= allowed, "a verb calls tasks and renders results; rules belong to lower rooms"

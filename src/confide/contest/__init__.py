@@ -1,0 +1,1 @@
+"""Evaluation oracle's domain: terms, templates, masked labels, estimators, ranks and finals. No files, no network."""
