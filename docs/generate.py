@@ -27,12 +27,16 @@ VERBS = (
         "ledger",
         "attack",
     ),
-    *("audit", "demo", "completion"),
+    *("audit", "demo", "contest", "submit", "serve", "completion"),
 )
 GROUPS = {
     "federation": ("init", "add-site", "start", "stop", "status", "demo"),
     "site": ("init", "add-model", "start", "stop", "status", "forget"),
     "ledger": ("new", "show", "history", "verify"),
+    "contest": (
+        *("plan", "new", "check", "token", "open", "pause", "status", "finalists", "close", "publish"),
+        *("backup", "restore", "demo"),
+    ),
     "attack": ("file", "labelings", "contest", "curve"),
     "completion": ("install", "show"),
 }

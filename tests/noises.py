@@ -15,9 +15,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from confide import Release, ScoreCounts
 from confide.privacy.noise.choice import exponential_top, permute_and_flip_top
+from confide.privacy.noise.flips import flips
 from confide.privacy.noise.pareto import pareto_between, pareto_on_grid
 from confide.privacy.noise.reals import ExactReal, upper_bound
 from confide.privacy.queries import Noise
@@ -90,6 +92,10 @@ def _cheapest_first(costs: Sequence[int], rate: Fraction, k: int) -> list[int]:
     return sorted(range(len(costs)), key=lambda index: costs[index])[:k]
 
 
+def _unflipped(count: int, probability: Fraction) -> NDArray[np.bool_]:
+    return np.zeros(count, dtype=np.bool_)
+
+
 def _each_rounded(values: Sequence[Fraction], scale: Fraction, grid: Fraction) -> list[int]:
     return [round(value / grid) for value in values]
 
@@ -107,6 +113,7 @@ SILENT = Noise(
     permute_and_flip_top=_cheapest_first,
     spherical_laplace=_each_rounded,
     laplace_share=_unshared,
+    flips=_unflipped,
 )
 
 
@@ -127,6 +134,7 @@ FORBIDDEN = Noise(
     permute_and_flip_top=_forbidden,
     spherical_laplace=_forbidden,
     laplace_share=_forbidden,
+    flips=_forbidden,
 )
 
 
@@ -242,4 +250,5 @@ def seeded(seed: int) -> Noise:
         permute_and_flip_top=partial(permute_and_flip_top, bits=bits),
         spherical_laplace=spherical,
         laplace_share=share,
+        flips=partial(flips, bits=bits),
     )

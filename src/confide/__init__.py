@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from confide import privacy as privacy
     from confide import releases as releases
     from confide import selection as selection
+    from confide.client.oracle_client import OracleClient as OracleClient
     from confide.counts import ScoreCounts as ScoreCounts
     from confide.curves.pr import pr_curve as pr_curve
     from confide.curves.roc import roc_curve as roc_curve
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "confide.client.oracle_client": "OracleClient",
     "confide.counts": "ScoreCounts",
     "confide.curves.pr": "pr_curve",
     "confide.curves.roc": "roc_curve",

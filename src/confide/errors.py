@@ -9,11 +9,16 @@
     ├── FederationError         a site or a coordinator did not do what was agreed: exit code 1
     │   └── RefusedError        a site's policy does not allow the request
     │       └── UnpayableError  a site's ledger cannot pay for it: exit code 3 for the coordinator
+    ├── OracleError             an evaluation server refused a request or cannot be reached: exit code 1
+    │   ├── TokenError          the token is missing, wrong or not allowed to do it
+    │   └── LimitError          no submission is left for now: exit code 3
+    ├── HomeError               the home or the database of a server cannot be used: exit code 1
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
         │   └── NoRowsError     a file or table has no rows
         ├── ScoreError          scores that are missing, NaN or infinite
         ├── LabelError          labels that are missing or not two values
+        ├── SubmissionError     a submitted file of scores cannot be scored
         ├── WeightError         weights that are not positive finite numbers
         └── OneClassError       all rows belong to one class
 
@@ -22,12 +27,14 @@
     └── SkewWarning             areas under PR curves are averaged over different skews
 
 Messages name the parameter, the rule and the next step. They never hold a score, a label, a count
-or any other value read from the data.
+or any other value read from the data. The only exception is SubmissionError, which shows a participant
+what is wrong in the participant's own file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 
@@ -124,6 +131,43 @@ class UnpayableError(RefusedError):
     """A site's ledger has less left than what was asked of it costs."""
 
 
+class OracleError(ConfideError):
+    """An evaluation server refused a request, or cannot be reached.
+
+    `status` is the HTTP status, None if there was no answer. `kind` is the type of the problem, `next_step` the
+    server's advice, `retry_after` the seconds after which the server wants to be asked again, where it says so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        kind: str = "",
+        next_step: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        self.next_step = next_step
+        self.retry_after = retry_after
+
+
+class TokenError(OracleError):
+    """A token is missing, wrong or not allowed to do what was asked."""
+
+
+class LimitError(OracleError):
+    """A participant has no submission left for now, or the contest's budget is spent."""
+
+    exit_code = 3
+
+
+class HomeError(ConfideError):
+    """The home folder or the database of a contest server is damaged, in use or cannot be reached."""
+
+
 class DataError(ConfideError, ValueError):
     """Data cannot be evaluated."""
 
@@ -142,6 +186,33 @@ class ScoreError(DataError):
 
 class LabelError(DataError):
     """Labels are missing or not two values."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionProblem:
+    """One thing that is wrong in a submitted file, and what to do next. `code` names the kind of problem."""
+
+    code: str
+    text: str
+    next_step: str
+
+    def __str__(self) -> str:
+        return f"{self.text}; {self.next_step}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return plain data."""
+        return {"code": self.code, "text": self.text, "next_step": self.next_step}
+
+
+class SubmissionError(DataError):
+    """A submitted file of scores cannot be scored. `problems` lists everything that is wrong."""
+
+    def __init__(self, problems: Sequence[SubmissionProblem]) -> None:
+        super().__init__(". ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[type[SubmissionError], tuple[tuple[SubmissionProblem, ...]]]:
+        return type(self), (self.problems,)
 
 
 class WeightError(DataError):

@@ -242,8 +242,9 @@ def test_every_third_party_is_declared() -> None:
     assert used - {names.get(name, name) for name in declared} <= COMES_WITH
 
 
-COMES_WITH = {"pyarrow", "pandas", "threadpoolctl", "pydantic", "starlette"}
-"""Packages that a declared one needs: Ibis brings PyArrow and pandas, scikit-learn threadpoolctl, FastAPI the rest."""
+COMES_WITH = {"pyarrow", "pandas", "threadpoolctl", "pydantic", "starlette", "anyio", "h11"}
+"""Packages that a declared one needs: Ibis brings PyArrow and pandas, scikit-learn threadpoolctl, uvicorn h11, FastAPI
+the rest."""
 
 
 # What is imported at the top here is itself imported only when something is drawn, released or charged.

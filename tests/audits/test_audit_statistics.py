@@ -47,6 +47,7 @@ FLOORS = {
     "learning/counts": 0.25,
     "shares/flat": 0.35,
     "shares/spare": 0.15,
+    "contest/masked-labels": 0.55,
 }
 HARD = {"curves/laplace-flat", "curves/laplace-automatic", "shares/spare"}
 """Mechanisms whose floor takes twice the draws: in some runs a less telling event is chosen."""

@@ -24,9 +24,25 @@ from confide.grid import Grid
 from confide.privacy import mechanisms
 from confide.privacy.accounting import rho_for
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.noise.reals import ExactReal, as_real, lower_bound, upper_bound
+from confide.privacy.noise.reals import (
+    ExactReal,
+    as_real,
+    lower_bound,
+    lower_exponential,
+    upper_bound,
+    upper_exponential,
+)
 from confide.privacy.queries import GRID as REAL_GRID
-from confide.privacy.queries import CutQuery, FollowedQuery, IntegerQuery, Noise, RealQuery, ThresholdQuery, TopQuery
+from confide.privacy.queries import (
+    CutQuery,
+    FlipQuery,
+    FollowedQuery,
+    IntegerQuery,
+    Noise,
+    RealQuery,
+    ThresholdQuery,
+    TopQuery,
+)
 from confide.releases.counting import FAMILIES, PUBLISHED
 from confide.releases.grids import Automatic, PrivateQuantiles, RecursiveMedians, grid_source
 from confide.releases.registry import RELEASABLE
@@ -35,10 +51,11 @@ from tests.selection_odds import largest_loss
 EPSILON = Fraction(3, 4)
 TARGETS = targets(EPSILON)
 
-WITHOUT_RELEASE = {"features", "learning", "logistic-regression", "shares"}
-"""What is drawn to select features and to learn, by steps of their own, and what several sites draw together."""
+WITHOUT_RELEASE = {"contest", "features", "learning", "logistic-regression", "shares"}
+"""What is drawn to select features and to learn, by steps of their own, what several sites draw together, and what a
+contest draws."""
 
-GAUSSIAN_WITHOUT_RELEASE = ("features/gaussian-scores", "learning/gaussian-counts")
+GAUSSIAN_WITHOUT_RELEASE = ("contest/shaped-gaussian", "features/gaussian-scores", "learning/gaussian-counts")
 
 
 def named(subject: Subject[Any]) -> str:
@@ -235,11 +252,17 @@ def test_what_follows_auc_is_audited() -> None:
 
 
 Row = tuple[int, object]
-"""A label, and a score or the features."""
+"""A label, and a score, the features or the place of the row."""
 
 
-def rows(data: ScoreCounts | FeatureRows) -> Counter[Row]:
+Dataset = ScoreCounts | FeatureRows | tuple[bool, ...]
+"""What a mechanism takes; labels alone belong to rows of public places."""
+
+
+def rows(data: Dataset) -> Counter[Row]:
     found: Counter[Row] = Counter()
+    if isinstance(data, tuple):
+        return Counter((int(label), place) for place, label in enumerate(data))
     if isinstance(data, FeatureRows):
         ends = zip(data.labels, data.starts[:-1], data.starts[1:], strict=True)
         return Counter((int(label), tuple(data.features[start:stop].tolist())) for label, start, stop in ends)
@@ -248,7 +271,7 @@ def rows(data: ScoreCounts | FeatureRows) -> Counter[Row]:
     return +found
 
 
-def are_neighbours(first: ScoreCounts | FeatureRows, second: ScoreCounts | FeatureRows, neighbours: Neighbours) -> bool:
+def are_neighbours(first: Dataset, second: Dataset, neighbours: Neighbours) -> bool:
     gone, come = rows(first) - rows(second), rows(second) - rows(first)
     sizes = (gone.total(), come.total())
     if neighbours == Neighbours.ADD_REMOVE_ONE:
@@ -294,6 +317,20 @@ def test_integers_with_gaussian_noise_are_strained_to_their_rho(target: Subject[
         assert isinstance(ours, IntegerQuery)
         assert isinstance(theirs, IntegerQuery)
         assert rho * (1 - Fraction(1, 2**50)) < concentrated_loss(ours, theirs) <= rho
+
+
+def test_masked_labels_are_strained_to_their_epsilon() -> None:
+    """The loss is within 2^-60 of the claim, and never above it; with a flip less in 2^64 it would be."""
+    (target,) = (target for target in TARGETS if target.name == "contest/masked-labels")
+    assert target.queries is not None
+    for data in target.pairs[0]:
+        (query,) = target.queries(data)
+        assert isinstance(query, FlipQuery)
+        odds = (1 - query.probability) / query.probability
+        assert odds <= lower_exponential(EPSILON)
+        assert odds * (1 + Fraction(1, 2**60)) > upper_exponential(EPSILON)
+        scarce = query.probability - Fraction(1, 2**64)
+        assert (1 - scarce) / scarce > upper_exponential(EPSILON)
 
 
 def selecting(target: Subject[Any]) -> tuple[ThresholdQuery | TopQuery, ThresholdQuery | TopQuery] | None:

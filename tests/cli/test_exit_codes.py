@@ -21,6 +21,7 @@ DONE, FAILED, USAGE, REFUSED = 0, 1, 2, 3
 E = "-l died -s logistic"
 BOOK = "--ledger book.sqlite"
 ZIP = "-d rows.csv --model-name risk"
+TO = "--to https://oracle.example"
 SEX = "-l died -c sex=male|female"
 
 CASES: dict[str, list[tuple[int, str]]] = {
@@ -141,6 +142,41 @@ CASES: dict[str, list[tuple[int, str]]] = {
     ],
     "ledger history": [(DONE, f"trial {BOOK}"), (USAGE, f"nothing {BOOK}"), (USAGE, "trial --ledger nothing.sqlite")],
     "ledger verify": [(DONE, BOOK), (FAILED, "--ledger broken.sqlite"), (USAGE, "--ledger nothing.sqlite")],
+    "submit": [
+        (FAILED, f"rows.csv {TO}/contests/heart"),
+        (USAGE, "rows.csv"),
+        (USAGE, "rows.csv --to nothing"),
+        (USAGE, "rows.csv --to http://oracle.example/contests/heart"),
+        (USAGE, f"- {TO}/contests/heart"),
+    ],
+    "serve": [
+        (FAILED, "--home nothing --verify"),
+        (USAGE, "--port 99999 --home folder/home"),
+    ],
+    "contest plan": [(USAGE, ""), (USAGE, "--rows 1 -e 1"), (USAGE, "--rows 100 -e much")],
+    "contest new": [
+        (USAGE, f"heart rows.csv -l died -e 1 --account trial {BOOK}"),
+        (USAGE, f"heart nothing.csv -l died -e 1 --account trial {BOOK}"),
+        (USAGE, f"Heart rows.csv -l died -e 1 --account trial {BOOK}"),
+        (USAGE, f"heart rows.csv -l died --account trial {BOOK}"),
+    ],
+    "contest check": [(USAGE, "other.json rows.csv"), (USAGE, "nothing.json rows.csv"), (USAGE, "other.json")],
+    "contest publish": [(USAGE, f"nothing words.txt --labels rows.csv {BOOK}"), (USAGE, "folder words.txt")],
+    "contest token": [
+        (FAILED, "heart --home nothing --participant ana"),
+        (FAILED, f"heart {TO} --participant ana"),
+        (USAGE, "heart --participant ana"),
+        (USAGE, "heart --home folder"),
+        (USAGE, f"heart --home folder {TO} --participant ana"),
+    ],
+    "contest open": [(FAILED, f"heart {TO}"), (USAGE, "heart"), (USAGE, f"Heart {TO}")],
+    "contest pause": [(FAILED, f"heart {TO}"), (USAGE, "heart")],
+    "contest status": [(FAILED, f"heart {TO}"), (USAGE, "heart")],
+    "contest finalists": [(FAILED, f"heart {TO}"), (USAGE, f"heart {TO} --choose 1 -o all.zip")],
+    "contest close": [(FAILED, f"heart {TO}"), (USAGE, "heart")],
+    "contest backup": [(FAILED, "copy --home nothing"), (USAGE, "copy")],
+    "contest restore": [(FAILED, "nothing --home copy"), (USAGE, "copy --home folder/..")],
+    "contest demo": [(USAGE, "--rows 1"), (USAGE, "--epsilon much"), (USAGE, "rows.csv")],
     "attack file": [
         (FAILED, "one.csv -l died -s risk"),
         (USAGE, f"nothing.csv {E}"),
@@ -213,8 +249,8 @@ def test_exit_codes_mean_the_same_everywhere(verb: str, code: int, typed: str, f
 @pytest.mark.parametrize(
     ("typed", "code"),
     [("", USAGE), ("-h", DONE), ("--version", DONE), ("nothing", USAGE), ("--nothing", USAGE)]
-    + [(group, USAGE) for group in ("federation", "site", "ledger", "attack", "completion")]
-    + [(f"{group} nothing", USAGE) for group in ("federation", "site", "ledger", "attack", "completion")],
+    + [(group, USAGE) for group in ("federation", "site", "contest", "ledger", "attack", "completion")]
+    + [(f"{group} nothing", USAGE) for group in ("federation", "site", "contest", "ledger", "attack", "completion")],
 )
 def test_the_command_itself_and_groups(typed: str, code: int, folder: Path) -> None:
     assert confide(*typed.split(), folder=folder).code == code

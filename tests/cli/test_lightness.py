@@ -50,7 +50,7 @@ VERBS = (
         "ledger",
         "attack",
     ),
-    *("audit", "demo", "completion"),
+    *("audit", "demo", "contest", "submit", "serve", "completion"),
 )
 
 

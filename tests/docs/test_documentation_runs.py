@@ -17,6 +17,7 @@ from types import ModuleType
 import pytest
 
 from tests.cli.commands import Answer, confide, confide_process
+from tests.docs.page_servers import BACKGROUND, EXPORT, WITH_VARIABLE, PageServers
 from tests.docs.pages import PAGES, ROOT, blocks, commands
 from tests.docs.shown_output import shows
 from tests.studies.commands import studies
@@ -30,6 +31,7 @@ ONE_COMMAND_INTO_A_FILE = re.compile(rf"(?P<command>confide {WORDS}) > (?P<file>
 SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
 RUN_ELSEWHERE = (
     "confide federation demo",  # tests/cli/test_federation.py runs it, with fewer sites
+    "confide contest demo",  # tests/cli/test_contest_demo.py runs it, with fewer rows
     "confide completion install",  # tests/cli/test_completion.py runs it, with another home
 )
 ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
@@ -45,6 +47,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     stop_engines(tmp_path)
+
+
+@pytest.fixture
+def servers() -> Iterator[PageServers]:
+    running = PageServers()
+    yield running
+    running.stop()
 
 
 def stop_engines(folder: Path) -> None:
@@ -107,13 +116,31 @@ TO_RUN = [page for page in PAGES if lines_to_run(page) and not begins_another(pa
 
 
 @pytest.mark.parametrize("page", TO_RUN, ids=lambda page: page.stem)
-def test_commands_run_and_print_what_the_page_shows(page: Path, folder: Path) -> None:
+def test_commands_run_and_print_what_the_page_shows(
+    page: Path, folder: Path, servers: PageServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted = set(lines_to_run(page))
     for command in commands(page):
         if command.line in wanted:
-            answer = run_line(command.line, folder)
+            answer = run_on_page(command.line, folder, servers, monkeypatch)
             assert answer.code == 0, f"{command.line}\n{answer.err}"
             assert shows(answer.out, command.output), f"{page.name} shows other output than\n{answer.out}"
+
+
+def run_on_page(line: str, folder: Path, servers: PageServers, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Run a command line; a server stays in the background, and an exported variable stays for later lines."""
+    if background := BACKGROUND.fullmatch(line):
+        servers.start(background["words"], folder)
+        return Answer(0, "", "")
+    if export := EXPORT.fullmatch(line):
+        answer = run_line(export["command"], folder)
+        monkeypatch.setenv(export["name"], answer.out.strip())
+        return answer
+    if given := WITH_VARIABLE.fullmatch(line):
+        with monkeypatch.context() as briefly:
+            briefly.setenv(given["name"], os.environ[given["from"]])
+            return run_line(given["command"], folder)
+    return run_line(line, folder)
 
 
 def run_line(line: str, folder: Path) -> Answer:
@@ -155,7 +182,7 @@ def test_every_page_with_commands_is_run() -> None:
 
 
 def test_what_is_set_up_elsewhere_is_known() -> None:
-    known = (".", "'.[federation]'", "demo", "check", "test", "bench", "docs")
+    known = (".", "'.[federation]'", "'.[serve]'", "demo", "check", "test", "bench", "docs")
     lines = [command.line for page in PAGES for command in commands(page) if SET_UP_ELSEWHERE.match(command.line)]
     assert lines
     assert {line.split()[-1] for line in lines} <= set(known)

@@ -17,6 +17,7 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import (
     SYSTEM_NOISE,
     CutQuery,
+    FlipQuery,
     FollowedQuery,
     IntegerQuery,
     Noise,
@@ -28,7 +29,7 @@ from confide.privacy.queries import (
 Data = TypeVar("Data")
 """Dataset, of the kind that a mechanism takes."""
 
-Query: TypeAlias = CutQuery | FollowedQuery | IntegerQuery | RealQuery | ThresholdQuery | TopQuery
+Query: TypeAlias = CutQuery | FlipQuery | FollowedQuery | IntegerQuery | RealQuery | ThresholdQuery | TopQuery
 Queries: TypeAlias = Callable[[Data], tuple[Query, ...]]
 """Function that returns the queries of a release of a dataset; all answers are shown."""
 
@@ -146,7 +147,7 @@ def differing(common: Rows, ours: Rows, theirs: Rows) -> Pair[ScoreCounts]:
 
 
 def _cost(query: Query) -> int:
-    if isinstance(query, IntegerQuery):
+    if isinstance(query, IntegerQuery | FlipQuery):
         return len(query.values)
     if isinstance(query, ThresholdQuery):
         return len(query.values) + 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+from confide.audits.contest_targets import contest_targets
 from confide.audits.curve_targets import curve_targets
 from confide.audits.learning_targets import learning_targets
 from confide.audits.selection_targets import selection_targets
@@ -67,6 +68,7 @@ def targets(epsilon: Fraction) -> tuple[Subject[Any], ...]:
         *share_targets(epsilon),
         *selection_targets(epsilon),
         *learning_targets(epsilon),
+        *contest_targets(epsilon),
     )
 
 

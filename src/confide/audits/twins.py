@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from confide.audits.contest_targets import contest_twins
 from confide.audits.curve_twins import curve_twins
 from confide.audits.logistic_targets import logistic_twins
 from confide.audits.selection_twins import selection_twins
@@ -48,6 +49,7 @@ def twins(epsilon: Fraction) -> tuple[Subject[Any], ...]:
         *share_twins(epsilon),
         *selection_twins(epsilon),
         *logistic_twins(epsilon),
+        *contest_twins(epsilon),
     )
 
 

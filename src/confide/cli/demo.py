@@ -66,6 +66,7 @@ def demo(
         page = demo_page(evaluation, done.receipt, refusal, title="One-year mortality after a heart attack")
     output.write_whole(report, page)
     typer.echo(f"Open the report in a browser: {report.resolve()}", err=True)
+    typer.echo("See a contest whose answers cannot give its labels away: confide contest demo", err=True)
 
 
 def _announce(headline: str, *commands: str) -> None:

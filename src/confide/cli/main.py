@@ -62,6 +62,15 @@ class Verbs(LazyGroup):
             "confide.cli.site.group:app",
             "Take part in a federation: describe the data and what is allowed, start the site, and see its requests.",
         ),
+        "contest": Verb(
+            "confide.cli.contest.group:app",
+            "Run a contest on secret labels, whose answers cannot give the labels away.",
+        ),
+        "submit": Verb("confide.cli.submit:submit", "Submit scores to a contest, and see how good they are."),
+        "serve": Verb(
+            "confide.cli.serve:serve",
+            "Serve contests: participants send scores, and get values that cannot give the labels away.",
+        ),
         "ledger": Verb(
             "confide.cli.ledger.group:app", "Open accounts, see what was spent, and check that nobody changed it."
         ),

@@ -61,6 +61,22 @@ def steps(total: int, what: str) -> Iterator[Callable[[str], None]]:
         yield lambda name: bar.update(task, completed=next(begun), description=name)
 
 
+@contextmanager
+def bytes_sent(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar of bytes on standard error if it is a terminal.
+
+    Call the result, if there is one, with the bytes sent and the bytes in all.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+
+    with _progress(TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn()) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda sent, total: bar.update(task, completed=sent, total=total)
+
+
 def _progress(*columns: ProgressColumn) -> Progress:
     from rich.console import Console
     from rich.progress import Progress

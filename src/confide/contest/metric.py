@@ -52,6 +52,30 @@ KINDS = MappingProxyType(
     }
 )
 
+_OTHER_NAMES = MappingProxyType(
+    {
+        "acc": "accuracy",
+        "ap": "average_precision",
+        "aucpr": "average_precision",
+        "auprc": "average_precision",
+        "pr_auc": "average_precision",
+        "prauc": "average_precision",
+        "auroc": "auc",
+        "roc": "auc",
+        "roc_auc": "auc",
+        "rocauc": "auc",
+        "brier_score": "brier",
+        "cross_entropy": "log_loss",
+        "crossentropy": "log_loss",
+        "logloss": "log_loss",
+        "nll": "log_loss",
+        "ppv": "precision",
+        "sensitivity": "recall",
+        "tpr": "recall",
+        "tnr": "specificity",
+    }
+)
+
 CLIP = 0.01
 """Probabilities enter the log loss cut to [CLIP, 1 - CLIP], so that one row cannot count without limit."""
 
@@ -71,12 +95,12 @@ class ContestMetric:
 
     @classmethod
     def checked(cls, name: str, threshold: float | None = None) -> ContestMetric:
-        """Check a name and fill in the usual threshold."""
+        """Check a name, in which hyphens count as underscores, and fill in the usual threshold."""
+        given, name = name, str(name).replace("-", "_")
         if name not in KINDS:
-            raise ParameterError(
-                f"no contest can be scored by {name!r}. {did_you_mean(name, tuple(KINDS))}"
-                f"Choose from {', '.join(KINDS)}"
-            )
+            other = _OTHER_NAMES.get(name.lower())
+            meant = f"Did you mean {other!r}? " if other else did_you_mean(name, tuple(KINDS))
+            raise ParameterError(f"no contest can be scored by {given!r}. {meant}Choose from {', '.join(KINDS)}")
         if not KINDS[name].threshold:
             if threshold is not None:
                 raise ParameterError(f"{name} has no threshold; leave `threshold` out")

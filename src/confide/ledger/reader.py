@@ -20,6 +20,7 @@ from confide.ledger.place import find_place
 from confide.ledger.receipts import AccountCheck, Verification
 from confide.ledger.record import Record
 from confide.ledger.requests import data_identity, source_digest
+from confide.ledger.seals import seal
 from confide.ledger.spending import covering
 from confide.privacy.accounting import epsilon_for, tight_epsilon
 from confide.privacy.concentration import Concentration
@@ -67,6 +68,12 @@ class LedgerReader:
         digest = source_digest(chunks)
         with self._reading() as transaction:
             return data_identity(transaction.key, digest)
+
+    def derive_key(self, purpose: str, *facts: str) -> bytes:
+        """Return a key of 32 bytes for a purpose and public facts: always the same, unknown without the ledger's."""
+        self._require_ledger(None)
+        with self._reading() as transaction:
+            return bytes.fromhex(seal(transaction.key, "derived key", purpose, *facts))
 
     def knows(self, data: str) -> bool:
         """Return whether an account was opened or charged for some data."""

@@ -14,8 +14,11 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from confide.errors import ParameterError
-from confide.privacy.noise import choice, heavy_tailed, integers, shares, spherical
+from confide.privacy.noise import choice, flips, heavy_tailed, integers, shares, spherical
 from confide.privacy.noise.pareto import pareto_between, pareto_on_grid
 
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ class Noise:
     permute_and_flip_top: Callable[..., list[int]] = choice.permute_and_flip_top
     spherical_laplace: Callable[..., list[int]] = spherical.spherical_laplace_on_grid
     laplace_share: Callable[[Sequence[int], Fraction, int], list[int]] = shares.laplace_share
+    flips: Callable[[int, Fraction], NDArray[np.bool_]] = flips.flips
 
 
 SYSTEM_NOISE = Noise()
@@ -115,6 +119,32 @@ class ShareQuery:
         """Do so independently many times, as an audit does."""
         drawn, width = iter(noise.laplace_share(self.values * times, self.scale, self.honest)), len(self.values)
         return [tuple(islice(drawn, width)) for _ in range(times)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlipQuery:
+    """Bits to be released after each was flipped, independently, with one public probability.
+
+    The loss between neighbours that differ in one bit is `log((1 - probability) / probability)`, for probabilities
+    of at most one half.
+    """
+
+    values: NDArray[np.bool_] = field(repr=False)
+    probability: Fraction
+
+    def __post_init__(self) -> None:
+        flips.checked_parts(self.probability)
+        if not isinstance(self.values, np.ndarray) or self.values.dtype != np.bool_ or self.values.ndim != 1:
+            raise ParameterError("bits to be flipped must be a one-dimensional array of true and false")
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> NDArray[np.bool_]:
+        """Release every bit once."""
+        return self.values ^ noise.flips(self.values.size, self.probability)
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> NDArray[np.bool_]:
+        """Release independently many times, as an audit does: one release in each row."""
+        drawn = noise.flips(self.values.size * times, self.probability)
+        return self.values ^ drawn.reshape(times, self.values.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

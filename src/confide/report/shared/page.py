@@ -11,7 +11,7 @@ from confide.report.shared.tables import Table
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light; --paper: #fff; --ink: #1d1d1f; --soft: #444; --line: #e2e2e2; --rule: #555;
   --edge: #c8c8c8; --mark: #d55e00; --mark-paper: #fdf3ec; --link: #0060a8; --stop: #b00020;
   --stop-paper: #fdecee; --stop-ink: #7a0016; }
@@ -83,7 +83,7 @@ def whole_page(title: str, parts: Iterable[str], *, footer: str) -> str:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
             f"<h1>{escape(title)}</h1>",
             *parts,
             f"<footer>{escape(footer)}</footer>",

@@ -1,0 +1,114 @@
+"""Routes that everybody may read: contests, templates, leaderboards and finals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+from starlette.concurrency import run_in_threadpool
+
+from confide.contest.board import Board
+from confide.report.contest.promise_text import promise_of
+from confide.service.api.access import PUBLIC, OptionalCaller, TheOracle, VisibleContest
+from confide.service.contests import Counts, LoadedContest, counts
+from confide.service.finals import published, shake_up
+from confide.service.models import BoardModel, ContestModel, ContestsModel, FinalModel, PromiseModel, TermsModel
+from confide.service.oracle import Oracle
+from confide.service.problems import Kind, Refused, refusals
+from confide.service.states import is_public
+
+router = APIRouter(prefix="/v1", tags=["contests"])
+
+
+@router.get("/contests", responses=refusals(Kind.NO_TOKEN, parameters=False), openapi_extra=PUBLIC)
+def list_contests(oracle: TheOracle, caller: OptionalCaller) -> ContestsModel:
+    """List the contests that the caller may see."""
+    with oracle.database.reading() as connection:
+        found = counts(connection, oracle.contests)
+    own = None if caller is None else caller.contest
+    return ContestsModel(
+        contests=[
+            contest_model(contest, found[name])
+            for name, contest in oracle.contests.items()
+            if name == own or is_public(found[name].state)
+        ]
+    )
+
+
+@router.get("/contests/{contest}", responses=refusals(Kind.NO_TOKEN, Kind.NOT_FOUND), openapi_extra=PUBLIC)
+def read_contest(oracle: TheOracle, contest: VisibleContest) -> ContestModel:
+    """Read a contest: state, terms and promise."""
+    with oracle.database.reading() as connection:
+        return contest_model(contest, counts(connection, [contest.name])[contest.name])
+
+
+@router.get(
+    "/contests/{contest}/template",
+    responses={
+        200: {
+            "description": "The file template.json.",
+            "content": {"application/json": {"schema": {"type": "object"}}},
+            "headers": {"ETag": {"schema": {"type": "string"}}},
+        },
+        304: {"description": "The caller has it already."},
+        **refusals(Kind.NO_TOKEN, Kind.NOT_FOUND),
+    },
+    response_class=Response,
+    openapi_extra=PUBLIC,
+)
+async def read_template(
+    contest: VisibleContest, if_none_match: Annotated[str | None, Header(max_length=1000)] = None
+) -> Response:
+    """Read the template: the ids to score, and the columns of a file."""
+    headers = {"ETag": contest.template_etag, "Cache-Control": "no-cache"}
+    known = {one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")}
+    if contest.template_etag in known or "*" in known:
+        return Response(status_code=304, headers=headers)
+    return Response(contest.template_json, media_type="application/json", headers=headers)
+
+
+@router.get(
+    "/contests/{contest}/leaderboard",
+    response_model=BoardModel,
+    responses=refusals(Kind.NO_TOKEN, Kind.NOT_FOUND),
+    openapi_extra=PUBLIC,
+)
+async def read_leaderboard(oracle: TheOracle, contest: VisibleContest) -> Response:
+    """Read the leaderboard: the best submission of each participant, with intervals and ranks that keep ties."""
+    snapshot = await oracle.boards.current(contest.name)
+    return Response(snapshot.json, media_type="application/json")
+
+
+@router.get("/contests/{contest}/final", responses=refusals(Kind.NO_TOKEN, Kind.NOT_FOUND), openapi_extra=PUBLIC)
+async def read_final(oracle: TheOracle, contest: VisibleContest) -> FinalModel:
+    """Read the published final, beside the ranks of the board."""
+    snapshot = await oracle.boards.current(contest.name)
+    return await run_in_threadpool(final_model, oracle, contest, snapshot.board)
+
+
+def final_model(oracle: Oracle, contest: LoadedContest, board: Board) -> FinalModel:
+    """Return the published final, or refuse a contest that has none yet."""
+    with oracle.database.reading() as connection:
+        found = published(connection, contest.name)
+        if found is None:
+            raise Refused(Kind.NOT_FOUND, "the final is not published yet", "look at the leaderboard until then")
+    return FinalModel.model_validate({**found.result, "published_at": found.at, "shake_up": shake_up(found, board)})
+
+
+def contest_model(contest: LoadedContest, found: Counts) -> ContestModel:
+    """Return what everybody may know about a contest."""
+    terms = contest.terms
+    return ContestModel(
+        name=terms.name,
+        title=terms.title,
+        state=found.state,
+        terms=TermsModel.model_validate(terms.to_dict()),
+        promise=PromiseModel(
+            epsilon=float(terms.epsilon),
+            certainty=terms.certainty,
+            final_certainty=terms.final_certainty,
+            words=promise_of(terms).words(),
+        ),
+        participants=found.participants,
+        submissions=found.submissions,
+    )

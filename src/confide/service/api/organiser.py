@@ -1,0 +1,133 @@
+"""Routes of organisers: state, tokens, finalists and the final of their contest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from confide.errors import ParameterError
+from confide.service import chain
+from confide.service.api.access import PROTECTED, Organiser, TheOracle
+from confide.service.api.contests import contest_model
+from confide.service.clock import now, written
+from confide.service.contests import change_state, counts
+from confide.service.finals import final_entries, is_published, publish, read_result, require_closed
+from confide.service.models import (
+    ContestModel,
+    FinalResultModel,
+    IssuedTokenModel,
+    NewTokenModel,
+    StateChangeModel,
+    StatusModel,
+    TokenModel,
+    TokensModel,
+)
+from confide.service.problems import Kind, Refused, refusals
+from confide.service.states import State
+from confide.service.status import status_of
+from confide.service.tokens import TokenRecord, chain_entry, issue, list_tokens, revoke
+
+router = APIRouter(prefix="/v1/contests/{contest}", tags=["organiser"])
+
+Identity = Annotated[str, Path(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
+_ORGANISERS_ONLY = (Kind.NO_TOKEN, Kind.WRONG_ROLE, Kind.NOT_FOUND)
+_BODY = (Kind.MALFORMED, Kind.SLOW, Kind.TOO_LARGE)
+
+
+@router.get("/status", responses=refusals(*_ORGANISERS_ONLY), openapi_extra=PROTECTED)
+def read_status(oracle: TheOracle, caller: Organiser) -> StatusModel:
+    """Read the state of the contest, and what its members have sent."""
+    with oracle.database.reading() as connection:
+        return StatusModel.model_validate(status_of(connection, caller.contest, now()))
+
+
+@router.post("/state", responses=refusals(*_ORGANISERS_ONLY, *_BODY, Kind.WRONG_STATE), openapi_extra=PROTECTED)
+def set_state(oracle: TheOracle, caller: Organiser, change: StateChangeModel) -> ContestModel:
+    """Open, pause or close the contest. A closed contest stays closed."""
+    contest, new = oracle.contest(caller.contest), State(change.state)
+    with oracle.database.writing() as connection:
+        chain.locked(connection, contest.name)
+        change_state(connection, oracle.key, contest.name, new, by=caller.participant, at=now())
+        found = counts(connection, [contest.name])[contest.name]
+    return contest_model(contest, found)
+
+
+@router.get("/tokens", responses=refusals(*_ORGANISERS_ONLY), openapi_extra=PROTECTED)
+def read_tokens(oracle: TheOracle, caller: Organiser) -> TokensModel:
+    """List tokens, without their secrets."""
+    with oracle.database.reading() as connection:
+        return TokensModel(tokens=[_shown(one) for one in list_tokens(connection, caller.contest)])
+
+
+@router.post("/tokens", status_code=201, responses=refusals(*_ORGANISERS_ONLY, *_BODY), openapi_extra=PROTECTED)
+def make_token(oracle: TheOracle, caller: Organiser, wanted: NewTokenModel) -> IssuedTokenModel:
+    """Make a token for a participant or another organiser. It is shown once."""
+    try:
+        with oracle.database.writing() as connection:
+            chain.locked(connection, caller.contest)
+            secret, record = issue(connection, caller.contest, wanted.participant, wanted.role, now())
+            chain.append(connection, oracle.key, caller.contest, chain_entry(record, by=caller.participant))
+    except ParameterError as error:
+        raise Refused(Kind.INVALID, str(error), "give another name") from None
+    return IssuedTokenModel(id=record.id, participant=record.participant, role=record.role, token=secret)
+
+
+@router.delete("/tokens/{token}", status_code=204, responses=refusals(*_ORGANISERS_ONLY), openapi_extra=PROTECTED)
+def revoke_token(oracle: TheOracle, caller: Organiser, token: Identity) -> None:
+    """Revoke a token. What was sent with it stays."""
+    with oracle.database.writing() as connection:
+        chain.locked(connection, caller.contest)
+        if not revoke(connection, caller.contest, token, at := now()):
+            raise Refused(Kind.NOT_FOUND, "there is no such token", "GET .../tokens lists the tokens of the contest")
+        entry = {"kind": "revocation", "token": token, "by": caller.participant, "at": written(at)}
+        chain.append(connection, oracle.key, caller.contest, entry)
+
+
+@router.get(
+    "/finalists/archive",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The file finalists.zip, for `confide contest publish`.",
+            "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+        },
+        **refusals(*_ORGANISERS_ONLY, Kind.WRONG_STATE),
+    },
+    openapi_extra=PROTECTED,
+)
+def read_archive(oracle: TheOracle, caller: Organiser) -> Response:
+    """Read the finalists of a closed contest and their scores."""
+    contest = oracle.contest(caller.contest)
+    with oracle.database.reading() as connection:
+        content = final_entries(connection, oracle.home, contest).to_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{contest.name}-finalists.zip"'}
+    return Response(content, media_type="application/zip", headers=headers)
+
+
+@router.put("/final", responses=refusals(*_ORGANISERS_ONLY, *_BODY, Kind.WRONG_STATE), openapi_extra=PROTECTED)
+def publish_final(oracle: TheOracle, caller: Organiser, body: FinalResultModel) -> ContestModel:
+    """Publish the result of the final, which the holder of the labels made from the finalists."""
+    contest = oracle.contest(caller.contest)
+    plain: dict[str, Any] = body.model_dump(by_alias=True)
+    with oracle.database.reading() as connection:
+        if is_published(connection, contest.name, plain):  # the answer to an earlier request may have been lost
+            return contest_model(contest, counts(connection, [contest.name])[contest.name])
+        require_closed(connection, contest)
+        finalists = final_entries(connection, oracle.home, contest)
+    result = read_result(plain, contest, finalists)
+    with oracle.database.writing() as connection:
+        publish(connection, oracle.key, contest, result, finalists, by=caller.participant, at=now())
+        found = counts(connection, [contest.name])[contest.name]
+    return contest_model(contest, found)
+
+
+def _shown(record: TokenRecord) -> TokenModel:
+    """Return a token without what the database keeps of its secret."""
+    return TokenModel(
+        id=record.id,
+        participant=record.participant,
+        role=record.role,
+        created_at=record.created_at,
+        revoked_at=record.revoked_at,
+    )

@@ -1,0 +1,226 @@
+"""Leaderboards: the best submission of each participant, compared in pairs.
+
+A board is computed in a thread, from influence files, and kept. Readers get the kept board. It is computed again when
+there is a new submission, so that nobody sees a board that lacks what was scored more than `seconds` ago.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.to_thread
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Row, func, select
+
+from confide.contest.board import Board, Standing, influence_covariance, make_board
+from confide.counts import FloatArray
+from confide.intervals.interval import Interval
+from confide.service.clock import now
+from confide.service.contests import LoadedContest
+from confide.service.database import Database
+from confide.service.home import Home
+from confide.service.models import BoardModel
+from confide.service.scoring import Scorer
+from confide.service.storage import load_scores, map_influences, store
+from confide.service.tables import MEMBERS, SUBMISSIONS
+
+_BLOCK = 32
+"""Entries on either side that are compared at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """Best submission of a participant, and how many the participant has."""
+
+    member: int
+    participant: str
+    submission: str
+    digest: str
+    value: float
+    goodness: float
+    standard_error: float
+    detail: str
+    submissions: int
+
+    def standing(self) -> Standing:
+        """Return the submission as a line of a board that has no ranks yet."""
+        detail = json.loads(self.detail)
+        return Standing(
+            name=self.participant,
+            submission=self.submission,
+            value=self.value,
+            sample=Interval(**detail["sample"]),
+            population=Interval(**detail["population"]),
+            submissions=self.submissions,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A computed board, also as the bytes of its JSON."""
+
+    board: Board
+    json: bytes
+    version: int
+    started: float
+
+
+@dataclass
+class _Kept:
+    """What is kept of a contest: the newest board, and the covariance of its entries."""
+
+    version: int = 0
+    snapshot: Snapshot | None = None
+    digests: tuple[str, ...] = ()
+    covariance: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+
+class Boards:
+    """Leaderboards of all contests."""
+
+    def __init__(
+        self,
+        *,
+        home: Home,
+        database: Database,
+        contests: Mapping[str, LoadedContest],
+        scorers: Mapping[str, Scorer],
+        seconds: float,
+    ) -> None:
+        self._home = home
+        self._database = database
+        self._contests = contests
+        self._scorers = scorers
+        self._seconds = seconds
+        self._kept = {name: _Kept() for name in contests}
+        self._threads = anyio.CapacityLimiter(1)
+
+    def mark(self, contest: str) -> None:
+        """Note that a contest has a new submission. Called by worker threads."""
+        self._kept[contest].version += 1
+
+    async def current(self, contest: str) -> Snapshot:
+        """Return a board that lacks nothing scored more than `seconds` ago."""
+        kept = self._kept[contest]
+        if (fresh := self._fresh(kept, self._seconds)) is not None:
+            return fresh
+        return await self._refreshed(contest, self._seconds)
+
+    async def refresh(self) -> None:
+        """Compute boards again, as long as the server runs, before a reader has to wait for one."""
+        while True:
+            await anyio.sleep(self._seconds / 2.0)
+            for name, kept in self._kept.items():
+                if kept.snapshot is not None:
+                    await self._refreshed(name, self._seconds / 2.0)
+
+    async def _refreshed(self, contest: str, oldest: float) -> Snapshot:
+        kept = self._kept[contest]
+        async with kept.lock:
+            if (fresh := self._fresh(kept, oldest)) is not None:
+                return fresh
+            kept.snapshot = await anyio.to_thread.run_sync(self._compute, contest, limiter=self._threads)
+            return kept.snapshot
+
+    @staticmethod
+    def _fresh(kept: _Kept, oldest: float) -> Snapshot | None:
+        snapshot = kept.snapshot
+        if snapshot is None:
+            return None
+        young = time.monotonic() - snapshot.started < oldest
+        return snapshot if snapshot.version == kept.version or young else None
+
+    def _compute(self, contest: str) -> Snapshot:
+        started, kept, at = time.monotonic(), self._kept[contest], now()
+        version = kept.version  # read before the submissions: what comes in between is computed again
+        with self._database.reading() as connection:
+            best = best_submissions(connection, contest)
+        scored = sum(one.submissions for one in best)
+        standings = [one.standing() for one in best]
+        covariance = self._covariance(contest, best)
+        board = make_board(self._contests[contest].terms, standings, covariance, scored=scored, as_of=at)
+        text = BoardModel.model_validate(board.to_dict()).model_dump_json().encode()
+        return Snapshot(board=board, json=text, version=version, started=started)
+
+    def _covariance(self, contest: str, best: Sequence[Best]) -> FloatArray:
+        """Return the covariance of the entries' values. Answers that were paid one by one have independent noise."""
+        if self._contests[contest].bundle.masked is None:
+            return np.diag([one.standard_error**2 for one in best]) if best else np.empty((0, 0))
+        kept, digests = self._kept[contest], tuple(dict.fromkeys(one.digest for one in best))
+        kept.covariance = self._extended(contest, digests, kept)
+        kept.digests = digests
+        place = {digest: position for position, digest in enumerate(digests)}
+        at = [place[one.digest] for one in best]
+        return kept.covariance[np.ix_(at, at)]
+
+    def _extended(self, contest: str, digests: tuple[str, ...], kept: _Kept) -> FloatArray:
+        """Return the covariance of submissions. What is known from the last board is not computed again."""
+        known = {digest: position for position, digest in enumerate(kept.digests)}
+        old = [position for position, digest in enumerate(digests) if digest in known]
+        new = [position for position, digest in enumerate(digests) if digest not in known]
+        before = [known[digests[position]] for position in old]
+        covariance = np.empty((len(digests), len(digests)))
+        covariance[np.ix_(old, old)] = kept.covariance[np.ix_(before, before)]
+        files = {digest: self._influence(contest, digest) for digest in digests} if new else {}
+        for first in range(0, len(new), _BLOCK):
+            block = new[first : first + _BLOCK]
+            left = [files[digests[position]] for position in block]
+            partners = old + new[: first + _BLOCK]
+            for start in range(0, len(partners), _BLOCK):
+                others = partners[start : start + _BLOCK]
+                part = influence_covariance(left, [files[digests[position]] for position in others])
+                covariance[np.ix_(block, others)] = part
+                covariance[np.ix_(others, block)] = part.T
+        return covariance
+
+    def _influence(self, contest: str, digest: str) -> NDArray[np.float32]:
+        """Return the influences of a submission, mapped to memory. They are computed again if the file is missing."""
+        terms = self._contests[contest].terms
+        path = self._home.influences(contest, digest)
+        found = map_influences(path, terms.public_rows)
+        if found is not None:
+            return found
+        computed = self._scorers[contest](load_scores(self._home.scores(contest, digest), terms.rows)).influence
+        assert computed is not None  # noqa: S101  # the contest is masked
+        path.unlink(missing_ok=True)
+        store(path, computed.tobytes(), self._home.temporary)
+        return computed
+
+
+def best_submissions(connection: Connection, contest: str) -> list[Best]:
+    """Return the best submission of each participant, the best first; equal ones in order of names."""
+    place = func.row_number().over(
+        partition_by=SUBMISSIONS.c.member, order_by=(SUBMISSIONS.c.goodness.desc(), SUBMISSIONS.c.id)
+    )
+    number = func.count().over(partition_by=SUBMISSIONS.c.member)
+    ranked = (
+        select(SUBMISSIONS, place.label("place"), number.label("submissions"))
+        .where(SUBMISSIONS.c.contest == contest)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(ranked, MEMBERS.c.name.label("participant"))
+        .join(MEMBERS, ranked.c.member == MEMBERS.c.id)
+        .where(ranked.c.place == 1)
+    )
+    return sorted((_best(row) for row in rows), key=lambda one: (-one.goodness, one.participant))
+
+
+def _best(row: Row[tuple[object, ...]]) -> Best:
+    return Best(
+        member=row.member,
+        participant=row.participant,
+        submission=row.id,
+        digest=row.digest,
+        value=row.value,
+        goodness=row.goodness,
+        standard_error=row.standard_error,
+        detail=row.detail,
+        submissions=row.submissions,
+    )

@@ -1,0 +1,143 @@
+"""Middleware of every request: limits of bodies, security headers, log and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from urllib.parse import quote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from confide.service.intake import too_large, too_slow
+from confide.service.oracle import Oracle
+from confide.service.problems import LOG, Refused, unexpected
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+"""Headers of every response that does not set them itself."""
+
+_FRAME = 2**16
+"""Bytes that a form may add to the file in it."""
+
+_DRAIN_SECONDS = 5.0
+
+
+class Guard:
+    """Adds security headers, limits bodies, writes one line of log, and hides defects."""
+
+    def __init__(self, app: ASGIApp, *, oracle: Oracle) -> None:
+        self.app = app
+        self.oracle = oracle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 0
+
+        async def secured(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if status >= 400:
+                    await body.drain()
+                headers = MutableHeaders(scope=message)
+                if not body.ended:
+                    headers["Connection"] = "close"  # the rest of the body cannot be told from a next request
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        settings = self.oracle.settings
+        most = settings.largest_body if takes_files(scope) else settings.largest_request
+        body = Body(scope, receive, idle=settings.idle_seconds, total=settings.body_seconds, most=most)
+        try:
+            await self.app(scope, body.receive, secured)
+        except Exception as error:
+            LOG.error("unexpected %s at %s", type(error).__name__, _where(error))
+            if status:
+                raise
+            await unexpected()(scope, receive, secured)
+        finally:
+            self._note(scope, status, time.perf_counter() - started)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "none")
+        metrics = self.oracle.metrics
+        metrics.requests.labels(route, scope["method"] if route != "none" else "none", str(status)).inc()
+        metrics.seconds.labels(route).observe(seconds)
+        metrics.waiting.set(self.oracle.queue.length)
+        # Without the query string, which may hold anything.
+        LOG.info("%s %s %d %.0f ms", scope["method"][:20], quote(scope["path"][:200]), status, 1e3 * seconds)
+
+
+class Body:
+    """Body of a request: `receive` refuses one that is too large or too slow."""
+
+    def __init__(self, scope: Scope, receive: Receive, *, idle: float, total: float, most: int) -> None:
+        self._receive = receive
+        self._idle = idle
+        self._deadline = time.monotonic() + total
+        self._most = most + _FRAME
+        self._size = 0
+        headers = Headers(scope=scope)
+        self._ended = "content-length" not in headers and "transfer-encoding" not in headers
+        self._late = False
+        self._waits = headers.get("expect", "").lower() == "100-continue"
+
+    async def receive(self) -> Message:
+        """Return the next part of the body."""
+        if self._ended:  # the wait for a client that goes away has no end of its own
+            return await self._receive()
+        self._waits = False
+        try:
+            async with asyncio.timeout(max(0.0, min(self._idle, self._deadline - time.monotonic()))):
+                message = await self._receive()
+        except TimeoutError:
+            self._ended = self._late = True
+            raise too_slow() from None
+        self._size += len(message.get("body", b""))
+        self._ended = not message.get("more_body", False)
+        if self._size > self._most:
+            raise too_large(self._most)
+        return message
+
+    @property
+    def ended(self) -> bool:
+        """Return whether all of the body was read."""
+        return self._ended and not self._late
+
+    async def drain(self) -> None:
+        """Read the rest of a refused body, within limits, so that the client reads the answer instead of a reset.
+
+        A client that waits for the server's word before it sends the body sends none.
+        """
+        self._deadline = min(self._deadline, time.monotonic() + _DRAIN_SECONDS)
+        with contextlib.suppress(Refused):
+            while not self._ended and not self._waits:
+                await self.receive()
+
+
+def takes_files(scope: Scope) -> bool:
+    """Return whether a request may send a score file, whose size is limited where it is read."""
+    path: str = scope["path"]
+    return scope["method"] == "POST" and path.endswith(("/submissions", "/submit"))
+
+
+def _where(error: BaseException) -> str:
+    """Return the place of a defect in our code. The error's text is not logged: it may quote a file."""
+    trace, place = error.__traceback__, "?"
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "?")
+        place = f"{name}:{trace.tb_lineno}" if name.startswith("confide") else place
+        trace = trace.tb_next
+    return place

@@ -1,0 +1,1 @@
+"""Changes of the server's tables, from version to version."""

@@ -1,0 +1,99 @@
+"""Everything that a running server shares: settings, home, database, contests and leaderboards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import anyio
+
+from confide.contest.terms import Mode
+from confide.errors import HomeError, ParameterError
+from confide.service.boards import Boards
+from confide.service.clock import now
+from confide.service.contests import LoadedContest, import_bundle, load_contests
+from confide.service.database import Database
+from confide.service.home import Home
+from confide.service.metrics import Metrics
+from confide.service.migrations.upgrade import upgrade
+from confide.service.problems import Kind, Refused
+from confide.service.queue import Queue
+from confide.service.scoring import Scorer, masked_scorer
+from confide.service.settings import Settings
+from confide.service.submissions import Recorder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle:
+    """State of a running server, `request.app.state.oracle`."""
+
+    settings: Settings
+    home: Home
+    database: Database
+    key: bytes
+    contests: dict[str, LoadedContest]
+    recorder: Recorder
+    boards: Boards
+    queue: Queue
+    metrics: Metrics
+    draining: anyio.Event = field(default_factory=anyio.Event)
+
+    @classmethod
+    def start(cls, settings: Settings) -> Oracle:
+        """Import bundles, bring the database to the newest version, and load all contests."""
+        home = Home(settings.home)
+        home.make()
+        home.clear_temporary()
+        for path in settings.bundles:
+            import_bundle(home, path)
+        key = home.key()
+        database = Database.at(home.database, settings.database)
+        database.check()
+        upgrade(database)
+        contests = load_contests(home, database, key, now())
+        if not contests:
+            raise ParameterError("there is no contest to serve; give a server.zip that `confide contest new` wrote")
+        scorers = {name: _scorer(contest, settings) for name, contest in contests.items()}
+        boards = Boards(
+            home=home, database=database, contests=contests, scorers=scorers, seconds=settings.board_seconds
+        )
+        recorder = Recorder(home=home, database=database, key=key, scorers=scorers, changed=boards.mark)
+        return cls(
+            settings=settings,
+            home=home,
+            database=database,
+            key=key,
+            contests=contests,
+            recorder=recorder,
+            boards=boards,
+            queue=Queue(workers=settings.workers, waiting=settings.queue, each=settings.uploads_each),
+            metrics=Metrics(),
+        )
+
+    def contest(self, name: str) -> LoadedContest:
+        """Return a contest, or refuse a name that nobody knows."""
+        found = self.contests.get(name)
+        if found is None:
+            raise no_contest()
+        return found
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+
+def no_contest() -> Refused:
+    """Return the refusal of an unknown contest; it is the same for one that the caller may not see."""
+    return Refused(Kind.NOT_FOUND, "there is no such contest here", "GET /v1/contests lists the contests")
+
+
+def _scorer(contest: LoadedContest, settings: Settings) -> Scorer:
+    if contest.terms.mode == Mode.MASKED:
+        return masked_scorer(contest.bundle)
+    if settings.labels is None:
+        raise HomeError(
+            f"the contest {contest.name!r} charges each answer, and needs the labels: give --labels, --ledger and "
+            "--account at the holder"
+        )
+    from confide.service.answers import answer_scorer
+
+    return answer_scorer(contest.bundle, labels=settings.labels, ledger=settings.ledger, account=settings.account)

@@ -1,0 +1,177 @@
+"""Pages that everybody may read: contests, boards and finals; and the files that pages load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from confide.contest.board import Board
+from confide.contest.final_result import FinalResult
+from confide.contest.terms import FinalMechanism
+from confide.report.contest.promise_text import promise_of
+from confide.report.contest.shake_up import Move, moves_words
+from confide.report.shared.numbers import percent
+from confide.service.contests import Counts, counts
+from confide.service.finals import published, shake_up
+from confide.service.pages.context import PageRoute, Visit, caller_of, oracle_of, reader, unknown_page, visit
+from confide.service.pages.rendering import page, static_response
+from confide.service.pages.views import (
+    CAPTION,
+    ContestView,
+    Plot,
+    RankRow,
+    entries_plot,
+    facts,
+    move_rows,
+    moves_plot,
+    rank_rows,
+    ranks_note,
+    ties_words,
+)
+from confide.service.problems import Kind, Refused
+from confide.service.states import State, is_public
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranking:
+    """A board or a final for templates."""
+
+    rows: list[RankRow]
+    words: str
+    plot: Plot
+    caption: str
+    metric: str
+    level: str
+    note: str
+
+
+@router.get("/")
+async def show_contests(request: Request) -> Response:
+    """Show all contests that the reader may see."""
+    oracle, caller = oracle_of(request), await caller_of(request)
+
+    def count() -> dict[str, Counts]:
+        with oracle.database.reading() as connection:
+            return counts(connection, oracle.contests)
+
+    found = await run_in_threadpool(count)
+    own = None if caller is None else caller.contest
+    views = [
+        ContestView.of(
+            contest.terms,
+            found[name].state.value,
+            participants=found[name].participants,
+            submissions=found[name].submissions,
+        )
+        for name, contest in oracle.contests.items()
+        if name == own or is_public(found[name].state)
+    ]
+    return page("contests.html", contests=views, member=reader(caller))
+
+
+@router.get("/contests/{contest}")
+async def show_contest(request: Request) -> Response:
+    """Show a contest: its board, its promise and its terms."""
+    here = await visit(request)
+    snapshot = await here.oracle.boards.current(here.contest.name)
+    terms = here.contest.terms
+    ranking = await run_in_threadpool(_board, snapshot.board, _own(here))
+    return here.page("contest.html", "", board=ranking, promise=promise_of(terms), facts=facts(terms))
+
+
+def _own(here: Visit) -> str | None:
+    return None if here.member is None else here.member.participant
+
+
+def _board(board: Board, own: str | None) -> _Ranking:
+    level = board.terms.level
+    return _ranking(board.entries, board.terms.metric, level, own, "board", CAPTION)
+
+
+def _ranking(entries: Any, metric: Any, level: float, own: str | None, name: str, caption: str) -> _Ranking:
+    return _Ranking(
+        rows=rank_rows(entries, own),
+        words=ties_words(entries) if entries else "",
+        plot=entries_plot(entries, metric, own, name),
+        caption=caption,
+        metric=metric.title,
+        level=percent(level),
+        note=ranks_note(level),
+    )
+
+
+@router.get("/contests/{contest}/final")
+async def show_final(request: Request) -> Response:
+    """Show the final beside the board, or when it will be there."""
+    here = await visit(request)
+    if here.contest.terms.final_epsilon is None:
+        raise Refused(Kind.NOT_FOUND, "this contest has no final", "look at its board")
+    if here.counts.state != State.PUBLISHED:
+        return here.page("final.html", "/final", final=None, waiting=_WAITING[here.counts.state])
+    snapshot = await here.oracle.boards.current(here.contest.name)
+    values = await run_in_threadpool(_final, here, snapshot.board)
+    return here.page("final.html", "/final", final=values, waiting="")
+
+
+_WAITING = {
+    State.DRAFT: "The contest is not open yet. The final comes after it closes.",
+    State.OPEN: "Submissions are open. The final is computed once, after the contest closes.",
+    State.PAUSED: "The contest is paused. The final is computed once, after it closes.",
+    State.CLOSED: "The contest is closed. The data holder computes the final; it will appear here.",
+}
+
+
+def _final(here: Visit, board: Board) -> dict[str, Any]:
+    with here.oracle.database.reading() as connection:
+        found = published(connection, here.contest.name)
+        assert found is not None  # noqa: S101  # the state says so
+    lines = shake_up(found, board)
+    result = FinalResult.from_dict(found.result)
+    own = _own(here)
+    mine = next((line["name"] for line in lines if line["participant"] == own), None)
+    caption = CAPTION.replace("one participant's best submission", "one finalist")
+    ranking = _ranking(result.entries, result.metric, here.contest.terms.level, mine, "final", caption)
+    moves = _moves(lines, comparable=len(lines) == len(board.entries))
+    how = "noise shaped to the finalists" if result.mechanism == FinalMechanism.SHAPED else "masked labels"
+    origin = f"Published {found.at[:10]}, from {result.rows:,} rows that the board never used, by {how}."
+    return {
+        "rows": ranking.rows,
+        "words": " ".join((ranking.words, origin, *promise_of(here.contest.terms).final)),
+        "plot": ranking.plot,
+        "caption": ranking.caption,
+        "metric": ranking.metric,
+        "level": ranking.level,
+        "note": ranking.note,
+        "moves": move_rows(moves),
+        "moves_words": moves_words(moves),
+        "slopes": moves_plot(moves),
+    }
+
+
+def _moves(lines: list[dict[str, Any]], *, comparable: bool) -> list[Move]:
+    return [
+        Move(
+            name=line["name"],
+            before=line["board_rank"],
+            before_span=(line["board_rank_lowest"], line["board_rank_highest"]),
+            after=line["rank"],
+            after_span=(line["rank_lowest"], line["rank_highest"]),
+            comparable=comparable,
+        )
+        for line in lines
+        if line["board_rank"] is not None
+    ]
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """Return a style sheet or a script."""
+    response = static_response(name)
+    if response is None:
+        raise unknown_page()
+    return response

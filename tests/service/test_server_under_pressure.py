@@ -1,0 +1,230 @@
+"""Slow, huge and malicious requests: the server answers or hangs up, and keeps working."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.service.running import PARQUET, Running, served, small_contest
+from tests.service.test_submissions_over_http import problem
+
+pytestmark = pytest.mark.processes
+
+OPTIONS = {"idle_seconds": 0.8, "body_seconds": 2.5, "header_seconds": 1.0, "workers": 1, "queue": 1}
+
+
+@pytest.fixture(scope="module")
+def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with little patience, one worker, and room for one file to wait."""
+    contests = (small_contest("heart"), small_contest("large", rows=60_000))
+    with served(tmp_path_factory.mktemp("tight") / "server", *contests, options=OPTIONS) as running:
+        for one in contests:
+            running.set_state(one.name, "open")
+        yield running
+
+
+def head(running: Running, token: str, *lines: str) -> bytes:
+    return "\r\n".join(
+        [
+            "POST /v1/contests/heart/submissions HTTP/1.1",
+            f"Host: 127.0.0.1:{running.port}",
+            f"Authorization: Bearer {token}",
+            "Content-Type: text/csv",
+            *lines,
+            "",
+            "",
+        ]
+    ).encode()
+
+
+def answer(connection: socket.socket) -> bytes:
+    connection.settimeout(10)
+    received = b""
+    while True:
+        try:
+            part = connection.recv(65536)
+        except ConnectionResetError:
+            return received
+        if not part:
+            return received
+        received += part
+
+
+def test_a_body_that_stops_is_given_up(tight: Running) -> None:
+    with socket.create_connection(("127.0.0.1", tight.port)) as connection:
+        started = time.monotonic()
+        connection.sendall(head(tight, tight.token("heart"), "Content-Length: 1000") + b"id,score\n")
+        received = answer(connection)
+    assert received.startswith(b"HTTP/1.1 408"), received
+    assert b"urn:confide:problem:too-slow" in received
+    assert time.monotonic() - started < 5
+
+
+def test_a_body_that_trickles_is_given_up(tight: Running) -> None:
+    with socket.create_connection(("127.0.0.1", tight.port)) as connection:
+        connection.sendall(head(tight, tight.token("heart"), "Content-Length: 1000"))
+        started = time.monotonic()
+        connection.settimeout(0.2)
+        received = b""
+        while time.monotonic() - started < 8 and not received:
+            try:
+                connection.sendall(b"x")
+                received = connection.recv(65536)
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        received += answer(connection)
+    assert received.startswith(b"HTTP/1.1 408"), received
+    assert time.monotonic() - started < 6
+
+
+def test_later_headers_that_do_not_come_end_the_connection_too(tight: Running) -> None:
+    with socket.create_connection(("127.0.0.1", tight.port)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.settimeout(10)
+        assert b"200" in connection.recv(65536)
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost:")
+        started = time.monotonic()
+        answer(connection)
+    assert time.monotonic() - started < 4
+
+
+def test_headers_that_do_not_come_end_the_connection(tight: Running) -> None:
+    for beginning in (b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"):
+        with socket.create_connection(("127.0.0.1", tight.port)) as connection:
+            connection.sendall(beginning)
+            started = time.monotonic()
+            assert answer(connection) == b""
+            assert 0.5 < time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("header", "status"), [(b"X: " + b"a" * 200_000, b"431"), (b"X: a\r\n" * 30_000, b"431"), (b"no colon", b"400")]
+)
+def test_headers_that_are_huge_or_malformed_get_a_problem(tight: Running, header: bytes, status: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", tight.port)) as connection:
+        with contextlib.suppress(OSError):  # the server may hang up before all of it is sent
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + header + b"\r\n\r\n")
+        received = answer(connection)
+    assert received.startswith(b"HTTP/1.1 " + status), received[:300]
+    assert b"application/problem+json" in received
+    assert tight.call("GET", "/healthz").status_code == 200
+
+
+def test_a_parquet_bomb_is_refused_before_it_unfolds(tight: Running) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    block = pa.table({"id": pa.array(["p00000"] * 1_000_000).dictionary_encode(), "score": pa.repeat(0.5, 1_000_000)})
+    stream = io.BytesIO()
+    with pyarrow.parquet.ParquetWriter(stream, block.schema, compression="zstd") as writer:
+        for _ in range(40):
+            writer.write_table(block)
+    bomb = stream.getvalue()
+    assert len(bomb) < 2**20
+    content = tight.contests["heart"].csv(9)
+    assert tight.submit("heart", tight.token("heart"), content).status_code == 201  # libraries are loaded
+    before = memory(tight)
+    refused = problem(tight.submit("heart", tight.token("heart"), bomb, kind=PARQUET), 422, "bad-file")
+    assert "rows" in refused["errors"][0]
+    assert memory(tight) - before < 60
+    forged = bomb.replace(b"PAR1", b"PAR2", 1)
+    problem(tight.submit("heart", tight.token("heart"), forged, kind=PARQUET), 422, "bad-file")
+
+
+def memory(running: Running) -> float:
+    """Return the largest memory of the process so far, in MiB."""
+    status = Path(f"/proc/{running.process.pid}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+)", status)
+    assert found is not None
+    return int(found.group(1)) / 1024
+
+
+def test_a_full_queue_refuses_and_says_when_to_return(tight: Running) -> None:
+    contest = tight.contests["large"]
+    tokens = [tight.token("large") for _ in range(10)]
+    refused: list[httpx.Response] = []
+    accepted: list[int] = []
+    for seed in range(5):
+        content = contest.csv(seed)
+
+        def send(token: str, content: bytes = content) -> None:
+            with httpx.Client(base_url=str(tight.client.base_url), timeout=60) as client:
+                headers = {"Authorization": f"Bearer {token}", "Content-Type": "text/csv"}
+                response = client.post("/v1/contests/large/submissions", content=content, headers=headers)
+            (refused.append(response) if response.status_code == 503 else accepted.append(response.status_code))
+
+        threads = [threading.Thread(target=send, args=(token,)) for token in tokens]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if refused:
+            break
+    assert refused
+    assert set(accepted) == {201}
+    for response in refused:
+        problem(response, 503, "busy")
+        assert int(response.headers["retry-after"]) >= 1
+    stored = [tight.call("GET", "/v1/contests/large/submissions", token).json()["submissions"] for token in tokens]
+    assert sum(map(len, stored)) == len(accepted)
+
+
+def test_uploads_that_end_early_leave_nothing(tight: Running) -> None:
+    token = tight.token("heart")
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", tight.port)) as connection:
+            connection.sendall(head(tight, token, "Content-Length: 1000") + b"id,score\n")
+    deadline = time.monotonic() + 10
+    while list((tight.home / "tmp").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list((tight.home / "tmp").iterdir()) == []
+    assert tight.call("GET", "/v1/contests/heart/submissions", token).json()["submissions"] == []
+    assert tight.submit("heart", token, tight.contests["heart"].csv(1)).status_code == 201
+
+
+def test_a_server_that_is_told_to_stop_finishes_what_it_began(tmp_path: Path) -> None:
+    contest = small_contest("heart")
+    with served(tmp_path / "server", contest) as running:
+        running.set_state("heart", "open")
+        token, content = running.token("heart"), contest.csv(1)
+        with socket.create_connection(("127.0.0.1", running.port)) as connection:
+            connection.sendall(head(running, token, f"Content-Length: {len(content)}") + content[:20])
+            time.sleep(0.5)
+            running.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            assert running.process.poll() is None
+            connection.sendall(content[20:])
+            received = answer(connection)
+        assert received.startswith(b"HTTP/1.1 201"), received
+        assert running.process.wait(timeout=20) == 0
+    with served(tmp_path / "server") as running:
+        found = running.call("GET", "/v1/contests/heart/submissions", token).json()["submissions"]
+        assert len(found) == 1
+
+
+def test_an_unexpected_error_shows_nothing(tmp_path: Path) -> None:
+    contest = small_contest("heart")
+    with served(tmp_path / "server", contest) as running:
+        running.set_state("heart", "open")
+        token = running.token("heart")
+        secret = running.submit("heart", token, contest.csv(1)).json()["id"]
+        (running.home / "scores" / "heart").rename(running.home / "scores" / "gone")
+        problem(running.submit("heart", token, contest.csv(2)), 500, "failed")
+        log = running.log.read_text()
+        assert "unexpected FileNotFoundError at confide.service.storage" in log
+        assert "Traceback" not in log
+        assert secret not in log
+        (running.home / "scores" / "gone").rename(running.home / "scores" / "heart")
+        assert running.submit("heart", token, contest.csv(2)).status_code == 201

@@ -1,0 +1,203 @@
+"""Submitted Parquet: what writers write is read, and what could fill the memory or end the process is refused."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from confide.errors import SubmissionError
+from confide.sources.score_files import IdIndex, ScoreLimits, read_scores
+from tests.sources.submitted import IDS, INDEX, SCORES, codes, read, read_parquet, table
+
+WRITTEN: dict[str, tuple[pa.Table, dict[str, Any]]] = {
+    "as PyArrow writes": (table(), {}),
+    "plain, not compressed": (table(), {"use_dictionary": False, "compression": "none"}),
+    "zstd, new pages": (table(), {"compression": "zstd", "data_page_version": "2.0"}),
+    "many row groups": (table(), {"row_group_size": 1}),
+    "byte stream split": (table(), {"use_dictionary": False, "column_encoding": {"score": "BYTE_STREAM_SPLIT"}}),
+    "large texts": (table(pa.array(IDS, type=pa.large_string())), {}),
+    "a dictionary": (table(pa.array(IDS).dictionary_encode()), {}),
+    "reordered": (table(IDS[::-1], SCORES[::-1]), {}),
+    "other columns, also nested": (table().append_column("x", pa.array([[1]] * 5)), {}),
+    "ids that must not be missing": (
+        table().cast(pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("score", pa.float64())])),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("written", "options"), WRITTEN.values(), ids=WRITTEN.keys())
+def test_what_writers_write_is_read(tmp_path: Path, written: pa.Table, options: dict[str, Any]) -> None:
+    assert read_parquet(tmp_path, written, **options).tolist() == list(SCORES)
+
+
+def test_single_precision_is_read_exactly(tmp_path: Path) -> None:
+    scores = np.array(SCORES, dtype=np.float32)
+    assert read_parquet(tmp_path, table(scores=scores)).tolist() == scores.astype(np.float64).tolist()
+
+
+def test_whole_numbers_are_ids_as_text_and_scores(tmp_path: Path) -> None:
+    index = IdIndex(["1", "20", "-3"])
+    whole = pa.table({"id": pa.array([20, -3, 1], type=pa.int32()), "score": [5, 6, 7]})
+    assert read_parquet(tmp_path, whole, index=index).tolist() == [7.0, 5.0, 6.0]
+
+
+def test_polars_and_duckdb_files_are_read(tmp_path: Path) -> None:
+    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    frame = polars.DataFrame({"id": list(IDS), "score": list(SCORES)})
+    frame.write_parquet(tmp_path / "polars.parquet")
+    duckdb.sql(f"COPY (FROM '{tmp_path / 'polars.parquet'}') TO '{tmp_path / 'duckdb.parquet'}'")
+    for name in ("polars", "duckdb"):
+        assert read_scores(tmp_path / f"{name}.parquet", "parquet", INDEX).tolist() == list(SCORES)
+
+
+REFUSED: dict[str, tuple[pa.Table, dict[str, Any], list[str], str]] = {
+    "a missing id": (table(["a", "b", "c,d", "é", None]), {}, ["unknown-ids", "missing-ids"], "''"),
+    "a missing score": (table(scores=pa.array([0.1, None, 0.2, 0.3, 0.4])), {}, ["not-a-number"], "at id 'b'"),
+    "NaN": (table(scores=(0.1, np.nan, 0.2, 0.3, 0.4)), {}, ["not-a-number"], "at id 'b'"),
+    "infinite": (table(scores=(0.1, np.inf, 0.2, 0.3, 0.4)), {}, ["infinite"], "at id 'b'"),
+    "fractions as ids": (table([0.5, 1.5, 2.5, 3.5, 4.5]), {}, ["columns"], "neither text nor whole numbers"),
+    "lists as ids": (table([[one] for one in IDS]), {}, ["columns"], "neither text nor whole numbers"),
+    "structs as ids": (table([{"id": one} for one in IDS]), {}, ["columns"], "neither text nor whole numbers"),
+    "lists as scores": (table(scores=[[1.0]] * 5), {}, ["columns"], "does not hold numbers"),
+    "texts as scores": (table(scores=["0.5"] * 5), {}, ["columns"], "does not hold numbers"),
+    "another name": (table().rename_columns(["Id", "score"]), {}, ["columns"], "did you mean 'Id'?"),
+    "two columns of one name": (
+        pa.Table.from_arrays([pa.array(IDS), pa.array(SCORES), pa.array(IDS)], names=["id", "score", "id"]),
+        {},
+        ["columns"],
+        "more than one column 'id'",
+    ),
+    "no rows": (table().slice(0, 0), {}, ["no-rows"], "no rows"),
+    "too many rows": (table([*IDS, "6"], (*SCORES, 0.0)), {}, ["too-many-rows"], "6 rows, and the template 5"),
+    "row groups without end": (
+        table(),
+        {"row_group_size": 1, "limits": ScoreLimits(most_row_groups=4)},
+        ["unreadable"],
+        "row groups",
+    ),
+    "texts that grow when decoded": (
+        table(),
+        {"use_dictionary": False, "column_encoding": {"id": "DELTA_BYTE_ARRAY"}},
+        ["unreadable"],
+        "unusual encoding",
+    ),
+    "a long footer": (table().replace_schema_metadata({"x": "y" * 300_000}), {}, ["unreadable"], "footer"),
+}
+
+
+@pytest.mark.parametrize(("written", "options", "expected", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_wrong_is_named(
+    tmp_path: Path, written: pa.Table, options: dict[str, Any], expected: list[str], words: str
+) -> None:
+    with pytest.raises(SubmissionError) as refused:
+        read_parquet(tmp_path, written, **options)
+    assert codes(refused.value) == expected
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1PAR1", b"PAR1" + bytes(8) + b"PAR1", b"id,score\na,1\n", b"PARE" * 4])
+def test_what_is_no_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(SubmissionError) as refused:
+        read(tmp_path, content, "parquet")
+    assert codes(refused.value) == ["unreadable"]
+
+
+POOLS: list[pa.MemoryPool] = []  # kept, as what was allocated from a pool is given back to it later
+
+
+@contextmanager
+def little_memory(most: int) -> Iterator[None]:
+    """Fail if PyArrow allocates more than this at any time."""
+    usual = pa.default_memory_pool()
+    counted = pa.proxy_memory_pool(usual)
+    POOLS.append(counted)
+    pa.set_memory_pool(counted)
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(usual)
+    assert counted.max_memory() < most
+
+
+def test_a_text_that_is_repeated_by_a_dictionary_is_not_written_out(tmp_path: Path) -> None:
+    """A small file whose ids, each a megabyte, would fill two gigabytes."""
+    ids = pa.DictionaryArray.from_arrays(pa.array([0] * 2000), ["x" * (1 << 20)])
+    pq.write_table(pa.table({"id": ids, "score": np.zeros(2000)}), tmp_path / "bomb.parquet")
+    assert (tmp_path / "bomb.parquet").stat().st_size < 200_000
+    index = IdIndex([str(row) for row in range(2000)])
+    with little_memory(64 << 20), pytest.raises(SubmissionError) as refused:
+        read_scores(tmp_path / "bomb.parquet", "parquet", index)
+    assert codes(refused.value) == ["unknown-ids", "missing-ids"]
+    assert len(str(refused.value)) < 1000
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd", "snappy", "brotli"])
+def test_pages_that_unpack_to_too_much_are_refused_before_they_are_unpacked(tmp_path: Path, compression: str) -> None:
+    ids = ["x" * (2 << 20) + one for one in IDS]
+    options = {"use_dictionary": False, "compression": compression, "limits": ScoreLimits(most_unpacked=8 << 20)}
+    written = table(ids)
+    with pytest.raises(SubmissionError, match="unpacks to too many bytes"):
+        read_parquet(tmp_path, written, **options)
+    with little_memory(4 << 20), pytest.raises(SubmissionError, match="unpacks to too many bytes"):
+        read_scores(tmp_path / "scores.parquet", "parquet", INDEX, limits=ScoreLimits(most_unpacked=8 << 20))
+
+
+def lying(content: bytes, change: Callable[[bytearray, int], None]) -> bytes:
+    """Change the first page header of the ids: it follows the magic number, and its second field is the size."""
+    changed = bytearray(content)
+    assert changed[4:6] == b"\x15\x04", "a dictionary page comes first"
+    assert changed[6] == 0x15
+    change(changed, 7)
+    return bytes(changed)
+
+
+def test_a_page_that_claims_to_be_huge_is_refused_whatever_the_footer_says(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    pq.write_table(table(), buffer)
+
+    def huge(content: bytearray, place: int) -> None:
+        content[place : place + 1] = b"\xfc\xff\xff\xff\x0f"  # 2,147,483,646 bytes
+
+    with little_memory(16 << 20), pytest.raises(SubmissionError) as refused:
+        read(tmp_path, lying(buffer.getvalue(), huge), "parquet")
+    assert codes(refused.value) == ["unreadable"]
+
+
+def test_a_footer_that_would_end_the_process_is_refused(tmp_path: Path) -> None:
+    """PyArrow 26 aborts where it shows the metadata of a column whose histogram of levels has another size."""
+    buffer = io.BytesIO()
+    required = pa.schema([pa.field("id", pa.string()), pa.field("score", pa.float64())])
+    pq.write_table(table().cast(required), buffer)
+    content = buffer.getvalue()
+    place = content.rindex(b"score", 0, content.rindex(b"ARROW:schema"))
+    for start in range(max(0, place - 400), len(content) - 8):
+        changed = bytearray(content)
+        changed[start] ^= 1
+        with suppress(SubmissionError):
+            assert np.isfinite(read(tmp_path, bytes(changed), "parquet")).all()
+
+
+def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
+    """No mutation of a file raises anything else, or gives scores that are not numbers."""
+    rng = np.random.default_rng(0)
+    seeds = []
+    for options in ({}, {"compression": "zstd", "data_page_version": "2.0"}, {"use_dictionary": False}):
+        buffer = io.BytesIO()
+        pq.write_table(table(), buffer, **options)
+        seeds.append(buffer.getvalue())
+    for _ in range(600):
+        content = bytearray(seeds[rng.integers(len(seeds))])
+        for _ in range(rng.choice((1, 2, 4))):
+            place = int(rng.integers(len(content)))
+            content[place] = rng.choice((0, 1, 127, 128, 255, content[place] ^ (1 << int(rng.integers(8)))))
+        with suppress(SubmissionError):
+            assert np.isfinite(read(tmp_path, bytes(content), "parquet")).all()
