@@ -256,6 +256,8 @@ class ScoreCounts:
 
 def equal_mass_starts(weight: CountArray, cells: int) -> NDArray[np.int64]:
     """Return the index at which each of up to `cells` cells of equal mass begins; `weight` is ordered by score."""
+    if not weight.size:
+        return np.empty(0, dtype=np.int64)
     total = weight.sum()
 
     def members(part: slice, before: float) -> tuple[int, int, NDArray[np.int64]]:

@@ -28,11 +28,12 @@ _GRID = 11
 _REFINEMENTS = 40
 _NEAR_STEPS = 20
 _NEAR_SAMPLES = 64  # at a time: their numbers stay in the processor's cache
-_NEAR_GRID = 89
-_RIVAL = 1.0  # a second minimum of the criterion that is so near to the first may be the true one
+_FINER = 8  # points of the fine grid for each of the coarse one
+_RIVAL = 0.05  # points of the grid whose approximate criteria are so near may have the other order
 _LONGEST_MOVE = 1.0  # of a penalty's logarithm in one step
 _FARTHEST = 4.0  # from where the quadratic approximation has its minimum
 _ONE_THREAD = 1 << 18  # multiplications up to which OpenBLAS starts no threads
+_FLAT = 1e-2  # change of the criterion that counts as none beside the strongest penalty
 _LEVEL = 1e-6  # slope of the criterion that counts as none at the strongest penalty
 
 
@@ -67,8 +68,8 @@ def penalised_fit_near(
     `near` is the fit of one sample of the same design, as that of the rows from which others are resampled. Around it
     the log-likelihood of a sample is nearly quadratic, and the criterion of the approximation has a closed form. From
     its minimum, coefficients and penalty move together by Newton's method on the true criterion, until log-odds and
-    penalty are as close as `penalised_fit` brings them. Samples whose approximate criterion has two minima of about
-    the same depth, and those that do not converge, are fitted by `penalised_fit`.
+    penalty are as close as `penalised_fit` brings them. Samples for which it is doubtful where `penalised_fit` would
+    end, and those that do not converge, are left to it.
     """
     if design.shape[1] == 2:
         return penalised_fit(design, positives, rows, tolerance=tolerance)
@@ -213,52 +214,82 @@ class _Expansion:
             coefficients, rate[:, None] * problem.design, (rate * (1.0 - rate))[:, None] * problem.products
         )
 
-    def start(self, problem: _Problem) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
-        """Minimise the criterion of the quadratic approximation.
+    def quadratic(self, problem: _Problem) -> _Quadratic:
+        """Expand the log-likelihood of each sample.
 
-        Return coefficients, penalty (logarithm), the criterion's second derivative there, and whether the minimum has
-        no rival. The free coefficients are eliminated; in the eigenvectors of what remains of the information, with
-        eigenvalues `d` and gradients `b`, the criterion is `sum_j log(d_j + penalty) - log(penalty) - b_j^2 /
-        (d_j + penalty)`, halved.
+        The free coefficients are eliminated; what remains of the information has the eigenvalues `values`, and
+        `squares` are the squared gradients along its eigenvectors.
         """
-        design, base = problem.design, self.coefficients
         information = _product(problem.rows, self.curvatures)[:, problem.unpack]
         information[:, [0, 1], [0, 1]] += _RIDGE
-        expected = _product(problem.rows, self.expected)
-        target = _product(problem.positives, design) - expected + information @ base
+        gradient = _product(problem.positives, problem.design) - _product(problem.rows, self.expected)
+        target = gradient + information @ self.coefficients
         free, mixed, curved = information[:, :2, :2], information[:, :2, 2:], information[:, 2:, 2:]
         solved = np.linalg.solve(free, np.concatenate((mixed, target[:, :2, None]), axis=2))
-        left = curved - np.swapaxes(mixed, 1, 2) @ solved[:, :, :-1]
-        values, vectors = np.linalg.eigh(left)
-        values = np.maximum(values, 0.0)
+        values, vectors = np.linalg.eigh(curved - np.swapaxes(mixed, 1, 2) @ solved[:, :, :-1])
         pull = target[:, 2:] - np.einsum("bij,bi->bj", mixed, solved[:, :, -1])
         squares = np.einsum("bij,bi->bj", vectors, pull) ** 2
-        most = _strongest(problem.rows)
-        grid = np.linspace(np.full(most.size, np.log(_LEAST_PENALTY)), most, _NEAR_GRID)  # ascending, a sample a column
+        return _Quadratic(information, target, np.maximum(values, 0.0), squares, _strongest(problem.rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Quadratic:
+    """Quadratic approximation of each sample's log-likelihood; its criterion has a closed form.
+
+    With eigenvalues `d` and squared gradients `b^2` it is half of the sum over `j` of
+    `log(d_j + penalty) - log(penalty) - b_j^2 / (d_j + penalty)`.
+    """
+
+    information: FloatArray
+    target: FloatArray
+    values: FloatArray
+    squares: FloatArray
+    most: FloatArray
+
+    def start(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Return the penalty (logarithm) where `_bracket` and `_refine` would end, and whether that is beyond doubt.
+
+        Each point of the coarse grid leads to the least criterion between it and its neighbour on the falling side. It
+        is doubtful which point is best if another has nearly the same criterion and leads elsewhere.
+        """
+        fine = _FINER * (_GRID - 1)
+        grid = np.linspace(self.most, np.log(_LEAST_PENALTY), fine + 1)
         amount = np.exp(grid)[:, :, None]
-        sums = values + amount
-        criterion = 0.5 * np.sum(np.log(sums) - np.log(amount) - squares / sums, axis=2)
-        best = np.argmin(criterion, axis=0)
-        samples = np.arange(best.size)
-        log_penalty = grid[best, samples]
-        inner = (criterion[1:-1] < criterion[:-2]) & (criterion[1:-1] < criterion[2:])
-        minima = np.concatenate(((criterion[0] < criterion[1])[None], inner, (criterion[-1] < criterion[-2])[None]))
-        close = minima & (criterion <= criterion[best, samples] + _RIVAL)
-        bend = _bend(values, squares, log_penalty)
-        matrix = information.copy()
-        diagonal = np.arange(2, design.shape[1])
+        sums = self.values + amount
+        criterion = 0.5 * np.sum(np.log(sums) - np.log(amount) - self.squares / sums, axis=2)
+        coarse = criterion[::_FINER]
+        slopes = np.sum((amount * (1.0 + self.squares / sums) / sums)[::_FINER] - 1.0, axis=2)
+        between = np.stack([criterion[i : i + _FINER + 1] for i in range(0, fine, _FINER)])
+        lowest = np.argmin(between, axis=1) + np.arange(0, fine, _FINER)[:, None]
+        below = np.minimum(np.arange(_GRID), _GRID - 2)
+        above = np.maximum(np.arange(_GRID) - 1, 0)
+        ends = np.where(slopes > 0.0, lowest[below], lowest[above])  # the grid descends
+        ends[0] = np.where(slopes[0] > 0.0, ends[0], 0)
+        ends[-1] = np.where(slopes[-1] > 0.0, fine, ends[-1])
+        samples = np.arange(self.most.size)
+        best = np.argmin(coarse, axis=0)
+        end = ends[best, samples]
+        # Where the criterion hardly changes from the strongest penalty on, its order is not in doubt.
+        tail = np.sum(np.logical_and.accumulate(np.abs(criterion - criterion[0]) < _FLAT, axis=0), axis=0)
+        away = (np.abs(ends - end) > _FINER // 2) & ~((ends < tail) & (end < tail))
+        elsewhere = away & (coarse <= coarse[best, samples] + _RIVAL)
+        return grid[end, samples], ~elsewhere.any(axis=0)
+
+    def coefficients(self, log_penalty: FloatArray) -> FloatArray:
+        """Maximise the approximation at a penalty of each sample."""
+        matrix = self.information.copy()
+        diagonal = np.arange(2, matrix.shape[1])
         matrix[:, diagonal, diagonal] += np.exp(log_penalty)[:, None]
-        return np.linalg.solve(matrix, target[..., None])[..., 0], log_penalty, bend, close.sum(axis=0) <= 1
+        best: FloatArray = np.linalg.solve(matrix, self.target[..., None])[..., 0]
+        return best
 
-
-def _bend(values: FloatArray, squares: FloatArray, log_penalty: FloatArray) -> FloatArray:
-    """Return the second derivative of the quadratic approximation's criterion in the logarithm of the penalty."""
-    amount = np.exp(log_penalty)[:, None]
-    sums = values + amount
-    bend: FloatArray = 0.5 * np.sum(
-        amount * values / sums**2 + squares * amount * (values - amount) / sums**3, axis=1
-    )
-    return bend
+    def bend(self, log_penalty: FloatArray) -> FloatArray:
+        """Return the criterion's second derivative in the logarithm of the penalty."""
+        amount = np.exp(log_penalty)[:, None]
+        sums = self.values + amount
+        terms = amount * self.values / sums**2 + self.squares * amount * (self.values - amount) / sums**3
+        bend: FloatArray = 0.5 * np.sum(terms, axis=1)
+        return bend
 
 
 def _product(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -285,12 +316,14 @@ def _fit_together(
     problem: _Problem, around: _Expansion, tolerance: float
 ) -> tuple[PenalisedFit, NDArray[np.bool_]]:
     """Move coefficients and penalty of each sample together; tell also which samples converged."""
-    coefficients, log_penalty, bend, lone = around.start(problem)
-    least, most, first = np.log(_LEAST_PENALTY), _strongest(problem.rows), log_penalty.copy()
-    information = np.empty((*coefficients.shape, coefficients.shape[1]))
-    converged = np.zeros(log_penalty.size, np.bool_)
-    before, slope_before = np.full(log_penalty.size, np.nan), np.full(log_penalty.size, np.nan)
-    active = np.flatnonzero(lone)
+    quadratic = around.quadratic(problem)
+    start, certain = quadratic.start()
+    coefficients, log_penalty, bend = quadratic.coefficients(start), start.copy(), quadratic.bend(start)
+    least, most = np.log(_LEAST_PENALTY), quadratic.most
+    information = quadratic.information.copy()
+    converged = np.zeros(start.size, np.bool_)
+    before, slope_before = np.full(start.size, np.nan), np.full(start.size, np.nan)
+    active = np.flatnonzero(certain)
     for _ in range(_NEAR_STEPS):
         if not active.size:
             break
@@ -311,7 +344,7 @@ def _fit_together(
         settled = (np.abs(move) <= tolerance) | (np.abs(move) * look.turn_reach <= _CLOSE)
         settled &= look.reach <= _CLOSE
         converged[active[settled]] = True
-        astray = (np.abs(log_penalty[active] - first[active]) > _FARTHEST) | (look.reach > 1.0)
+        astray = (np.abs(log_penalty[active] - start[active]) > _FARTHEST) | (look.reach > 1.0)
         active = active[~(settled | astray)]
     return PenalisedFit(coefficients, log_penalty, information), converged
 

@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from confide.blocks import dot, scan_blocks
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
 from confide.metrics.precision_recall import average_precision_score
-from confide.metrics.ranking import auc_score, placements
+from confide.metrics.ranking import auc_score
 from confide.predictions import accepts_predictions
 
 Transform = Literal["logit", "none"]
@@ -26,11 +27,16 @@ def delong_variance(counts: ScoreCounts) -> float:
     Assumes independent rows. Weights count as repetitions.
     """
     positives, negatives = _enough(counts)
-    below, above = placements(counts)
     area = auc_score(counts)
-    of_positives = np.dot(counts.positives, (below - area) ** 2) / (positives - 1.0) / positives
-    of_negatives = np.dot(counts.negatives, (above - area) ** 2) / (negatives - 1.0) / negatives
-    return float(of_positives + of_negatives)
+
+    def squares(part: slice, positives_below: float, negatives_below: float) -> tuple[float, float]:
+        ours, theirs = counts.positives[part], counts.negatives[part]
+        below = (np.cumsum(theirs) + negatives_below - theirs / 2.0) / negatives - area
+        above = (positives - positives_below - np.cumsum(ours) + ours / 2.0) / positives - area
+        return dot(ours, below * below), dot(theirs, above * above)
+
+    of_positives, of_negatives = np.sum(scan_blocks(squares, counts.positives, counts.negatives), axis=0)
+    return float(of_positives / (positives - 1.0) / positives + of_negatives / (negatives - 1.0) / negatives)
 
 
 @accepts_predictions
