@@ -205,10 +205,10 @@ def rank_summary(
         return _summary_of_counts(labels)
     if scores is None:
         raise ParameterError("scores are needed with labels; or give one ScoreCounts")
-    from confide.sources.arrays import COMPILED_FROM_ROWS, checked_rows, count_checked
+    from confide.sources.arrays import RANKED_FROM_ROWS, checked_rows, count_checked
 
     label, score, weight = checked_rows(labels, scores, weights, positive=positive)
-    if weight is not None or score.size < COMPILED_FROM_ROWS:
+    if weight is not None or score.size < RANKED_FROM_ROWS:
         return _summary_of_counts(count_checked(label, score, weight))
     from confide.kernels.rows import summarise_rows
 

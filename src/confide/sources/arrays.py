@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,20 @@ from confide.errors import ParameterError, ScoreError, WeightError
 from confide.sources.labels import binary_labels, one_dimensional
 from confide.sources.private_labels import one_against_rest
 
-COMPILED_FROM_ROWS = 500_000
-"""From this many rows the compiled kernel is faster, even with numba's import."""
+COMPILED_FROM_ROWS = 200_000
+"""From this many rows the compiled kernel is loaded: it soon makes up for numba's import."""
+
+LOADED_FROM_ROWS = 5_000
+"""From this many rows the compiled kernel is faster once it is loaded. Counts are the same either way."""
+
+RANKED_FROM_ROWS = 50_000
+"""From this many rows, rank sums without counts come from the compiled kernel."""
+
+
+def compiled_from(rows: int, kernel: str = "rows") -> bool:
+    """Return whether a compiled kernel should count this many rows."""
+    loaded = f"confide.kernels.{kernel}" in sys.modules
+    return rows >= (min(COMPILED_FROM_ROWS, LOADED_FROM_ROWS) if loaded else COMPILED_FROM_ROWS)
 
 
 def count_arrays(
@@ -53,7 +66,7 @@ def checked_rows(
 
 def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountArray | None = None) -> ScoreCounts:
     """Count rows that were validated already."""
-    if weights is None and scores.size >= COMPILED_FROM_ROWS:
+    if weights is None and compiled_from(scores.size):
         from confide.kernels.rows import count_rows
 
         return _frozen(*count_rows(labels.view(np.uint8), scores))
@@ -63,6 +76,24 @@ def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountA
     return _frozen(
         *merge_counts([of_positives[0], of_negatives[0]], [of_positives[1], nothing[1]], [nothing[0], of_negatives[1]])
     )
+
+
+def code_checked(
+    labels: NDArray[np.bool_], scores: FloatArray
+) -> tuple[ScoreCounts, NDArray[Any], NDArray[Any]]:
+    """Count rows that were validated already; return also what `CodedScores` holds of each row."""
+    if compiled_from(scores.size, "codes"):
+        from confide.kernels.codes import MOST_ROWS, code_rows
+
+        if scores.size < MOST_ROWS:
+            *counts, codes = code_rows(labels.view(np.uint8), scores)
+            return _frozen(*counts), codes[:, 0], codes[:, 1]
+    distinct, codes = np.unique(scores + 0.0, return_inverse=True)
+    rows, positives = np.bincount(codes, minlength=distinct.size), np.bincount(codes[labels], minlength=distinct.size)
+    negatives = rows - positives
+    below = 2 * np.cumsum(negatives) - negatives
+    above = 2 * (positives.sum() - np.cumsum(positives)) + positives
+    return _frozen(distinct, positives, negatives), codes, np.where(labels, below[codes], above[codes])
 
 
 def checked_scores(scores: ArrayLike) -> FloatArray:
@@ -103,7 +134,7 @@ def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[Weigh
 
 
 def _all_finite(array: FloatArray) -> bool:
-    if array.size >= COMPILED_FROM_ROWS:
+    if compiled_from(array.size):
         from confide.kernels.rows import finite_range
 
         return finite_range(array) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.sources.arrays import checked_scores, checked_weights, count_checked
+from confide.sources.arrays import checked_scores, checked_weights, code_checked, count_checked
+from confide.sources.coded import CodedScores
 from confide.sources.labels import binary_labels, is_missing, one_dimensional
 
 Missing = Literal["refuse", "drop"]
@@ -93,6 +94,7 @@ class Rows:
     folds: NDArray[np.int64] | None = None
     missing: MissingScores | None = None
     survey: bool = False
+    _coded: list[CodedScores] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         if self.weights is not None and not self.survey and (self.clusters is not None or self.folds is not None):
@@ -152,7 +154,17 @@ class Rows:
 
     def counts(self) -> tuple[ScoreCounts, ...]:
         """Count each column of scores."""
+        if self._coded:
+            return tuple(each.counts for each in self._coded)
         return tuple(count_checked(self.labels, column, self.weights) for column in self.scores)
+
+    def coded(self) -> Sequence[CodedScores] | None:
+        """Count each column of scores, and find the place of each row; worked out once. None for weighted rows."""
+        if self.weights is not None:
+            return None
+        if not self._coded:
+            self._coded.extend(CodedScores(*code_checked(self.labels, column)) for column in self.scores)
+        return self._coded
 
     def take(self, chosen: NDArray[np.bool_]) -> Rows:
         """Return some of the rows, without groups."""
