@@ -256,9 +256,12 @@ class _Requested:
         return cls(metric=metric, options=options, rule=rule, requested=method, method=chosen)
 
     def enough(self, counts: ScoreCounts, cut: dict[float, ScoreCounts]) -> ScoreCounts:
-        """Return counts with the same value of the metric: of a threshold's two sides, kept in `cut`, or all."""
+        """Return counts with the same value of the metric: of both sides of a threshold, kept in `cut`, or all.
+
+        Sums of float weights would round otherwise, so these stay apart.
+        """
         threshold = reduction(self.metric, self.options).cut
-        if threshold is None or math.isnan(threshold) or not len(counts):
+        if threshold is None or math.isnan(threshold) or not len(counts) or counts.weighted:
             return counts
         if threshold not in cut:
             cut[threshold] = split_at(counts, threshold)

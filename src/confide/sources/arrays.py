@@ -8,25 +8,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, merge_counts
 from confide.errors import ParameterError, ScoreError, WeightError
 from confide.sources.labels import binary_labels, one_dimensional
 from confide.sources.private_labels import one_against_rest
 
-COMPILED_FROM_ROWS = 200_000
-"""From this many rows the compiled kernel is loaded: it soon makes up for numba's import."""
+COMPILED_FROM_ROWS = 3_000_000
+"""Rows that NumPy counts in the time that loading the compiled kernels takes, in one call or in several."""
 
 LOADED_FROM_ROWS = 5_000
-"""From this many rows the compiled kernel is faster once it is loaded. Counts are the same either way."""
+"""From this many rows a compiled kernel is faster once it is loaded."""
 
 RANKED_FROM_ROWS = 50_000
 """From this many rows, rank sums without counts come from the compiled kernel."""
 
+_counted_by_numpy = 0
 
-def compiled_from(rows: int, kernel: str = "rows") -> bool:
-    """Return whether a compiled kernel should count this many rows."""
-    loaded = f"confide.kernels.{kernel}" in sys.modules
-    return rows >= (min(COMPILED_FROM_ROWS, LOADED_FROM_ROWS) if loaded else COMPILED_FROM_ROWS)
+
+def use_kernel(rows: int, kernel: str) -> bool:
+    """Return whether a compiled kernel should count this many rows; counts are the same either way.
+
+    Loading one for the first time takes as long as counting some million rows without it. So it is loaded when that
+    many rows were to be counted, be it in many calls: a short command does not wait for it, and a long one soon has it.
+    """
+    global _counted_by_numpy
+    if f"confide.kernels.{kernel}" in sys.modules:
+        return rows >= min(COMPILED_FROM_ROWS, LOADED_FROM_ROWS)
+    _counted_by_numpy += rows
+    return rows > 0 and _counted_by_numpy >= COMPILED_FROM_ROWS
 
 
 def count_arrays(
@@ -66,7 +76,7 @@ def checked_rows(
 
 def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountArray | None = None) -> ScoreCounts:
     """Count rows that were validated already."""
-    if weights is None and compiled_from(scores.size):
+    if weights is None and use_kernel(scores.size, "rows"):
         from confide.kernels.rows import count_rows
 
         return _frozen(*count_rows(labels.view(np.uint8), scores))
@@ -82,7 +92,7 @@ def code_checked(
     labels: NDArray[np.bool_], scores: FloatArray
 ) -> tuple[ScoreCounts, NDArray[Any], NDArray[Any]]:
     """Count rows that were validated already; return also what `CodedScores` holds of each row."""
-    if compiled_from(scores.size, "codes"):
+    if use_kernel(scores.size, "codes"):
         from confide.kernels.codes import MOST_ROWS, code_rows
 
         if scores.size < MOST_ROWS:
@@ -134,11 +144,7 @@ def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[Weigh
 
 
 def _all_finite(array: FloatArray) -> bool:
-    if compiled_from(array.size):
-        from confide.kernels.rows import finite_range
-
-        return finite_range(array) is not None
-    return bool(np.isfinite(array).all())
+    return all(map_blocks(lambda part: bool(np.isfinite(array[part]).all()), array.size))
 
 
 def _runs(scores: FloatArray, weights: CountArray | None) -> tuple[FloatArray, CountArray]:

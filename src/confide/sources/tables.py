@@ -80,7 +80,8 @@ def count_table(
         if private:
             checked = _fit(table, label=label, score=score, positive=positive)
         else:
-            checked = _look(as_table(table), columns, positive=positive, one_class=one_class, missing=missing)
+            held = as_table(table, columns=columns.names)
+            checked = _look(held, columns, positive=positive, one_class=one_class, missing=missing)
         if checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows:
             return CountedTable(_count_in_engine(checked, weight is not None), checked.rows, checked.missing)
         rows = _stream(checked, columns)
@@ -90,7 +91,8 @@ def count_table(
 def table_rows(table: Any, columns: RowColumns, *, positive: object = None, missing: Missing = "refuse") -> Rows:
     """Read the needed columns of a table into memory, row by row."""
     with discreet(table):
-        return _stream(_look(as_table(table), columns, positive=positive, missing=missing), columns)
+        held = as_table(table, columns=columns.names)
+        return _stream(_look(held, columns, positive=positive, missing=missing), columns)
 
 
 def table_column(table: Any, column: str) -> FloatArray:
@@ -187,7 +189,7 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
     anywhere = functools.reduce(operator.or_, absent)
     tally = {f"absent{i}": mask.ifelse(1, ibis.literal(0)).sum() for i, mask in enumerate(absent)}
     counted = table.aggregate(rows=anywhere.ifelse(1, ibis.literal(0)).sum(), all=table.count(), **tally)
-    found = counted.to_pyarrow().to_pylist()[0]
+    found = _fetch(counted).to_pylist()[0]
     if found["rows"] == found["all"]:
         raise DataError("every row lacks a score; check the columns of scores")
     by_score = tuple((name, int(found[f"absent{i}"])) for i, name in enumerate(scores))
@@ -196,7 +198,7 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
 
 def _label_values(table: Any, label: str) -> list[Any]:
     """Return up to four distinct labels as Python values."""
-    result = table.select(value=table[label]).distinct().limit(4).to_pyarrow()
+    result = _fetch(table.select(value=table[label]).distinct().limit(4))
     if result.num_rows == 0:
         raise DataError("the table has no rows; check the file or the query that made it")
     values: list[Any] = result.column("value").to_pylist()
@@ -219,7 +221,7 @@ def _summary(table: Any, scores: int, weighted: bool) -> dict[str, Any]:
         bad = column.isnull() if column.type().is_integer() else column.isnull() | column.isnan() | column.isinf()
         aggregates["bad_weight"] = bad.ifelse(1, zero).sum()
         aggregates["least_weight"] = column.min()
-    row = table.aggregate(**aggregates).to_pyarrow().to_pylist()[0]
+    row = _fetch(table.aggregate(**aggregates)).to_pylist()[0]
     return dict(row)
 
 
@@ -246,7 +248,7 @@ def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
     score = table.score0 + 0.0  # minus zero and zero are one score
     if not weighted:
         grouped = table.group_by(score=score).aggregate(ours=table.label.sum(), all=table.count())
-        result = grouped.to_pyarrow()
+        result = _fetch(grouped)
         ours, every = _column(result, "ours", np.int64), _column(result, "all", np.int64)
         theirs = every - ours
     else:
@@ -254,11 +256,22 @@ def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
         grouped = table.group_by(score=score).aggregate(
             ours=positive.ifelse(table.weight, 0).sum(), theirs=positive.ifelse(0, table.weight).sum()
         )
-        result = grouped.to_pyarrow()
+        result = _fetch(grouped)
         ours, theirs = _column(result, "ours", kind), _column(result, "theirs", kind)
     scores = _column(result, "score", np.float64)
     order = np.argsort(scores)
     return ScoreCounts(scores[order], ours[order], theirs[order])
+
+
+def _fetch(table: Any) -> Any:
+    """Return a small result as an Arrow table; from DuckDB by way of batches, which does not load pandas."""
+    if table.get_backend().name != "duckdb":
+        return table.to_pyarrow()
+    import pyarrow as pa
+
+    schema = table.schema().to_pyarrow()
+    batches = [batch for batch in table.to_pyarrow_batches() if batch.num_rows]
+    return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
 
 
 def _column(table: Any, name: str, kind: type) -> NDArray[Any]:
