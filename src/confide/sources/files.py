@@ -153,6 +153,7 @@ def _connection() -> Any:
     spill = tempfile.mkdtemp(prefix="confide-")
     atexit.register(shutil.rmtree, spill, ignore_errors=True)
     connection = ibis.duckdb.connect(temp_directory=spill)
+    connection.raw_sql("SET enable_progress_bar = false")  # it would be drawn among the output
     limit = _memory_limit()
     if limit is not None:
         connection.raw_sql(f"SET memory_limit = '{limit // 2**20}MiB'")

@@ -275,7 +275,16 @@ def _fetch(table: Any) -> Any:
 
 
 def _column(table: Any, name: str, kind: type) -> NDArray[Any]:
-    return np.asarray(table.column(name).to_numpy()).astype(kind)
+    chunks = [_numbers(chunk) for chunk in table.column(name).chunks]
+    return np.concatenate(chunks).astype(kind) if chunks else np.empty(0, kind)
+
+
+def _numbers(array: Any) -> NDArray[Any]:
+    """Return a column of numbers without missing ones; Arrow's own conversion would load pandas."""
+    try:
+        return np.from_dlpack(array)
+    except (TypeError, NotImplementedError, ValueError):  # booleans, decimals and the like
+        return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
 def _stream(checked: _Checked, columns: RowColumns) -> Rows:
@@ -296,11 +305,11 @@ def _stream(checked: _Checked, columns: RowColumns) -> Rows:
         part = slice(filled, filled + batch.num_rows)
         if part.stop > checked.rows:
             raise DataError("the table changed while it was read; try again when nobody writes to it")
-        labels[part] = batch.column("label").to_numpy(zero_copy_only=False)
+        labels[part] = _numbers(batch.column("label"))
         for i, column in enumerate(scores):
-            column[part] = batch.column(f"score{i}").to_numpy(zero_copy_only=False)
+            column[part] = _numbers(batch.column(f"score{i}"))
         if weights is not None:
-            weights[part] = batch.column("weight").to_numpy(zero_copy_only=False)
+            weights[part] = _numbers(batch.column("weight"))
         for i, texts in enumerate(groups):
             texts[part] = [group_name(value) for value in batch.column(f"group{i}").to_pylist()]
         for role, values in members.items():
