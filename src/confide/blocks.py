@@ -90,9 +90,7 @@ def sum_blocks(function: Callable[[slice], Sequence[float]], size: int) -> list[
     return [float(total) for total in np.sum(map_blocks(function, size), axis=0)]
 
 
-def scan_blocks(
-    function: Callable[..., _Result], *arrays: NDArray[Any], descending: bool = False
-) -> list[_Result]:
+def scan_blocks(function: Callable[..., _Result], *arrays: NDArray[Any], descending: bool = False) -> list[_Result]:
     """Return ``function`` of each block, and of the sum of each array over all blocks before it.
 
     With `descending` the sums are over all blocks after it. Results are in the order of the blocks all the same.

@@ -56,9 +56,10 @@ class ScoreCounts:
             raise ParameterError("scores, positives and negatives must be one-dimensional and of one length")
         _check(scores, positives, negatives)
         totals = _number(positives.sum()), _number(negatives.sum())
-        if positives.dtype.kind == "i" and float(
-            positives.sum(dtype=np.float64) + negatives.sum(dtype=np.float64)
-        ) > _MOST:
+        if (
+            positives.dtype.kind == "i"
+            and float(positives.sum(dtype=np.float64) + negatives.sum(dtype=np.float64)) > _MOST
+        ):
             raise WeightError("counts add up to more than can be added exactly; give smaller weights, or float ones")
         for name, array in (("scores", scores), ("positives", positives), ("negatives", negatives)):
             object.__setattr__(self, name, read_only(array))

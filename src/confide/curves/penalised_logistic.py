@@ -139,7 +139,7 @@ class _Problem:
             rate = logistic(_product(coefficients[active], self.design.T))
             gradient = _product(part.positives - part.rows * rate, self.design) - penalty[active] * coefficients[active]
             curvature = part.information(part.rows * rate * (1.0 - rate), penalty[active])
-            step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
+            step: FloatArray = np.linalg.solve(curvature, gradient[..., None])[..., 0].astype(np.float64, copy=False)
             reach = np.abs(_product(step, self.design.T)).max(axis=1)
             damped = np.divide(np.log1p(reach), reach, out=np.ones_like(reach), where=reach > 0.0)
             coefficients[active] += damped[:, None] * step
@@ -210,9 +210,7 @@ class _Expansion:
     @classmethod
     def at(cls, problem: _Problem, coefficients: FloatArray) -> _Expansion:
         rate = logistic(problem.design @ coefficients)
-        return cls(
-            coefficients, rate[:, None] * problem.design, (rate * (1.0 - rate))[:, None] * problem.products
-        )
+        return cls(coefficients, rate[:, None] * problem.design, (rate * (1.0 - rate))[:, None] * problem.products)
 
     def quadratic(self, problem: _Problem) -> _Quadratic:
         """Expand the log-likelihood of each sample.
@@ -280,8 +278,7 @@ class _Quadratic:
         matrix = self.information.copy()
         diagonal = np.arange(2, matrix.shape[1])
         matrix[:, diagonal, diagonal] += np.exp(log_penalty)[:, None]
-        best: FloatArray = np.linalg.solve(matrix, self.target[..., None])[..., 0]
-        return best
+        return np.asarray(np.linalg.solve(matrix, self.target[..., None])[..., 0], dtype=np.float64)
 
     def bend(self, log_penalty: FloatArray) -> FloatArray:
         """Return the criterion's second derivative in the logarithm of the penalty."""
@@ -312,9 +309,7 @@ def _strongest(rows: FloatArray) -> FloatArray:
     return strongest
 
 
-def _fit_together(
-    problem: _Problem, around: _Expansion, tolerance: float
-) -> tuple[PenalisedFit, NDArray[np.bool_]]:
+def _fit_together(problem: _Problem, around: _Expansion, tolerance: float) -> tuple[PenalisedFit, NDArray[np.bool_]]:
     """Move coefficients and penalty of each sample together; tell also which samples converged."""
     quadratic = around.quadratic(problem)
     start, certain = quadratic.start()

@@ -161,7 +161,9 @@ class _ExactPlacements:
     def covariance(self) -> FloatArray:
         """Return the AUCs' covariance (DeLong et al. 1988, equation 6), rounded once."""
         parts = [side.covariance() for side in (self.of_positives, self.of_negatives)]
-        exact = [[float(ours + theirs) for ours, theirs in zip(*lines, strict=True)] for lines in zip(*parts, strict=True)]
+        exact = [
+            [float(ours + theirs) for ours, theirs in zip(*lines, strict=True)] for lines in zip(*parts, strict=True)
+        ]
         return np.array(exact)
 
     def contrasts(self, matrix: FloatArray) -> _ExactPlacements:
@@ -181,7 +183,10 @@ class _ClassSums:
         """Return the covariance of the means of the components."""
         below = self.size * self.size * (self.size - 1) * self.scale * self.scale
         return [
-            [Fraction(self.size * product - first * second, below) for second, product in zip(self.sums, line, strict=True)]
+            [
+                Fraction(self.size * product - first * second, below)
+                for second, product in zip(self.sums, line, strict=True)
+            ]
             for first, line in zip(self.sums, self.products, strict=True)
         ]
 

@@ -131,11 +131,11 @@ def _average_precision(rows: _Sample) -> Linearised:
     """
     if rows.coded is not None:
         cell, counts = rows.coded.codes, rows.coded.counts
-        ours, every = counts.positives.astype(np.float64), counts.positives + counts.negatives
+        ours, every = counts.positives.astype(np.float64), (counts.positives + counts.negatives).astype(np.float64)
     else:
         _, cell = np.unique(rows.scores, return_inverse=True)
-        ours = np.bincount(cell, weights=rows.weights * rows.labels)
-        every = np.bincount(cell, weights=rows.weights)
+        ours = np.bincount(cell, weights=rows.weights * rows.labels).astype(np.float64, copy=False)
+        every = np.bincount(cell, weights=rows.weights).astype(np.float64, copy=False)
     called = np.cumsum(every[::-1], dtype=np.float64)[::-1]
     precision = np.cumsum(ours[::-1])[::-1] / called
     positives = ours.sum()

@@ -44,7 +44,17 @@ from confide.intervals.calibration import (
 from confide.intervals.delong import auc_interval, delong_variance
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.intervals.proportion import binomial_interval_of, logit_interval_of
-from confide.intervals.replicates import CELLS, Reduction, draw_replicates, moved, reduced, reduction, replicate_values, split_at, spread
+from confide.intervals.replicates import (
+    CELLS,
+    Reduction,
+    draw_replicates,
+    moved,
+    reduced,
+    reduction,
+    replicate_values,
+    split_at,
+    spread,
+)
 from confide.intervals.resample import BOOTSTRAPS, check_replicates, usable_replicates
 from confide.intervals.scales import IDENTITY, LOG, LOG_ODDS, LOG_OF_REST, Method, Scale, normal_estimate
 from confide.intervals.thresholds import MEASURE_RULES, threshold_estimate

@@ -110,7 +110,7 @@ def compare_models_checked(
             return compare_checked(labels, names, scores, weights, level=level, coded=coded).differences
         return compare_clustered(labels, names, scores, codes, weights, level=level).differences
     if has_influence(metric, **options):
-        known = coded or [None] * len(scores)
+        known: Sequence[CodedScores | None] = coded or [None] * len(scores)
         linear = [
             linearise(metric, labels, score, weights, each, **options)
             for score, each in zip(scores, known, strict=True)
@@ -145,13 +145,11 @@ def influence_covariance(
     Over independent rows each row of weight `w` counts as `w` rows; over clusters the rows of a cluster are added up
     first. The sum of products is multiplied by `n/(n-1)`, with `n` the number of rows or of clusters.
     """
-    if codes is None and weights is None:
+    if codes is None:
         parts, size = influences, float(influences.shape[1])
-    elif codes is None and weights is not None:
-        weight = weights.astype(np.float64)
-        parts, size = influences * np.sqrt(weight), float(weight.sum())
+        if weights is not None:
+            parts, size = influences * np.sqrt(weights.astype(np.float64)), float(weights.sum())
     else:
-        assert codes is not None
         weighted = influences if weights is None else influences * weights
         parts = np.array([np.bincount(codes, weights=line) for line in weighted])
         size = float(count_clusters(codes))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.kernels.buckets import bucket_of, choose_bucket_map, count_buckets, prefix_sums
+from confide.kernels.buckets import BucketMap, bucket_of, choose_bucket_map, count_buckets, prefix_sums
 from confide.kernels.rows import bucket_ranges, distinct_sample, largest_bucket
 from confide.kernels.sorting import DIGIT_BITS, INSERTION_ROWS, bit_length
 from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, available_workers, compiled, frozen
@@ -26,9 +26,7 @@ _ONE = np.uint64(1)
 _SIGN_SHIFT = np.uint64(63)
 
 
-def code_rows(
-    labels: Labels, scores: Scores, *, workers: int | None = None
-) -> tuple[Scores, Counts, Counts, Codes]:
+def code_rows(labels: Labels, scores: Scores, *, workers: int | None = None) -> tuple[Scores, Counts, Counts, Codes]:
     """Return the distinct scores, the positives and negatives at each, and two numbers of every row.
 
     The first is the place of its score among the distinct ones. The second is DeLong's structural component, times the
@@ -76,7 +74,7 @@ def code_rows(
 
 @compiled
 def _scatter_pairs(
-    labels: Labels, scores: Scores, offset: int, bucket_map: object, places: Counts, keys: Keys, numbers: Numbers
+    labels: Labels, scores: Scores, offset: int, bucket_map: BucketMap, places: Counts, keys: Keys, numbers: Numbers
 ) -> None:
     """Write each row's key and number to the next place of its bucket."""
     for i in range(scores.size):

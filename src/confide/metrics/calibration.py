@@ -192,9 +192,7 @@ def _distances(counts: ScoreCounts, smoother: SmootherChoice) -> FloatArray:
 
 
 def _mean_distance(counts: ScoreCounts, gap: FloatArray) -> float:
-    (total,) = sum_blocks(
-        lambda part: (dot(counts.positives[part] + counts.negatives[part], gap[part]),), len(counts)
-    )
+    (total,) = sum_blocks(lambda part: (dot(counts.positives[part] + counts.negatives[part], gap[part]),), len(counts))
     return total / (counts.total_positives + counts.total_negatives)
 
 
@@ -207,7 +205,7 @@ def weighted_percentiles(values: FloatArray, weight: CountArray, shares: Sequenc
 
     def histogram(part: slice) -> tuple[NDArray[np.uint16], FloatArray]:
         bins = np.minimum(values[part] / width, _BINS - 1).astype(np.uint16)
-        return bins, np.bincount(bins, weights=weight[part], minlength=_BINS)
+        return bins, np.bincount(bins, weights=weight[part], minlength=_BINS).astype(np.float64, copy=False)
 
     parts = map_blocks(histogram, values.size)
     bins, through = np.concatenate([each for each, _ in parts]), np.cumsum(np.sum([each for _, each in parts], axis=0))

@@ -95,7 +95,9 @@ def _climb(counts: ScoreCounts, line: Line, *, fixed_slope: bool) -> Line | None
     for _ in range(_MOST_STEPS):
         sums = line_sums(counts, line)
         if fixed_slope:
-            step = np.array([sums.residual / sums.information, 0.0]) if sums.information > 0.0 else np.array([np.nan, 0])
+            step = (
+                np.array([sums.residual / sums.information, 0.0]) if sums.information > 0.0 else np.array([np.nan, 0])
+            )
         else:
             matrix = np.array([[sums.information, sums.information_x], [sums.information_x, sums.information_xx]])
             step = np.linalg.lstsq(matrix, np.array([sums.residual, sums.residual_x]), rcond=None)[0]

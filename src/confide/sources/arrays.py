@@ -88,16 +88,14 @@ def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountA
     )
 
 
-def code_checked(
-    labels: NDArray[np.bool_], scores: FloatArray
-) -> tuple[ScoreCounts, NDArray[Any], NDArray[Any]]:
+def code_checked(labels: NDArray[np.bool_], scores: FloatArray) -> tuple[ScoreCounts, NDArray[Any], NDArray[Any]]:
     """Count rows that were validated already; return also what `CodedScores` holds of each row."""
     if use_kernel(scores.size, "codes"):
         from confide.kernels.codes import MOST_ROWS, code_rows
 
         if scores.size < MOST_ROWS:
-            *counts, codes = code_rows(labels.view(np.uint8), scores)
-            return _frozen(*counts), codes[:, 0], codes[:, 1]
+            found, ours, theirs, numbers = code_rows(labels.view(np.uint8), scores)
+            return _frozen(found, ours, theirs), numbers[:, 0], numbers[:, 1]
     distinct, codes = np.unique(scores + 0.0, return_inverse=True)
     rows, positives = np.bincount(codes, minlength=distinct.size), np.bincount(codes[labels], minlength=distinct.size)
     negatives = rows - positives

@@ -1,8 +1,8 @@
 """Named columns of a CSV file, read once: their types follow from their values, and other columns are not looked at.
 
-DuckDB decides types from the whole file, all columns alike, and reads it again afterwards: three times in all. Here the
-named columns are read once as text. Where each value of a column is written plainly, its type is beyond doubt; otherwise
-the caller lets DuckDB decide.
+DuckDB decides the types of all columns from the whole file, which it then reads three times. Here the named columns are
+read once as text. If each value of a column is written plainly, its type is beyond doubt. Otherwise the caller lets
+DuckDB decide.
 """
 
 from __future__ import annotations
@@ -45,13 +45,16 @@ def read_named(connection: Any, file: str, columns: Sequence[str], *, missing: S
 
 
 def _tests(column: str) -> list[str]:
-    """Return the numbers that `_kind` takes: of values, and of those with certain characters."""
+    """Return the numbers that `_kind` takes: of values, and of those with certain characters.
+
+    DuckDB takes numbers with a plus sign or leading zeros for text: such columns are left to it.
+    """
     name = _name(column)
     return [
         f"count({name})",
         f"count(TRY_CAST({name} AS DOUBLE))",
         f"count_if(contains({name}, '\"') OR contains({name}, ''''))",
-        f"count_if(translate({name}, '{_DIGITS}.eE+-', '') <> '')",
+        f"count_if(translate({name}, '{_DIGITS}.eE+-', '') <> '' OR regexp_matches({name}, '^([+]|-?0[0-9])'))",
         f"count_if(translate({name}, '{_DIGITS}-', '') <> '')",
         f"max(length({name}))",
     ]
