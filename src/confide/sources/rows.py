@@ -72,9 +72,11 @@ class Grouping:
 
     def members(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Yield each group with its rows, numbers before words, each in order."""
-        names, member = np.unique(self.groups, return_inverse=True)
-        for code in sorted(range(names.size), key=lambda code: _place(str(names[code]))):
-            yield str(names[code]), member == code
+        names = sorted(set(self.groups.tolist()), key=_place)
+        places = {name: code for code, name in enumerate(names)}
+        member = np.fromiter(map(places.__getitem__, self.groups.tolist()), dtype=np.int64, count=self.groups.size)
+        for code, name in enumerate(names):
+            yield name, member == code
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -210,7 +212,20 @@ def check_missing(missing: str) -> Missing:
 def group_names(groups: ArrayLike) -> NDArray[np.object_]:
     """Name the group of each row; rows without one form a group of their own."""
     array = one_dimensional(groups, "groups", DataError)
-    return np.array([group_name(value) for value in array.tolist()], dtype=object)
+    return name_groups(array.tolist())
+
+
+def name_groups(values: Sequence[object]) -> NDArray[np.object_]:
+    """Name the group of each row; texts and whole numbers are named once each."""
+    kinds = set(map(type, values))
+    if len(kinds) == 1 and kinds <= {str, int, bool}:
+        names = {value: group_name(value) for value in set(values)}
+        named = list(map(names.__getitem__, values))
+    else:
+        named = [group_name(value) for value in values]
+    result = np.empty(len(named), dtype=object)
+    result[:] = named
+    return result
 
 
 def group_name(value: object) -> str:

@@ -33,7 +33,7 @@ from confide.sources.arrays import count_checked
 from confide.sources.details import detail, replaced_errors
 from confide.sources.fit_rows import fit_rows
 from confide.sources.labels import positive_value
-from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, group_name, member_codes
+from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, member_codes, name_groups
 
 _FEW_DISTINCT_SHARE = 0.1
 _BATCH_ROWS = 1 << 20
@@ -311,7 +311,7 @@ def _stream(checked: _Checked, columns: RowColumns) -> Rows:
         if weights is not None:
             weights[part] = _numbers(batch.column("weight"))
         for i, texts in enumerate(groups):
-            texts[part] = [group_name(value) for value in batch.column(f"group{i}").to_pylist()]
+            texts[part] = name_groups(batch.column(f"group{i}").to_pylist())
         for role, values in members.items():
             values[part] = batch.column(role).to_pylist()
         filled = part.stop
