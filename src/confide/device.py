@@ -13,8 +13,6 @@ import numpy as np
 _HOST = frozenset({1, 3, 11})
 """DLPack's numbers of the host's memory: plain, pinned for CUDA and pinned for ROCm."""
 
-_NEEDED = frozenset({"float64", "int64"})
-
 
 def on_device(values: object) -> bool:
     """Return whether values are an array on a device that can be evaluated there.
@@ -80,8 +78,9 @@ def sorted_with_order(xp: Any, array: Any) -> tuple[Any, Any]:
 
 
 def _has_64_bits(array: Any) -> bool:
+    """Return whether the device has float64; where it does, it has int64 too."""
     info = namespace_of(array).__array_namespace_info__()
-    return set(info.dtypes(device=device_of(array))) >= _NEEDED
+    return "float64" in info.dtypes(device=device_of(array), kind="real floating")
 
 
 def _read_by_numpy(array: Any) -> bool:

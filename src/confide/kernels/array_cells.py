@@ -90,5 +90,8 @@ def _means(rows: SortedRows, cuts: Any, size: CountArray) -> FloatArray:
     low, high = (to_host(xp.astype(rows.scores[ends], xp.float64)) for ends in (cuts[:-1], cuts[1:] - 1))
     middle = float(rows.scores[rows.size // 2])
     through = xp.cumulative_sum(xp.astype(rows.scores, xp.float64) - middle)
-    sums = np.diff(to_host(through[cuts[1:] - 1]), prepend=0.0)
-    return np.clip(middle + sums / size, low, high) + 0.0  # rounding must not carry a mean out of its cell
+    with np.errstate(all="ignore"):  # sums of the largest numbers overflow
+        mean = middle + np.diff(to_host(through[cuts[1:] - 1]), prepend=0.0) / size
+    mean = np.where(np.isfinite(mean), mean, low / 2.0 + high / 2.0)
+    means: FloatArray = np.clip(mean, low, high) + 0.0  # rounding must not carry a mean out of its cell
+    return means

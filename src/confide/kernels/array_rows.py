@@ -80,7 +80,7 @@ def sum_sorted(rows: SortedRows, *, chunk: int | None = None) -> RankSums:
 
 
 def count_sorted(rows: SortedRows, *, chunk: int | None = None) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield distinct scores in ascending order with the number of positives and of all rows at each, as NumPy arrays."""
+    """Yield distinct scores in ascending order with the positives and the rows at each, as NumPy arrays."""
     xp = rows.xp
     for first, last, _ in _chunks(rows, chunk):
         scores, labels = rows.scores[first:last], rows.labels[first:last]
@@ -253,5 +253,6 @@ def _all_squares(chunks: list[tuple[int, int, float]], count: int, total: int) -
     """Return squares about the mean of all, given those about the mean of each chunk."""
     between = ((count * part - size * total, size) for size, part, _ in chunks if size)
     return math.fsum(
-        [squares for _, _, squares in chunks] + [float(Fraction(far * far, size * count * count)) for far, size in between]
+        [squares for _, _, squares in chunks]
+        + [float(Fraction(far * far, size * count * count)) for far, size in between]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,16 +14,14 @@ from confide.errors import LabelError, ParameterError, ScoreError
 from confide.kernels.array_cells import thin_sorted
 from confide.kernels.array_rows import MOST_ROWS, SortedRows, count_sorted, distinct_scores, sort_rows, sum_sorted
 from confide.kernels.sums import RankSums
-from confide.predictions import CountsFunction
 from confide.sources.labels import binary_labels, positive_value
 
-P = ParamSpec("P")
-R = TypeVar("R")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-CURVE_ERROR = 1e-5
+CURVE_ERROR = 2e-5
 """No rate of a thinned curve is off by more than this."""
 
-MOST_SCORES = 200_000
+MOST_SCORES = 100_000
 """Distinct scores up to which curves are not thinned."""
 
 
@@ -68,14 +66,12 @@ def thinned_counts(rows: SortedRows, thresholds: Sequence[float] = ()) -> tuple[
     return ScoreCounts(*thin_sorted(rows, CURVE_ERROR, thresholds)), CURVE_ERROR
 
 
-def sums_on_device(
-    function_of_sums: Callable[Concatenate[RankSums, P], R],
-) -> Callable[[CountsFunction[P, R]], CountsFunction[P, R]]:
-    """Let a function of counts work from rank sums if it is given labels and scores that lie on a device."""
+def sums_on_device(function_of_sums: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Let a function of labels and scores work from rank sums if its scores lie on a device and have no weights."""
 
-    def decorate(function: CountsFunction[P, R]) -> CountsFunction[P, R]:
+    def decorate(function: Function) -> Function:
         @wraps(function)
-        def call(first: Any, /, *args: Any, **options: Any) -> R:
+        def call(first: Any, /, *args: Any, **options: Any) -> Any:
             if not (args and on_device(args[0])) or options.get("sample_weight") is not None:
                 return function(first, *args, **options)
             options.pop("sample_weight", None)
@@ -83,7 +79,7 @@ def sums_on_device(
             sums = device_sums(first, scores, positive=options.pop("pos_label", None))
             return function_of_sums(sums, *rest, **options)
 
-        return call
+        return cast(Function, call)
 
     return decorate
 
