@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -158,3 +159,19 @@ def test_means_of_cells_are_those_of_their_rows(move: Move) -> None:
     ordered = np.sort(scores + 1e6)
     expected = [ordered[low:high].mean() for low, high in pairwise(edges)]
     np.testing.assert_allclose(means - 1e6, np.array(expected) - 1e6, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("rows", ["distinct", "ties"])
+def test_memory_is_a_few_bytes_a_row(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorting needs most: places and sorted scores. NumPy tells tracemalloc what it holds."""
+    monkeypatch.setattr(array_rows, "_SMALLEST_CHUNK", 1 << 10)
+    labels, scores = (np.tile(part, 10) for part in ROWS[rows])
+    if rows == "distinct":
+        scores = scores + np.repeat(np.arange(10), SIZE)
+    tracemalloc.start()
+    try:
+        sum_sorted(sort_rows(labels, scores))
+        held = tracemalloc.get_traced_memory()[1] / scores.size
+    finally:
+        tracemalloc.stop()
+    assert held + scores.itemsize + labels.itemsize <= 50

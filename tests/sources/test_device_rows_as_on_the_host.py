@@ -204,3 +204,18 @@ def test_the_kernels_need_neither_a_compiler_nor_an_engine() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_jax_with_64_bits_as_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed; it is no dependency")
+    monkeypatch.setattr(device, "_HOST", frozenset())
+    single = SCORES.astype(np.float32)
+    assert confide.auc_score(LABELS, jax.numpy.asarray(single)) == confide.auc_score(LABELS, single)
+    jax.config.update("jax_enable_x64", True)
+    try:
+        labels, scores = jax.numpy.asarray(LABELS), jax.numpy.asarray(SCORES)
+        assert device.on_device(scores)
+        assert confide.auc_score(labels, scores) == confide.auc_score(LABELS, SCORES)
+        assert confide.ScoreCounts.from_arrays(labels, scores) == confide.ScoreCounts.from_arrays(LABELS, SCORES)
+    finally:
+        jax.config.update("jax_enable_x64", False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +13,13 @@ from confide.counts import ScoreCounts
 from confide.device import on_device
 from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
-from confide.kernels.sums import RankSums
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score, placements
 from confide.predictions import accepts_predictions
-from confide.sources.device_rows import device_sums, sums_on_device
+from confide.sources.device_sums import sums_on_device
+
+if TYPE_CHECKING:
+    from confide.kernels.sums import RankSums
 
 Transform = Literal["logit", "none"]
 
@@ -206,6 +208,8 @@ def rank_summary(
     if scores is None:
         raise ParameterError("scores are needed with labels; or give one ScoreCounts")
     if on_device(scores) and weights is None:
+        from confide.sources.device_rows import device_sums
+
         return summary_of_sums(device_sums(labels, scores, positive=positive))
     from confide.sources.arrays import COMPILED_FROM_ROWS, checked_rows, count_checked
 

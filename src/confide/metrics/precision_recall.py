@@ -24,7 +24,7 @@ from confide.curves.pr import (
 from confide.curves.roc import roc_hull
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
-from confide.sources.device_rows import sums_on_device
+from confide.sources.device_sums import sums_on_device
 
 _WHOLE = (0.0, 1.0)
 

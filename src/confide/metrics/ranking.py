@@ -8,7 +8,7 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc import roc_curve, roc_hull
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
-from confide.sources.device_rows import sums_on_device
+from confide.sources.device_sums import sums_on_device
 
 _LARGEST_EXACT = 2**61  # twice the number of pairs must fit a signed 64-bit integer
 

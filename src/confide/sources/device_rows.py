@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from confide.kernels.array_cells import thin_sorted
 from confide.kernels.array_rows import MOST_ROWS, SortedRows, count_sorted, distinct_scores, sort_rows, sum_sorted
 from confide.kernels.sums import RankSums
 from confide.sources.labels import binary_labels, positive_value
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 CURVE_ERROR = 2e-5
 """No rate of a thinned curve is off by more than this."""
@@ -66,24 +63,6 @@ def thinned_counts(rows: SortedRows, thresholds: Sequence[float] = ()) -> tuple[
     return ScoreCounts(*thin_sorted(rows, CURVE_ERROR, thresholds)), CURVE_ERROR
 
 
-def sums_on_device(function_of_sums: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Let a function of labels and scores work from rank sums if its scores lie on a device and have no weights."""
-
-    def decorate(function: Function) -> Function:
-        @wraps(function)
-        def call(first: Any, /, *args: Any, **options: Any) -> Any:
-            if not (args and on_device(args[0])) or options.get("sample_weight") is not None:
-                return function(first, *args, **options)
-            options.pop("sample_weight", None)
-            scores, *rest = args
-            sums = device_sums(first, scores, positive=options.pop("pos_label", None))
-            return function_of_sums(sums, *rest, **options)
-
-        return cast(Function, call)
-
-    return decorate
-
-
 def _checked_scores(scores: Any) -> Any:
     """Return finite scores as a contiguous array of floats."""
     xp = namespace_of(scores)
@@ -109,16 +88,15 @@ def _checked_labels(labels: Any, scores: Any, positive: object) -> Any:
     _one_dimensional(labels, "labels")
     if labels.shape[0] == 0:
         raise LabelError("there are no rows; give at least one row of each class")
-    if xp.isdtype(labels.dtype, "bool"):
-        values: list[Any] = [value for value, seen in ((False, ~labels), (True, labels)) if bool(xp.any(seen))]
-    else:
-        values = _distinct(xp, labels)
-    chosen = positive_value(values, positive)
+    chosen = positive_value(_distinct(xp, labels), positive)
     return labels if chosen is True else labels == chosen
 
 
 def _distinct(xp: Any, labels: Any) -> list[Any]:
     """Return up to three distinct labels."""
+    if xp.isdtype(labels.dtype, "bool"):
+        count = int(xp.count_nonzero(labels))
+        return [value for value, seen in ((False, labels.shape[0] - count), (True, count)) if seen]
     if not xp.isdtype(labels.dtype, ("integral", "real floating")):
         raise LabelError("labels must be numbers or booleans; check that these are the labels")
     whole = xp.isdtype(labels.dtype, "integral")
