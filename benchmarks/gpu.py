@@ -15,17 +15,16 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import seconds, table
+from benchmarks.timing import seconds
 
 GOALS = "goals on one H200: float64, 10^9 rows in 350 ms; at 10^8 rows twice as fast as torchmetrics; 50 bytes a row"
 _CHECKED = 10**6  # rows of the comparison with NumPy
-_FREE = 1 << 16
+_CHUNK = 1 << 16
 
 
 def run(*, quick: bool = False) -> None:
@@ -47,36 +46,53 @@ def measure(sizes: Sequence[int], *, kinds: Sequence[str] = ("float32", "float64
     peer = _peer()
     if peer is None:
         print("torchmetrics is not installed: its column is empty")
-    lines = [_line(torch, device, rows, kind, peer, repetitions) for rows in sizes for kind in kinds]
+    print("confide: AUC, average precision and standard error; torchmetrics: AUC alone")
     head = (
         "rows and scores",
-        "confide: AUC, AP, SE",
+        "AUC, AP, SE",
         "ns/row",
         "bytes/row",
+        "with curves",
         "sort alone",
-        "torchmetrics: AUC",
+        "torchmetrics",
         "ratio",
     )
-    table(head, lines)
+    _print(head)
+    for rows in sizes:
+        for kind in kinds:
+            _print(_line(torch, device, rows, kind, peer, repetitions))
 
 
-def _line(torch: Any, device: str, rows: int, kind: str, peer: Any, repetitions: int) -> tuple[str, ...]:
+def _print(cells: Sequence[str]) -> None:
+    """Print a line of the table at once: a measurement that is cut short keeps what it has."""
+    first, *others = cells
+    print(f"  {first:<22}", *(f"{cell:>12}" for cell in others), flush=True)
+
+
+def _line(torch: Any, device: str, size: int, kind: str, peer: Any, repetitions: int) -> tuple[str, ...]:
     from confide.intervals.delong import summary_of_sums
-    from confide.sources.device_rows import device_sums
+    from confide.kernels.array_rows import sum_sorted
+    from confide.sources.device_rows import device_rows, device_sums, thinned_counts
 
-    labels, scores = _tensors(torch, device, rows, kind)
+    def with_curves() -> object:
+        rows = device_rows(labels, scores)
+        return sum_sorted(rows), thinned_counts(rows, (0.5,))
+
+    labels, scores = _tensors(torch, device, size, kind)
     ours = _best(torch, device, repetitions, lambda: summary_of_sums(device_sums(labels, scores)))
-    held = "–" if device == "cpu" else f"{torch.cuda.max_memory_allocated() / rows:.1f}"
+    held = "–" if device == "cpu" else f"{torch.cuda.max_memory_allocated() / size:.1f}"
+    curves = _best(torch, device, repetitions, with_curves)
     alone = _best(torch, device, repetitions, lambda: scores.sort())
     try:
         theirs = None if peer is None else _best(torch, device, repetitions, lambda: peer(scores, labels))
-    except torch.OutOfMemoryError:
+    except torch.cuda.OutOfMemoryError:
         theirs = None
     return (
-        f"{rows:,} {kind}",
+        f"{size:,} {kind}",
         seconds(ours),
-        f"{ours / rows * 1e9:.2f}",
+        f"{ours / size * 1e9:.2f}",
         held,
+        seconds(curves),
         seconds(alone),
         "–" if theirs is None else seconds(theirs),
         "–" if theirs is None else f"{theirs / ours:.1f}x",
@@ -108,21 +124,38 @@ def _best(torch: Any, device: str, repetitions: int, function: Callable[[], obje
 
 
 def _check(move: Callable[[Any], Any]) -> None:
-    """Compare the sums with NumPy's integers, with and without ties."""
+    """Compare sums, counts and cells with NumPy's, with and without ties, and the public functions with both."""
+    from confide.device import on_device
+    from confide.intervals.delong import rank_summary
     from confide.kernels.array_rows import sort_rows, sum_sorted
+    from confide.kernels.sums import sum_counts
+    from confide.metrics.ranking import auc_score
+    from confide.sources.device_rows import counts_of, thinned_counts
 
     rng = np.random.default_rng(0)
     labels = rng.random(_CHECKED) < 0.3
     shifted = rng.standard_normal(_CHECKED) + labels
     for scores in (shifted, shifted.astype(np.float32), shifted.round(3)):
-        sums = sum_sorted(sort_rows(move(labels), move(scores)), chunk=_FREE)
-        order = np.unique(scores, return_inverse=True)[1]
-        positives = np.bincount(order, labels).astype(np.int64)
-        negatives = np.bincount(order) - positives
-        twice = int(np.dot(positives, 2 * np.cumsum(negatives) - negatives))
-        assert sums.twice_wins == twice
-        assert Fraction(sums.auc) == Fraction(twice / (2 * sums.positives * sums.negatives))
-    print(f"checked at {_CHECKED:,} rows: AUC equals NumPy's integers, with and without ties")
+        values, place = np.unique(scores.astype(np.float64), return_inverse=True)
+        positives = np.bincount(place, labels).astype(np.int64)
+        expected = sum_counts(positives, np.bincount(place) - positives)
+        rows = sort_rows(move(labels), move(scores))
+        sums = sum_sorted(rows, chunk=_CHUNK)
+        assert sums.twice_wins == expected.twice_wins
+        for name in ("precision_sum", "positive_placement_ss", "negative_placement_ss"):
+            assert abs(getattr(sums, name) / getattr(expected, name) - 1.0) < 1e-12, name
+        counts = counts_of(rows)
+        assert np.array_equal(counts.scores, values)
+        assert np.array_equal(counts.positives, positives)
+        thinned, _ = thinned_counts(rows, (0.5,))
+        assert thinned.total_positives == sums.positives
+        assert thinned.positives[thinned.scores >= 0.5].sum() == positives[values >= 0.5].sum()
+        if not on_device(move(scores)):  # the public functions would take the compiled kernels of the host
+            continue
+        summary = rank_summary(move(labels), move(scores))
+        assert summary.auc == auc_score(move(labels), move(scores)) == sums.auc
+        assert abs(summary.auc_variance / expected.auc_variance - 1.0) < 1e-12
+    print(f"checked at {_CHECKED:,} rows: AUC equals NumPy's integers, other sums agree to 12 digits, also with ties")
 
 
 def _peer() -> Any:
