@@ -25,6 +25,7 @@ from confide.curves.pr import (
 from confide.curves.roc import roc_hull
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
+from confide.sources.device_sums import sums_on_device
 
 _WHOLE = (0.0, 1.0)
 
@@ -122,6 +123,7 @@ def aucpr_scores(counts: ScoreCounts) -> dict[str, float]:
     return {estimator: area(estimator) for estimator in ESTIMATORS}
 
 
+@sums_on_device(lambda sums: sums.average_precision)
 @accepts_predictions
 def average_precision_score(counts: ScoreCounts) -> float:
     """Compute the mean over positives of the precision at their score: `(1/n) sum Prec(y_i)` (equation 4.10).

@@ -9,10 +9,12 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc import roc_curve, roc_hull
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
+from confide.sources.device_sums import sums_on_device
 
 _LARGEST_EXACT = 2**61  # twice the number of pairs must fit a signed 64-bit integer
 
 
+@sums_on_device(lambda sums: sums.auc)
 @accepts_predictions
 def auc_score(counts: ScoreCounts) -> float:
     """Compute the probability that a positive outscores a negative, ties counting half: `U / (n m)`.

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, merge_counts
+from confide.device import on_device
 from confide.errors import ParameterError, ScoreError, WeightError
 from confide.sources.labels import binary_labels, one_dimensional
 from confide.sources.private_labels import one_against_rest
@@ -47,7 +48,14 @@ def count_arrays(
     positive: object = None,
     one_class: bool = False,
 ) -> ScoreCounts:
-    """Count rows: `labels` of two values (or one, if that is allowed), finite `scores`, positive `weights` if any."""
+    """Count rows: `labels` of two values (or one, if that is allowed), finite `scores`, positive `weights` if any.
+
+    Unweighted scores on a device are counted there, unless rows are private.
+    """
+    if on_device(scores) and weights is None and not one_class:
+        from confide.sources.device_rows import device_counts
+
+        return device_counts(labels, scores, positive=positive)
     label, score, weight = checked_rows(labels, scores, weights, positive=positive, one_class=one_class)
     return count_checked(label, score, weight)
 
