@@ -8,12 +8,14 @@ sites of a study can be counted apart.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from confide.blocks import BLOCK, in_threads, map_blocks, scan_blocks
 from confide.errors import OneClassError, ParameterError, ScoreError, WeightError
 
 if TYPE_CHECKING:
@@ -45,20 +47,15 @@ class ScoreCounts:
     scores: FloatArray
     positives: CountArray
     negatives: CountArray
+    _totals: tuple[float, float] = field(init=False)
 
     def __post_init__(self) -> None:
         scores = np.ascontiguousarray(self.scores, dtype=np.float64)
         positives, negatives = _same_kind(self.positives, self.negatives)
         if not (scores.ndim == 1 and scores.shape == positives.shape == negatives.shape):
             raise ParameterError("scores, positives and negatives must be one-dimensional and of one length")
-        if not np.isfinite(scores).all():
-            raise ScoreError("scores must be finite; remove or replace NaN and infinite scores first")
-        if scores.size > 1 and not (scores[1:] > scores[:-1]).all():
-            raise ParameterError("scores must be distinct and ascending; use ScoreCounts.from_arrays for raw rows")
-        if not (np.isfinite(positives).all() and np.isfinite(negatives).all()):
-            raise WeightError("counts and weights must be finite")
-        if (positives < 0).any() or (negatives < 0).any() or (positives + negatives <= 0).any():
-            raise WeightError("counts and weights must not be negative, and each score needs some weight")
+        _check(scores, positives, negatives)
+        totals = _number(positives.sum()), _number(negatives.sum())
         if (
             positives.dtype.kind == "i"
             and float(positives.sum(dtype=np.float64) + negatives.sum(dtype=np.float64)) > _MOST
@@ -66,6 +63,7 @@ class ScoreCounts:
             raise WeightError("counts add up to more than can be added exactly; give smaller weights, or float ones")
         for name, array in (("scores", scores), ("positives", positives), ("negatives", negatives)):
             object.__setattr__(self, name, read_only(array))
+        object.__setattr__(self, "_totals", totals)
 
     @classmethod
     def from_arrays(
@@ -177,12 +175,12 @@ class ScoreCounts:
     @property
     def total_positives(self) -> float:
         """Weight of all positives: an int where rows were counted."""
-        return _number(self.positives.sum())
+        return self._totals[0]
 
     @property
     def total_negatives(self) -> float:
         """Weight of all negatives: an int where rows were counted."""
-        return _number(self.negatives.sum())
+        return self._totals[1]
 
     @property
     def prevalence(self) -> float:
@@ -224,13 +222,22 @@ class ScoreCounts:
         """Merge neighbouring scores into cells, at their mean score; a cell begins at each index of `starts`."""
         if starts.size == len(self):
             return self
-        weight = self.positives + self.negatives
         last = np.append(starts[1:], len(self)) - 1
-        mean = np.add.reduceat(weight * self.scores, starts) / np.add.reduceat(weight, starts)
+        edges = np.append(starts, len(self))
+
+        def sums(cells: slice) -> tuple[FloatArray, CountArray, CountArray]:
+            part, inner = slice(edges[cells.start], edges[cells.stop]), starts[cells] - starts[cells.start]
+            ours, theirs, scores = self.positives[part], self.negatives[part], self.scores[part]
+            total = np.add.reduceat((ours + theirs) * scores, inner)
+            return total, np.add.reduceat(ours, inner), np.add.reduceat(theirs, inner)
+
+        parts = in_threads(sums, _even_cells(starts, len(self)), rows=len(self))
+        total, positives, negatives = (np.concatenate(each) for each in zip(*parts, strict=True))
         return ScoreCounts(
-            np.clip(mean, self.scores[starts], self.scores[last]),  # rounding must not carry a mean out of its cell
-            np.add.reduceat(self.positives, starts),
-            np.add.reduceat(self.negatives, starts),
+            # Rounding must not carry a mean out of its cell.
+            np.clip(total / (positives + negatives), self.scores[starts], self.scores[last]),
+            positives,
+            negatives,
         )
 
     def project(self, grid: Grid) -> ScoreCounts:
@@ -250,9 +257,57 @@ class ScoreCounts:
 
 def equal_mass_starts(weight: CountArray, cells: int) -> NDArray[np.int64]:
     """Return the index at which each of up to `cells` cells of equal mass begins; `weight` is ordered by score."""
-    middle = np.cumsum(weight, dtype=np.float64) - weight / 2.0
-    member = np.minimum((middle / weight.sum() * cells).astype(np.int64), cells - 1)
-    return np.unique(member, return_index=True)[1]
+    if not weight.size:
+        return np.empty(0, dtype=np.int64)
+    total = weight.sum()
+
+    def members(part: slice, before: float) -> tuple[int, int, NDArray[np.int64]]:
+        """Return the cells of the first and of the last score of a block, and where inside it a cell begins."""
+        inside = weight[part]
+        middle = np.cumsum(inside, dtype=np.float64) + before - inside / 2.0
+        member = np.minimum((middle / total * cells).astype(np.int64), cells - 1)
+        return int(member[0]), int(member[-1]), np.flatnonzero(member[1:] > member[:-1]) + 1 + part.start
+
+    found, previous, starts = scan_blocks(members, weight), -1, []
+    for block, (first, last, inner) in enumerate(found):
+        if first > previous:
+            starts.append(np.array([block * BLOCK]))
+        starts.append(inner)
+        previous = max(last, previous)
+    return np.concatenate(starts)
+
+
+def _even_cells(starts: NDArray[np.int64], size: int) -> list[slice]:
+    """Split cells that begin at `starts` into ranges of a few blocks of scores each."""
+    wanted = np.searchsorted(starts, np.arange(0, size, 4 * BLOCK))
+    edges = np.unique(np.append(wanted, starts.size))
+    return [slice(int(first), int(last)) for first, last in pairwise(edges)]
+
+
+def _check(scores: FloatArray, positives: CountArray, negatives: CountArray) -> None:
+    """Refuse scores that are not finite and ascending, and weights that are not finite and positive."""
+
+    def faults(part: slice) -> tuple[bool, bool, bool, bool]:
+        score, ours, theirs = scores[part], positives[part], negatives[part]
+        following = scores[part.start + 1 : part.stop + 1]
+        weighted = ours.dtype.kind == "f"
+        return (
+            not np.isfinite(score).all(),
+            not bool((following > score[: following.size]).all()),
+            weighted and not bool(np.isfinite(ours).all() and np.isfinite(theirs).all()),
+            bool((ours < 0).any() or (theirs < 0).any() or (ours + theirs <= 0).any()),
+        )
+
+    with np.errstate(invalid="ignore"):
+        not_finite, not_ascending, infinite, negative = np.any(map_blocks(faults, scores.size), axis=0)
+    if not_finite:
+        raise ScoreError("scores must be finite; remove or replace NaN and infinite scores first")
+    if not_ascending:
+        raise ParameterError("scores must be distinct and ascending; use ScoreCounts.from_arrays for raw rows")
+    if infinite:
+        raise WeightError("counts and weights must be finite")
+    if negative:
+        raise WeightError("counts and weights must not be negative, and each score needs some weight")
 
 
 def merge_counts(

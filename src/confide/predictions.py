@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.counts import ScoreCounts
+from confide.device import to_host
 from confide.errors import ParameterError
 
 P = ParamSpec("P")
@@ -75,7 +76,7 @@ def count_predictions(
     array([0, 2])
     """
     if sample_weight is not None:
-        weights, label, score = (np.asarray(values) for values in (sample_weight, labels, scores))
+        weights, label, score = (np.asarray(to_host(values)) for values in (sample_weight, labels, scores))
         kept = weights != 0
         if weights.ndim == 1 and weights.shape == label.shape == score.shape and not kept.all():
             labels, scores, sample_weight = label[kept], score[kept], weights[kept]

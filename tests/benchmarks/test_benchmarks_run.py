@@ -45,6 +45,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("name", "said"),
     [
+        ("gpu", "AUC equals NumPy's integers"),
         ("private-auc", "targets missed by rank-sum in"),
         ("least-error", "any mechanism, at least"),
         ("least-width", "least width over the ideal"),

@@ -48,7 +48,7 @@ def derivatives(metric: str, weights: NDArray[np.float64], **options: Any) -> ND
         ("skew_aware_f", {"threshold": 0.4, "beta": 0.5}),
     ],
 )
-def test_influence_values_are_derivatives(metric: str, options: dict[str, float]) -> None:
+def test_influence_values_are_derivatives(metric: str, options: dict[str, Any]) -> None:
     labels, scores, weights = rows()
     found = linearise(metric, labels, scores, weights, **options)
     assert found.value == pytest.approx(METRICS[metric](ScoreCounts.from_arrays(labels, scores, weights), **options))

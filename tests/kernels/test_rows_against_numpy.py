@@ -294,7 +294,7 @@ def test_inputs_may_be_read_only_or_strided_and_kernels_compile_once() -> None:
         for route in ROUTES:
             assert_same_sums(rows.summarise_rows(*case, _route=route), plain_sums(labels, scores))
             assert_same_counts(rows.count_rows(*case, _route=route), plain_counts(labels, scores))
-    kernels: list[Any] = [hashing._fill_hash_table, buckets._count_buckets, buckets._scatter_keys, rows._add_buckets]
+    kernels: list[Any] = [hashing._fill_hash_table, buckets.count_buckets, buckets._scatter_keys, rows._add_buckets]
     for kernel in [*kernels, rows._sort_buckets, rows._count_sorted]:
         assert len(kernel.signatures) == 1
 
@@ -318,7 +318,7 @@ def test_every_bucket_map_is_monotone_and_parts_the_signs(sample: list[float], s
     for bucket_map in maps:
         if bucket_map is None:
             continue
-        found = [int(buckets._bucket_of(score, bucket_map)) for score in ordered]
+        found = [int(buckets.bucket_of(score, bucket_map)) for score in ordered]
         assert found == sorted(found)
         assert 0 <= found[0] <= found[-1] < bucket_map.buckets
         assert [bucket < bucket_map.zero for bucket in found] == [score < 0.0 for score in ordered]

@@ -14,7 +14,7 @@ import pytest
 from confide import ScoreCounts
 from confide.errors import ColumnError, DataError, ScoreError
 from confide.sources.frames import frame_rows
-from confide.sources.rows import Missing, RowColumns, Rows
+from confide.sources.rows import Grouping, Missing, RowColumns, Rows, group_name, name_groups
 from confide.sources.tables import count_table, table_rows
 from tests.sources.readers import Columns, arrow, csv_text
 from tests.sources.refusals import refused
@@ -138,3 +138,30 @@ def test_a_column_without_any_score_is_refused(tmp_path: Path) -> None:
         table_rows(table, RowColumns(label="died", scores=("risk",)), missing="drop")
     with refused(DataError, says="every row lacks a score"):
         Rows.checked([0, 1], ["risk"], [[np.nan, np.nan]], missing="drop")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["b", "a", "b"],
+        [10, 9, 10],
+        [True, False, True],
+        [1.0, -0.0, 0.0],
+        [None, "a", "a"],
+        [True, 1, "1"],
+        [float("nan"), 2.0, 2.0],
+        [],
+    ],
+)
+def test_groups_are_named_one_by_one_or_at_once_alike(values: list[object]) -> None:
+    assert name_groups(values).tolist() == [group_name(value) for value in values]
+
+
+def test_members_are_numbers_in_order_then_words() -> None:
+    grouping = Grouping("g", name_groups(["10", "b", "9", "a", "9"]))
+    assert [(name, chosen.tolist().count(True)) for name, chosen in grouping.members()] == [
+        ("9", 2),
+        ("10", 1),
+        ("a", 1),
+        ("b", 1),
+    ]

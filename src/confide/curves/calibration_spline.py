@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.blocks import map_blocks
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.natural_spline import NaturalSpline
 from confide.curves.penalised_logistic import logistic, penalised_fit
@@ -17,7 +18,6 @@ MOST_CELLS = 4_096
 """Distinct scores beyond which neighbours share a cell in the fit: cells of equal width in log-odds, at their mean."""
 
 _SMALLEST = 1e-6  # scores nearer to 0 or 1 count as this far away
-_EVALUATED = 1 << 14  # scores at a time: their numbers stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,20 +92,24 @@ class SplineCurve:
     def observed(self, scores: FloatArray) -> FloatArray:
         """Share of positives at ascending scores."""
         share = np.empty(scores.size)
-        for first in range(0, scores.size, _EVALUATED):
-            part = slice(first, first + _EVALUATED)
+
+        def fill(part: slice) -> None:
             log_odds = self.basis.spline.combine(self.coefficients, self.basis.coordinates(scores[part]))
             share[part] = logistic(log_odds)
+
+        map_blocks(fill, scores.size)
         return share
 
     def standard_error(self, scores: FloatArray) -> FloatArray:
         """Pointwise standard error of the share, `p (1 - p)` times that of the log-odds."""
         share = self.observed(scores)
         variance = np.empty(scores.size)
-        for first in range(0, scores.size, _EVALUATED):
-            part = slice(first, first + _EVALUATED)
+
+        def fill(part: slice) -> None:
             design = self.basis.spline.design(self.basis.coordinates(scores[part]))
             variance[part] = np.sum((design @ self.covariance) * design, axis=1)
+
+        map_blocks(fill, scores.size)
         error: FloatArray = share * (1.0 - share) * np.sqrt(variance)
         return error
 

@@ -67,11 +67,35 @@ class NaturalSpline:
         edges = [0, *np.searchsorted(x, self.knots[1:-1]).tolist(), x.size]
         for left in range(self.size - 1):
             part = slice(edges[left], edges[left + 1])
+            if part.start == part.stop:
+                continue
+            start, end = float(self.knots[left]), float(self.knots[left + 1])
+            if x[part.start] >= start and x[part.stop - 1] <= end:
+                result[part] = _cubic(x[part], start, end, values[left : left + 2], bends[left : left + 2])
+                continue
             near, far, bend_near, bend_far = _weights(x[part], self.knots[left], self.knots[left + 1])
             result[part] = (
                 near * values[left] + far * values[left + 1] + bend_near * bends[left] + bend_far * bends[left + 1]
             )
         return result
+
+
+def _cubic(x: FloatArray, start: float, end: float, values: FloatArray, bends: FloatArray) -> FloatArray:
+    """Evaluate the piece between two knots, with given values and second derivatives there, by Horner's rule.
+
+    With `t = (x - start) / step` and `b = bends * step^2 / 6` it is
+    `values[0] + t (rise - 2 b[0] - b[1] + t (3 b[0] + t (b[1] - b[0])))`.
+    """
+    step = end - start
+    near, far = (bends * (step * step / 6.0)).tolist()
+    t = (x - start) / step
+    result: FloatArray = t * (far - near)
+    result += 3.0 * near
+    result *= t
+    result += (values[1] - values[0]) - 2.0 * near - far
+    result *= t
+    result += values[0]
+    return result
 
 
 def _weights(

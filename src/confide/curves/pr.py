@@ -8,12 +8,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.blocks import map_blocks, scan_blocks, sum_blocks
+from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
 from confide.curves.operating import operating_points
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
 
 _MOST_STEPS = 1 << 26
+_SMALL = 0.02  # below this, logarithms are summed as series
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,11 +98,14 @@ def hyperbolic_area(start: FloatArray, end: FloatArray, g0: FloatArray, g1: Floa
     from_origin = d0 <= 0.0
     safe = np.where(from_origin, 1.0, d0)
     x = np.where(from_origin, 0.0, (d1 - d0) / safe)
-    small = np.abs(x) < 0.02
-    z = np.where(small, 1.0, x)
-    log = np.log1p(z)
-    l1, l2 = log / z, (z - log) / (z * z)
-    l1[small], l2[small] = (_alternating(x[small], first) for first in (1, 2))
+    small = np.abs(x) < _SMALL
+    if small.all():
+        l1, l2 = _alternating(x, 1), _alternating(x, 2)
+    else:
+        z = np.where(small, 1.0, x)
+        log = np.log1p(z)
+        l1, l2 = log / z, (z - log) / (z * z)
+        l1[small], l2[small] = (_alternating(x[small], first) for first in (1, 2))
     curved = h / safe * (start * l1 + h * l2)
     flat = h * np.divide(end, d1, out=np.zeros_like(d1), where=d1 > 0.0)
     areas: FloatArray = np.where(from_origin, flat, curved)
@@ -108,10 +113,16 @@ def hyperbolic_area(start: FloatArray, end: FloatArray, g0: FloatArray, g1: Floa
 
 
 def _alternating(x: FloatArray, first: int) -> FloatArray:
-    """Sum twelve terms of `1/k - x/(k+1) + x^2/(k+2) - ...`, with `k = first`, by Horner's rule."""
-    total = np.full_like(x, 1.0 / (first + 11))
-    for k in range(first + 10, first - 1, -1):
-        total = 1.0 / k - x * total
+    """Sum `1/k - x/(k+1) + x^2/(k+2) - ...`, with `k = first`, by Horner's rule.
+
+    What is left out is less than `|x|^terms`: with twelve terms 1e-20, as `|x| < 0.02`, and with six terms 1e-18 where
+    `|x|` is at most 1e-3.
+    """
+    terms = 12 if x.size and float(np.abs(x).max()) > 1e-3 else 6
+    total = np.full_like(x, 1.0 / (first + terms - 1))
+    for k in range(first + terms - 2, first - 1, -1):
+        np.multiply(total, x, out=total)
+        np.subtract(1.0 / k, total, out=total)
     return total
 
 
@@ -132,12 +143,19 @@ class PrPath:
     def area(self, low: float = 0.0, high: float = 1.0) -> float:
         """Compute the area under the path over recall in [low, high]."""
         check_recall_range(low, high)
-        start, end = np.clip(self.start, low, high), np.clip(self.end, low, high)
-        inside = end > start
-        start, end = start[inside], end[inside]
-        left, right = self._at(start, inside), self._at(end, inside)
-        areas = hyperbolic_area(start, end, left, right) if self.curved else (end - start) * (left + right) / 2.0
-        return float(areas.sum())
+
+        def area(part: slice) -> tuple[float]:
+            start, end, left, right = self.start[part], self.end[part], self.left[part], self.right[part]
+            if (low, high) != (0.0, 1.0):
+                path = PrPath(start, end, left, right, self.curved)
+                start, end = np.clip(start, low, high), np.clip(end, low, high)
+                inside = end > start
+                start, end = start[inside], end[inside]
+                left, right = path._at(start, inside), path._at(end, inside)
+            areas = hyperbolic_area(start, end, left, right) if self.curved else (end - start) * (left + right) / 2.0
+            return (float(areas.sum()),)
+
+        return sum_blocks(area, self.start.size)[0]
 
     def precision(self, recall: FloatArray) -> FloatArray:
         """Precision at each recall; where pieces meet, that of the piece on the left."""
@@ -175,17 +193,41 @@ class RecallLevels:
 def recall_levels(counts: ScoreCounts) -> RecallLevels:
     """Group the PR points by recall."""
     counts.both_classes()
-    points = operating_points(counts)
-    precision = points.precision
-    first = np.flatnonzero(counts.positives[::-1] > 0)
-    last = np.append(first[1:], precision.size) - 1
-    size = last - first + 1
+    size = len(counts)
+    precision = np.empty(size)
+
+    def fill(part: slice, positives_above: float, negatives_above: float) -> tuple[NDArray[Any], CountArray]:
+        """Write the precisions of a block; return its positives' places and the true positives there, from the top."""
+        ours = counts.positives[part][::-1]
+        caught = np.cumsum(ours) + positives_above
+        np.divide(
+            caught,
+            np.cumsum(counts.negatives[part][::-1]) + negatives_above + caught,
+            out=precision[size - part.stop : size - part.start],
+        )
+        places = np.flatnonzero(ours > 0)
+        return places + (size - part.stop), caught[places]
+
+    parts = scan_blocks(fill, counts.positives, counts.negatives, descending=True)[::-1]
+    first, caught = (np.concatenate(each) for each in zip(*parts, strict=True))
+    last = np.append(first[1:], size) - 1
+    mean, median = np.empty(first.size), np.empty(first.size)
+
+    def average(part: slice) -> None:
+        begin, end = first[part], last[part]
+        points = end - begin + 1
+        offset = begin[0] if begin.size else 0
+        inside = precision[offset : end[-1] + 1 if end.size else 0]
+        mean[part] = np.add.reduceat(inside, begin - offset) / points
+        median[part] = (precision[begin + (points - 1) // 2] + precision[begin + points // 2]) / 2.0
+
+    map_blocks(average, first.size)
     return RecallLevels(
-        recall=points.true_positives[first] / points.positives,
+        recall=caught / caught[-1],
         highest=precision[first],
         lowest=precision[last],
-        mean=np.add.reduceat(precision, first) / size,
-        median=(precision[first + (size - 1) // 2] + precision[first + size // 2]) / 2.0,
+        mean=mean,
+        median=median,
         negatives_first=bool(first[0] > 0),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts, equal_mass_starts, read_only
 from confide.errors import DataError, ParameterError, ScoreError
@@ -37,6 +38,12 @@ def check_probabilities(counts: ScoreCounts) -> None:
         )
 
 
+def equal_width_starts(scores: FloatArray, bins: int) -> NDArray[np.int64]:
+    """Return the index of the first score of each bin of equal width on [0, 1] that holds any; scores ascend."""
+    first = np.unique(np.searchsorted(scores, np.arange(bins) / bins, side="left"))
+    return first[first < scores.size]
+
+
 @accepts_predictions
 def reliability_bins(counts: ScoreCounts, *, bins: int = 10, binning: Binning = "width") -> ReliabilityBins:
     """Group rows into bins of equal width on [0, 1], or of equal mass; equal scores stay together.
@@ -46,17 +53,12 @@ def reliability_bins(counts: ScoreCounts, *, bins: int = 10, binning: Binning = 
     check_probabilities(counts)
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise ParameterError(f"bins must be a whole number of at least 1, got {bins!r}")
-    weight = (counts.positives + counts.negatives).astype(np.float64)
     if binning == "width":
-        member = np.searchsorted(np.arange(bins + 1) / bins, counts.scores, side="right") - 1
-        first = np.unique(np.clip(member, 0, bins - 1), return_index=True)[1]
+        first = equal_width_starts(counts.scores, bins)
     elif binning == "mass":
-        first = equal_mass_starts(weight, bins)
+        first = equal_mass_starts(counts.positives + counts.negatives, bins)
     else:
         raise ParameterError(f"binning must be 'width' or 'mass', got {binning!r}")
-    in_bin = np.add.reduceat(weight, first)
-    return ReliabilityBins(
-        in_bin,
-        np.add.reduceat(weight * counts.scores, first) / in_bin,
-        np.add.reduceat(counts.positives.astype(np.float64), first) / in_bin,
-    )
+    cells = counts.merged(first)
+    weight = (cells.positives + cells.negatives).astype(np.float64)
+    return ReliabilityBins(weight, cells.scores, cells.positives / weight)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.counts import FloatArray, ScoreCounts, read_only
+from confide.blocks import map_blocks
+from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
 from confide.curves.operating import OperatingPoints, operating_points
 from confide.predictions import accepts_predictions
 
-_LONGEST_WALK = 20_000
+_MOST_PASSES = 64
+_LARGEST_EXACT = 2**61  # products of counts up to this fit a signed 64-bit integer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,18 +83,38 @@ def roc_hull(counts: ScoreCounts) -> RocCurve:
 def hull_corners(counts: ScoreCounts) -> NDArray[np.int64]:
     """Return which operating points are corners of the hull.
 
-    Up to 20,000 scores are walked through once in exact arithmetic (Andrew's chain); more go to
-    SciPy's isotonic regression, whose import alone takes longer than that walk.
+    A point on or below the line through two others is no corner of the hull of them all, so such points can be left
+    out together, whatever else is. Points are left out in blocks, where they lie below the line through their
+    neighbours, then in what remains of all blocks. Whole rows are counted in exact integers.
     """
-    if len(counts) > _LONGEST_WALK:
-        from scipy.optimize import isotonic_regression
-
-        weight = (counts.positives + counts.negatives)[::-1].astype(np.float64)
-        share = counts.positives[::-1] / weight
-        blocks = isotonic_regression(share, weights=weight, increasing=False).blocks
-        return np.asarray(blocks[1:], dtype=np.int64) - 1
     points = operating_points(counts)
-    x, y = [0, *points.false_positives.tolist()], [0, *points.true_positives.tolist()]
+    x = np.concatenate(([0], points.false_positives))
+    y = np.concatenate(([0], points.true_positives))
+    if not counts.weighted and points.positives * points.negatives > _LARGEST_EXACT:
+        x, y = x.astype(np.float64), y.astype(np.float64)
+    parts = map_blocks(lambda part: _bulging(x[part], y[part])[0] + part.start, x.size)
+    left = np.concatenate(parts)
+    inner, settled = _bulging(x[left], y[left])
+    corners: NDArray[np.int64] = left[inner]
+    if not settled:
+        corners = corners[_chain(x[corners].tolist(), y[corners].tolist())]
+    return corners[1:] - 1
+
+
+def _bulging(x: CountArray, y: CountArray) -> tuple[NDArray[np.int64], bool]:
+    """Leave out points below or on the line through their neighbours, again and again; tell whether none is left."""
+    kept = np.arange(x.size)
+    for _ in range(_MOST_PASSES):
+        dx, dy = np.diff(x), np.diff(y)
+        above = np.concatenate(([True], dx[:-1] * dy[1:] < dy[:-1] * dx[1:], [True]))
+        if x.size < 3 or above.all():
+            return kept, True
+        x, y, kept = x[above], y[above], kept[above]
+    return kept, False
+
+
+def _chain(x: list[float], y: list[float]) -> NDArray[np.int64]:
+    """Walk through the points once and return the corners of their upper hull (Andrew's chain)."""
     chain: list[int] = []
     for new in range(len(x)):
         while len(chain) > 1:
@@ -102,7 +124,7 @@ def hull_corners(counts: ScoreCounts) -> NDArray[np.int64]:
                 break
             chain.pop()
         chain.append(new)
-    return np.array(chain[1:], dtype=np.int64) - 1
+    return np.array(chain, dtype=np.int64)
 
 
 def _take(points: OperatingPoints, chosen: NDArray[np.int64]) -> OperatingPoints:

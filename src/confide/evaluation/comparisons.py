@@ -48,7 +48,9 @@ def compare_models(rows: Rows, settings: Settings, *, probabilities: Mapping[str
 def _compare_aucs(rows: Rows, settings: Settings) -> JointComparison | None:
     """Compare AUCs; None where a class lies in one cluster only, so that there is no standard error."""
     if rows.clusters is None:
-        return compare_checked(rows.labels, rows.names, rows.scores, rows.weights, level=settings.level)
+        return compare_checked(
+            rows.labels, rows.names, rows.scores, rows.weights, level=settings.level, coded=rows.coded()
+        )
     try:
         return compare_clustered(rows.labels, rows.names, rows.scores, rows.clusters, level=settings.level)
     except DataError:
@@ -59,7 +61,7 @@ def _compare(
     rows: Rows, places: Iterable[int], metric: str, settings: Settings, **options: Any
 ) -> tuple[Comparison, ...]:
     """Compare a metric between all pairs of some of the models; no pairs where there is one cluster only."""
-    chosen = list(places)
+    chosen, coded = list(places), rows.coded() if rows.clusters is None else None
     try:
         return compare_models_checked(
             rows.labels,
@@ -71,6 +73,7 @@ def _compare(
             level=settings.level,
             replicates=settings.replicates or UNUSED,
             rng=settings.seed,
+            coded=None if coded is None else [coded[place] for place in chosen],
             **options,
         )
     except DataError:

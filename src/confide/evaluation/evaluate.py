@@ -61,14 +61,16 @@ def evaluate_rows(rows: Rows, settings: Settings, *, imputed: Mapping[str, Seque
     if rows.folds is not None:
         check_folds(rows.labels, rows.folds)
     columns = _model_columns(rows.names, imputed or {})
+    comparable = len(columns) > 1 and not imputed and not rows.survey and rows.folds is None
+    if comparable and rows.clusters is None:
+        rows.coded()  # comparisons need the places of rows, and counts come with them
     every = rows.counts()
     every[0].both_classes()
     check_thresholds(settings.thresholds or (), every)
     probabilities = {name: each.probabilities for name, each in zip(rows.names, every, strict=True)}
     models = _models(rows, every, columns, settings, probabilities)
     compared = None
-    comparable = not imputed and not rows.survey and rows.folds is None
-    if len(models) > 1 and comparable and min(every[0].both_classes()) > 1:
+    if comparable and min(every[0].both_classes()) > 1:
         compared = compare_models(rows, settings, probabilities=probabilities)
     return _evaluation(
         len(rows),

@@ -9,9 +9,9 @@ Fisher information. A weight counts as so many rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-import numpy as np
-
+from confide.blocks import dot, sum_blocks
 from confide.counts import FloatArray, ScoreCounts
 from confide.intervals.interval import Estimate
 from confide.intervals.scales import LOG, LOG_ODDS, LOG_OF_REST, Method, normal_estimate
@@ -21,12 +21,11 @@ from confide.metrics.calibration import (
     calibration_line,
     log_loss,
     log_losses,
-    log_odds,
     observed_expected_ratio,
     scaled_brier_score,
     squared_errors,
 )
-from confide.metrics.logistic_fit import rates
+from confide.metrics.calibration_fit import Line, line_sums
 from confide.predictions import accepts_predictions
 
 _INFORMATION = "normal, information"
@@ -40,7 +39,7 @@ def intercept_estimate(counts: ScoreCounts, *, level: float = 0.95) -> Estimate:
     in R's `summary(glm(label ~ offset(log_odds), family = binomial))`. It takes the slope to be 1.
     """
     shift = calibration_intercept(counts)
-    information = np.dot(_rows(counts), _spread(log_odds(counts) + shift))
+    information = line_sums(counts, Line(height=shift, rise=1.0, centre=0.0, spread=1.0)).information
     return normal_estimate(shift, _root_of_inverse(information), level=level, name=_INFORMATION)
 
 
@@ -54,11 +53,11 @@ def line_estimates(counts: ScoreCounts, *, level: float = 0.95) -> tuple[Estimat
     height, slope = calibration_line(counts)
     if not math.isfinite(slope):
         return Estimate(value=height), Estimate(value=slope)
-    odds = log_odds(counts)
-    weight = _rows(counts) * _spread(height + slope * odds)
-    total = float(weight.sum())
-    centre = float(np.dot(weight, odds)) / total if total > 0.0 else 0.0
-    of_slope = _root_of_inverse(np.dot(weight, (odds - centre) ** 2))
+    sums = line_sums(counts, Line(height=height, rise=slope, centre=0.0, spread=1.0))
+    total = sums.information
+    centre = sums.information_x / total if total > 0.0 else 0.0
+    about_centre = line_sums(counts, Line(height=height + slope * centre, rise=slope, centre=centre, spread=1.0))
+    of_slope = _root_of_inverse(about_centre.information_xx)
     of_height = math.hypot(_root_of_inverse(total), centre * of_slope)
     return (
         normal_estimate(height, of_height, level=level, name=_INFORMATION),
@@ -74,7 +73,7 @@ def brier_estimate(counts: ScoreCounts, *, level: float = 0.95, method: Method =
 
 def brier_estimate_of(value: float, counts: ScoreCounts, *, level: float, method: Method = "plain") -> Estimate:
     """Estimate a Brier score that is known, with the spread of squared errors from counts."""
-    error = _error_of_mean(counts, *squared_errors(counts.scores), value)
+    error = _error_of_mean(counts, squared_errors, value)
     return normal_estimate(value, error, level=level, method=method, scale=LOG_ODDS)
 
 
@@ -82,7 +81,7 @@ def brier_estimate_of(value: float, counts: ScoreCounts, *, level: float, method
 def log_loss_estimate(counts: ScoreCounts, *, level: float = 0.95, method: Method = "plain") -> Estimate:
     """Estimate the log loss, a mean over rows."""
     value = log_loss(counts)
-    error = _error_of_mean(counts, *log_losses(counts.scores), value)
+    error = _error_of_mean(counts, log_losses, value)
     return normal_estimate(value, error, level=level, method=method, scale=LOG)
 
 
@@ -97,10 +96,12 @@ def scaled_brier_estimate(counts: ScoreCounts, *, level: float = 0.95, method: M
     spread = pi * (1.0 - pi)
     brier = (1.0 - value) * spread
     lever = brier * (1.0 - 2.0 * pi) / spread**2
-    ours, theirs = squared_errors(counts.scores)
-    error = _error_of_mean(
-        counts, -(ours - brier) / spread + lever * (1.0 - pi), -(theirs - brier) / spread - lever * pi, 0.0
-    )
+
+    def influence(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        ours, theirs = squared_errors(scores)
+        return -(ours - brier) / spread + lever * (1.0 - pi), -(theirs - brier) / spread - lever * pi
+
+    error = _error_of_mean(counts, influence, 0.0)
     return normal_estimate(value, error, level=level, method=method, scale=LOG_OF_REST)
 
 
@@ -120,21 +121,10 @@ def observed_expected_of(ratio: float, counts: ScoreCounts, *, level: float, met
     """
     if not ratio > 0.0:
         return Estimate(value=ratio)
-    ours, theirs = 1.0 - ratio * counts.scores, -ratio * counts.scores
-    squares = float(np.dot(counts.positives, ours**2) + np.dot(counts.negatives, theirs**2))
-    error = ratio * math.sqrt(squares) / counts.total_positives
+    rows = counts.total_positives + counts.total_negatives
+    deviation = _error_of_mean(counts, lambda scores: (1.0 - ratio * scores, -ratio * scores), 0.0) * rows
+    error = ratio * deviation / counts.total_positives
     return normal_estimate(ratio, error, level=level, method=method, scale=LOG)
-
-
-def _rows(counts: ScoreCounts) -> FloatArray:
-    rows: FloatArray = (counts.positives + counts.negatives).astype(np.float64)
-    return rows
-
-
-def _spread(linear: FloatArray) -> FloatArray:
-    rate = rates(linear)
-    spread: FloatArray = rate * (1.0 - rate)
-    return spread
 
 
 def _root_of_inverse(information: float) -> float:
@@ -142,9 +132,15 @@ def _root_of_inverse(information: float) -> float:
     return 1.0 / math.sqrt(information) if information > 0.0 else math.inf
 
 
-def _error_of_mean(counts: ScoreCounts, of_positives: FloatArray, of_negatives: FloatArray, mean: float) -> float:
-    """Return the standard error of a mean over rows, from each row's value by its label."""
-    squares = np.dot(counts.positives, (of_positives - mean) ** 2) + np.dot(
-        counts.negatives, (of_negatives - mean) ** 2
-    )
-    return math.sqrt(float(squares)) / (counts.total_positives + counts.total_negatives)
+def _error_of_mean(
+    counts: ScoreCounts, values: Callable[[FloatArray], tuple[FloatArray, FloatArray]], mean: float
+) -> float:
+    """Return the standard error of a mean over rows, from the value of each score for either label."""
+
+    def squares(part: slice) -> tuple[float]:
+        of_positives, of_negatives = values(counts.scores[part])
+        ours, theirs = (of_positives - mean) ** 2, (of_negatives - mean) ** 2
+        return (dot(counts.positives[part], ours) + dot(counts.negatives[part], theirs),)
+
+    (total,) = sum_blocks(squares, len(counts))
+    return math.sqrt(total) / (counts.total_positives + counts.total_negatives)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from confide.blocks import dot, scan_blocks
 from confide.counts import ScoreCounts
+from confide.device import on_device
 from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
 from confide.metrics.precision_recall import average_precision_score
-from confide.metrics.ranking import auc_score, placements
+from confide.metrics.ranking import auc_score
 from confide.predictions import accepts_predictions
+from confide.sources.device_sums import sums_on_device
+
+if TYPE_CHECKING:
+    from confide.kernels.sums import RankSums
 
 Transform = Literal["logit", "none"]
 
 
+@sums_on_device(lambda sums: summary_of_sums(sums).auc_variance)
 @accepts_predictions
 def delong_variance(counts: ScoreCounts) -> float:
     """Compute the variance of AUC from placement values, ties counting half (DeLong et al. 1988).
@@ -26,13 +33,19 @@ def delong_variance(counts: ScoreCounts) -> float:
     Assumes independent rows. Weights count as repetitions.
     """
     positives, negatives = _enough(counts)
-    below, above = placements(counts)
     area = auc_score(counts)
-    of_positives = np.dot(counts.positives, (below - area) ** 2) / (positives - 1.0) / positives
-    of_negatives = np.dot(counts.negatives, (above - area) ** 2) / (negatives - 1.0) / negatives
-    return float(of_positives + of_negatives)
+
+    def squares(part: slice, positives_below: float, negatives_below: float) -> tuple[float, float]:
+        ours, theirs = counts.positives[part], counts.negatives[part]
+        below = (np.cumsum(theirs) + negatives_below - theirs / 2.0) / negatives - area
+        above = (positives - positives_below - np.cumsum(ours) + ours / 2.0) / positives - area
+        return dot(ours, below * below), dot(theirs, above * above)
+
+    of_positives, of_negatives = np.sum(scan_blocks(squares, counts.positives, counts.negatives), axis=0)
+    return float(of_positives / (positives - 1.0) / positives + of_negatives / (negatives - 1.0) / negatives)
 
 
+@sums_on_device(lambda sums, **options: summary_of_sums(sums).auc_interval(**options))
 @accepts_predictions
 def delong_interval(counts: ScoreCounts, *, level: float = 0.95, transform: Transform = "logit") -> Interval:
     """An interval for AUC with DeLong's variance.
@@ -193,33 +206,41 @@ def rank_summary(
     """Compute AUC, its DeLong variance and average precision together, of counts or of rows.
 
     The numbers equal `auc_score`, `delong_variance` and `average_precision_score`; millions of
-    unweighted rows are ranked without keeping their counts, which is several times faster.
+    unweighted rows are ranked without keeping their counts, which is several times faster. Unweighted arrays on a GPU
+    are ranked there, and only sums come back.
     """
     if isinstance(labels, ScoreCounts):
         return _summary_of_counts(labels)
     if scores is None:
         raise ParameterError("scores are needed with labels; or give one ScoreCounts")
-    from confide.sources.arrays import COMPILED_FROM_ROWS, checked_rows, count_checked
+    if on_device(scores) and weights is None:
+        from confide.sources.device_rows import device_sums
+
+        return summary_of_sums(device_sums(labels, scores, positive=positive))
+    from confide.sources.arrays import RANKED_FROM_ROWS, checked_rows, count_checked
 
     label, score, weight = checked_rows(labels, scores, weights, positive=positive)
-    if weight is not None or score.size < COMPILED_FROM_ROWS:
+    if weight is not None or score.size < RANKED_FROM_ROWS:
         return _summary_of_counts(count_checked(label, score, weight))
     from confide.kernels.rows import summarise_rows
 
-    sums = summarise_rows(label.view(np.uint8), score)
-    n, m = sums.positives, sums.negatives
-    if n < 2 or m < 2:
-        raise DataError(_TOO_FEW)
-    return RankSummary(
-        positives=n,
-        negatives=m,
-        auc=sums.twice_wins / (2 * n * m),
-        auc_variance=sums.positive_placement_ss / (n - 1) / n + sums.negative_placement_ss / (m - 1) / m,
-        average_precision=sums.precision_sum / n,
-    )
+    return summary_of_sums(summarise_rows(label.view(np.uint8), score))
 
 
 _TOO_FEW = "a variance needs at least two rows of each class; add rows, or report the value alone"
+
+
+def summary_of_sums(sums: RankSums) -> RankSummary:
+    """Compute the summary from rank sums."""
+    if sums.positives < 2 or sums.negatives < 2:
+        raise DataError(_TOO_FEW)
+    return RankSummary(
+        positives=sums.positives,
+        negatives=sums.negatives,
+        auc=sums.auc,
+        auc_variance=sums.auc_variance,
+        average_precision=sums.average_precision,
+    )
 
 
 def _summary_of_counts(counts: ScoreCounts) -> RankSummary:

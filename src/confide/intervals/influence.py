@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray
 from confide.errors import DataError, OneClassError, ScoreError
 from confide.intervals.gradient import measure_gradient
@@ -24,6 +25,7 @@ from confide.metrics.logistic_fit import rates
 from confide.metrics.registry import get_metric
 from confide.metrics.threshold import MEASURES
 from confide.sources.arrays import count_checked
+from confide.sources.coded import CodedScores
 
 Labels = NDArray[np.bool_]
 
@@ -52,6 +54,7 @@ class _Sample:
     labels: Labels
     scores: FloatArray
     weights: FloatArray
+    coded: CodedScores | None = None
 
     @property
     def total(self) -> float:
@@ -71,10 +74,16 @@ def has_influence(metric: str, **options: Any) -> bool:
 
 
 def linearise(
-    metric: str, labels: Labels, scores: FloatArray, weights: CountArray | None = None, **options: Any
+    metric: str,
+    labels: Labels,
+    scores: FloatArray,
+    weights: CountArray | None = None,
+    coded: CodedScores | None = None,
+    **options: Any,
 ) -> Linearised:
     """Compute a metric of the registry and its influence values, of rows that were validated already.
 
+    `coded` are the scores of whole rows by their places, if at hand.
     A metric that has no value, as a ratio without denominator, is NaN and so are its influence values.
     """
     chosen = get_metric(metric)
@@ -88,7 +97,7 @@ def linearise(
         )
     weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
     named = {name: value for name, value in options.items() if name in ("threshold", "beta")}
-    return _FORMULAS[metric](_Sample(labels, scores, weight), **named)
+    return _FORMULAS[metric](_Sample(labels, scores, weight, coded if weights is None else None), **named)
 
 
 def share_below(queries: FloatArray, rivals: FloatArray, weights: FloatArray) -> FloatArray:
@@ -120,15 +129,26 @@ def _average_precision(rows: _Sample) -> Linearised:
     A row changes the precision at its own score if it is positive, and the precision `TP/C` at every score up to its
     own, by `(label - precision) / C`.
     """
-    _, cell = np.unique(rows.scores, return_inverse=True)
-    ours = np.bincount(cell, weights=rows.weights * rows.labels)
-    called = np.cumsum(np.bincount(cell, weights=rows.weights)[::-1])[::-1]
+    if rows.coded is not None:
+        cell, counts = rows.coded.codes, rows.coded.counts
+        ours, every = counts.positives.astype(np.float64), (counts.positives + counts.negatives).astype(np.float64)
+    else:
+        _, cell = np.unique(rows.scores, return_inverse=True)
+        ours = np.bincount(cell, weights=rows.weights * rows.labels).astype(np.float64, copy=False)
+        every = np.bincount(cell, weights=rows.weights).astype(np.float64, copy=False)
+    called = np.cumsum(every[::-1], dtype=np.float64)[::-1]
     precision = np.cumsum(ours[::-1])[::-1] / called
     positives = ours.sum()
     area = float(np.dot(ours, precision) / positives)
     gained, lost = np.cumsum(ours / called), np.cumsum(ours * precision / called)
-    own = np.where(rows.labels, precision[cell] - area + gained[cell], 0.0)
-    return Linearised(area, (own - lost[cell]) / positives)
+    table = np.stack((-lost, precision - area + gained - lost), axis=1).reshape(-1) / positives
+    influence = np.empty(rows.labels.size)
+
+    def fill(part: slice) -> None:
+        influence[part] = table[2 * cell[part].astype(np.int64) + rows.labels[part]]
+
+    map_blocks(fill, influence.size)
+    return Linearised(area, influence)
 
 
 def _brier(rows: _Sample) -> Linearised:

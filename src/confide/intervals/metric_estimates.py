@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from confide.blocks import in_threads
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import check_probabilities
 from confide.errors import DataError, ParameterError
@@ -43,7 +44,17 @@ from confide.intervals.calibration import (
 from confide.intervals.delong import auc_interval, delong_variance
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.intervals.proportion import binomial_interval_of, logit_interval_of
-from confide.intervals.replicates import Reduction, draw_replicates, moved, reduced, reduction, replicate_values, spread
+from confide.intervals.replicates import (
+    CELLS,
+    Reduction,
+    draw_replicates,
+    moved,
+    reduced,
+    reduction,
+    replicate_values,
+    split_at,
+    spread,
+)
 from confide.intervals.resample import BOOTSTRAPS, check_replicates, usable_replicates
 from confide.intervals.scales import IDENTITY, LOG, LOG_ODDS, LOG_OF_REST, Method, Scale, normal_estimate
 from confide.intervals.thresholds import MEASURE_RULES, threshold_estimate
@@ -226,7 +237,8 @@ def estimates(
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     requested = [_Requested.of(each, method) for each in metrics]
     computed: _Computed = {}
-    found = {place: each.closed(counts, level, computed) for place, each in enumerate(requested)}
+    cut: dict[float, ScoreCounts] = {}
+    found = {place: each.closed(counts, cut, level, computed) for place, each in enumerate(requested)}
     open_places = [place for place, known in found.items() if known is None]
     shared = SharedScores(counts)
     values = {place: requested[place].value(shared) for place in open_places}
@@ -253,16 +265,32 @@ class _Requested:
         chosen = rule.default if method in (None, "wilson") else method
         return cls(metric=metric, options=options, rule=rule, requested=method, method=chosen)
 
-    def closed(self, counts: ScoreCounts, level: float, computed: _Computed) -> Estimate | None:
+    def enough(self, counts: ScoreCounts, cut: dict[float, ScoreCounts]) -> ScoreCounts:
+        """Return counts with the same value of the metric: of both sides of a threshold, kept in `cut`, or all.
+
+        Sums of float weights would round otherwise, so these stay apart.
+        """
+        threshold = reduction(self.metric, self.options).cut
+        if threshold is None or math.isnan(threshold) or not len(counts) or counts.weighted:
+            return counts
+        if threshold not in cut:
+            cut[threshold] = split_at(counts, threshold)
+        return cut[threshold]
+
+    def closed(
+        self, counts: ScoreCounts, cut: dict[float, ScoreCounts], level: float, computed: _Computed
+    ) -> Estimate | None:
         """Return the estimate by formula; None if there is none, or the bootstrap is requested.
 
-        `computed` holds what a formula for several metrics has returned, so that it is worked out once.
+        `computed` holds what a formula for several metrics has returned, so that it is worked out once, and `cut` the
+        counts on both sides of thresholds.
         """
         if self.method == "bootstrap" or self.rule.closed is None:
             return None
         self.metric.check_options(self.options)
         if self.metric.probabilities:
             check_probabilities(counts)
+        counts = self.enough(counts, cut)
         if self.rule.part is None:
             alone: Estimate | None = self.rule.closed(counts, level=level, method=self.method, **self.options)
             return alone
@@ -304,13 +332,14 @@ def _bootstrap(
     shared: dict[tuple[Resampling, Reduction], list[int]] = {}
     for place, (each, _) in requested.items():
         shared.setdefault((each.metric.resampling, reduction(each.metric, each.options)), []).append(place)
-    drawn: dict[int, FloatArray] = {}
-    for (resampling, kind), places in shared.items():
+
+    def draw(group: tuple[tuple[Resampling, Reduction], list[int]]) -> dict[int, FloatArray]:
+        (resampling, kind), places = group
         first = requested[places[0]][0]
         source = reduced(counts, first.metric, first.options)
         generator = np.random.default_rng([seed, _STREAMS.index(resampling)])
         sample = draw_replicates(source, replicates, generator, resampling)
-        drawn |= replicate_values(
+        drawn = replicate_values(
             sample, {place: (requested[place][0].metric, requested[place][0].options) for place in places}
         )
         if kind.cut is None and source is not counts:
@@ -318,7 +347,12 @@ def _bootstrap(
             for place in places:
                 each, value = requested[place]
                 drawn[place] = moved(drawn[place], value, each.value(coarse))
-    return drawn
+        return drawn
+
+    # Each group has its own stream of random numbers, so that none waits for another.
+    groups = sorted(shared.items(), key=lambda group: not group[0][1].curve)  # the dearest first
+    work = replicates * min(len(counts), CELLS)
+    return {place: values for part in in_threads(draw, groups, rows=work) for place, values in part.items()}
 
 
 _STREAMS: tuple[Resampling, ...] = ("rows", "classes")

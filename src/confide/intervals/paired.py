@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from confide.blocks import dot, sum_blocks
 from confide.counts import CountArray, FloatArray
 from confide.errors import DataError, ParameterError
 from confide.intervals.cluster_bootstrap import (
@@ -36,6 +37,7 @@ from confide.intervals.metric_estimates import natural_scale
 from confide.intervals.scales import LOG
 from confide.metrics.registry import get_metric
 from confide.sources.arrays import count_checked
+from confide.sources.coded import CodedScores
 
 
 def compare_models(
@@ -94,17 +96,25 @@ def compare_models_checked(
     level: float = 0.95,
     replicates: int = 1_000,
     rng: np.random.Generator | int | None = None,
+    coded: Sequence[CodedScores] | None = None,
     **options: Any,
 ) -> tuple[Comparison, ...]:
-    """Compare models on rows that were validated already, as `compare_models` does."""
+    """Compare models on rows that were validated already, as `compare_models` does.
+
+    `coded` are the scores of whole rows by their places, if at hand.
+    """
     check_level(level)
     chosen = get_metric(metric)
     if metric == "auc":
         if codes is None:
-            return compare_checked(labels, names, scores, weights, level=level).differences
+            return compare_checked(labels, names, scores, weights, level=level, coded=coded).differences
         return compare_clustered(labels, names, scores, codes, weights, level=level).differences
     if has_influence(metric, **options):
-        linear = [linearise(metric, labels, score, weights, **options) for score in scores]
+        known: Sequence[CodedScores | None] = coded or [None] * len(scores)
+        linear = [
+            linearise(metric, labels, score, weights, each, **options)
+            for score, each in zip(scores, known, strict=True)
+        ]
         return _compare_linear(linear, names, metric, codes, weights, level, options)
     if codes is None and weights is not None and weights.dtype.kind == "f":
         raise ParameterError("the bootstrap redraws whole rows, and float weights do not say what a row is")
@@ -136,16 +146,21 @@ def influence_covariance(
     first. The sum of products is multiplied by `n/(n-1)`, with `n` the number of rows or of clusters.
     """
     if codes is None:
-        weight = np.ones(influences.shape[1]) if weights is None else weights.astype(np.float64)
-        parts, size = influences * np.sqrt(weight), float(weight.sum())
+        parts, size = influences, float(influences.shape[1])
+        if weights is not None:
+            parts, size = influences * np.sqrt(weights.astype(np.float64)), float(weights.sum())
     else:
         weighted = influences if weights is None else influences * weights
         parts = np.array([np.bincount(codes, weights=line) for line in weighted])
         size = float(count_clusters(codes))
     if size < 2.0:
         raise DataError("a difference needs at least two rows, or clusters; add rows")
-    covariance: FloatArray = parts @ parts.T * (size / (size - 1.0))
-    return covariance
+    covariance: FloatArray = np.array([[_product(one, other) for other in parts] for one in parts])
+    return covariance * (size / (size - 1.0))
+
+
+def _product(one: FloatArray, other: FloatArray) -> float:
+    return sum_blocks(lambda part: (dot(one[part], other[part]),), one.size)[0]
 
 
 def _compare_linear(

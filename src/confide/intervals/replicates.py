@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts
+from confide.curves.reliability import equal_width_starts
 from confide.errors import DataError, ParameterError
 from confide.metrics.calibration import log_losses, squared_errors
 from confide.metrics.calibration_samples import SAMPLED_ERRORS, SampledCurves
@@ -303,6 +304,14 @@ def _observed_expected(replicates: Replicates) -> FloatArray:
     return _where_defined(replicates, replicates.positives.sum(axis=1), expected)
 
 
+def _expected_calibration_error(replicates: Replicates) -> FloatArray:
+    """Compute the error in ten bins of equal width, as `expected_calibration_error` does for one sample."""
+    starts = equal_width_starts(replicates.scores, 10)
+    observed = np.add.reduceat(replicates.positives, starts, axis=1)
+    expected = np.add.reduceat((replicates.positives + replicates.negatives) * replicates.scores, starts, axis=1)
+    return _where_defined(replicates, np.abs(observed - expected).sum(axis=1), _rows(replicates))
+
+
 def _rows(replicates: Replicates) -> Drawn:
     rows: Drawn = replicates.positives.sum(axis=1) + replicates.negatives.sum(axis=1)
     return rows
@@ -322,6 +331,7 @@ _ARRAYS: Mapping[str, Callable[[Replicates], FloatArray]] = MappingProxyType(
         "average_precision": _average_precision,
         "youden_threshold": lambda replicates: _youden(replicates)[0],
         "youden_index": lambda replicates: _youden(replicates)[1],
+        "expected_calibration_error": _expected_calibration_error,
         "brier": _brier,
         "scaled_brier": _scaled_brier,
         "log_loss": _log_loss,

@@ -59,12 +59,12 @@ class Partition(NamedTuple):
 
 def partition_rows(labels: Labels, scores: Scores, sample: tuple[Scores, int], threads: Threads) -> Partition:
     """Return the rows in the order of buckets that the sample suggests."""
-    bucket_map = _choose_bucket_map(sample[0], _bucket_count(scores.size))
+    bucket_map = choose_bucket_map(sample[0], scores.size)
     parts = threads.slices(scores.size)
     by_label = np.zeros((len(parts), bucket_map.buckets, 2), np.int64)
 
     def count(worker: int) -> None:
-        _count_buckets(labels[parts[worker]], scores[parts[worker]], bucket_map, by_label[worker].reshape(-1))
+        count_buckets(labels[parts[worker]], scores[parts[worker]], bucket_map, by_label[worker].reshape(-1))
 
     threads.map(count, range(len(parts)))
     rows = by_label.sum(axis=2)
@@ -92,12 +92,13 @@ def prefix_sums(counts: Counts) -> Counts:
     return sums
 
 
-def _choose_bucket_map(distinct: Scores, buckets: int) -> BucketMap:
-    """Return the candidate map that spreads the distinct scores of the sample most evenly.
+def choose_bucket_map(distinct: Scores, rows: int) -> BucketMap:
+    """Return the candidate map that spreads the distinct scores of a sample of the rows most evenly.
 
     The measure is the sum of squared bucket sizes, which is what sorting the buckets costs at worst. Equal scores
     would share a bucket under any map, so they do not count.
     """
+    buckets = _bucket_count(rows)
     trim = int(_TRIM * distinct.size)
     inner = distinct[trim : distinct.size - trim]
     magnitudes = np.sort(np.abs(distinct[distinct != 0.0]))
@@ -113,7 +114,7 @@ def _choose_bucket_map(distinct: Scores, buckets: int) -> BucketMap:
 def _spread(distinct: Scores, bucket_map: BucketMap) -> int:
     """Return the sum of squared bucket sizes."""
     by_label = np.zeros(2 * bucket_map.buckets, np.int64)
-    _count_buckets(frozen(np.zeros(distinct.size, np.uint8)), frozen(distinct), bucket_map, by_label)
+    count_buckets(frozen(np.zeros(distinct.size, np.uint8)), frozen(distinct), bucket_map, by_label)
     return int(np.dot(by_label, by_label))
 
 
@@ -156,7 +157,7 @@ def _leading_bits_map(magnitudes: Scores, buckets: int) -> BucketMap:
 
 
 @compiled
-def _bucket_of(score: float, bucket_map: BucketMap) -> np.int64:
+def bucket_of(score: float, bucket_map: BucketMap) -> np.int64:
     """Return the bucket of a score; see `BucketMap`."""
     if bucket_map.linear:
         x = (score - bucket_map.anchor) * bucket_map.scale
@@ -169,17 +170,17 @@ def _bucket_of(score: float, bucket_map: BucketMap) -> np.int64:
 
 
 @compiled
-def _count_buckets(labels: Labels, scores: Scores, bucket_map: BucketMap, by_label: Counts) -> None:
+def count_buckets(labels: Labels, scores: Scores, bucket_map: BucketMap, by_label: Counts) -> None:
     """Add to ``by_label[2 * bucket + label]`` the number of such rows."""
     for i in range(scores.size):
-        by_label[np.uint64(2 * _bucket_of(scores[i], bucket_map) + np.int64(labels[i] & 1))] += 1
+        by_label[np.uint64(2 * bucket_of(scores[i], bucket_map) + np.int64(labels[i] & 1))] += 1
 
 
 @compiled
 def _scatter_keys(labels: Labels, scores: Scores, bucket_map: BucketMap, places: Counts, keys: Keys) -> None:
     """Write each row's key to the next place of its bucket."""
     for i in range(scores.size):
-        bucket = np.uint64(_bucket_of(scores[i], bucket_map))
+        bucket = np.uint64(bucket_of(scores[i], bucket_map))
         bits = np.float64(scores[i] + 0.0).view(np.uint64)
         ordered = bits ^ (_ZERO - (bits >> _SIGN_SHIFT))  # all bits flipped if negative; the sign's is then 0
         keys[np.uint64(places[bucket])] = (ordered << _ONE) | (np.uint64(labels[i]) & _ONE)

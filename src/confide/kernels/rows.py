@@ -50,7 +50,7 @@ def summarise_rows(labels: Labels, scores: Scores, *, workers: int | None = None
     """
     labels, scores = frozen(labels), frozen(scores)
     with Threads(workers or available_workers(scores.size)) as threads:
-        sample = _distinct_sample(scores)
+        sample = distinct_sample(scores)
         counts = hash_counts(labels, scores, threads) if _try_hashing(sample, _route) else None
         if counts is not None:
             return sum_counts(counts[1], counts[2])
@@ -66,7 +66,7 @@ def count_rows(
     """
     labels, scores = frozen(labels), frozen(scores)
     with Threads(workers or available_workers(scores.size)) as threads:
-        sample = _distinct_sample(scores)
+        sample = distinct_sample(scores)
         counts = hash_counts(labels, scores, threads) if _try_hashing(sample, _route) else None
         if counts is not None:
             return counts
@@ -80,7 +80,7 @@ def _block_range(scores: Scores) -> tuple[float, float]:
     return float(extremes[:, 0].min()), float(extremes[:, 1].max())
 
 
-def _distinct_sample(scores: Scores) -> tuple[Scores, int]:
+def distinct_sample(scores: Scores) -> tuple[Scores, int]:
     """Return the sorted distinct scores of a sample of rows and the size of the sample.
 
     The sample only chooses the route and the buckets: results are the same whatever it holds. Its rows are drawn at
@@ -98,12 +98,12 @@ def _try_hashing(sample: tuple[Scores, int], route: Route) -> bool:
     return route == "hash" or (route == "auto" and distinct.size <= max(1.0, _FEW_DISTINCT * size))
 
 
-def _bucket_ranges(partition: Partition, threads: Threads) -> list[tuple[int, int]]:
+def bucket_ranges(starts: Counts, threads: Threads) -> list[tuple[int, int]]:
     """Split the buckets into ranges of about as many rows each, some per worker."""
     tasks = _TASKS_PER_WORKER * threads.workers if threads.workers > 1 else 1
-    rows = partition.keys.size
-    edges = np.searchsorted(partition.starts, [rows * task // tasks for task in range(1, tasks)]).tolist()
-    edges = [0, *edges, partition.starts.size - 1]
+    rows = int(starts[-1])
+    edges = np.searchsorted(starts, [rows * task // tasks for task in range(1, tasks)]).tolist()
+    edges = [0, *edges, starts.size - 1]
     return [(first, last) for first, last in pairwise(edges) if first < last]
 
 
@@ -117,7 +117,7 @@ def _sum_partition(partition: Partition, threads: Threads) -> RankSums:
     in_middle = 0.5 * (negatives_before[:-1] + negatives_before[1:])
     auc = float(np.dot(np.diff(partition.positives_before), in_middle)) / n / m  # as if each bucket were one tie
     centre = Centre(round(2 * m * auc), round(2 * n * auc))
-    ranges = _bucket_ranges(partition, threads)
+    ranges = bucket_ranges(partition.starts, threads)
     sums = np.zeros((len(ranges), 3))
 
     def add(task: int) -> int:
@@ -129,7 +129,7 @@ def _sum_partition(partition: Partition, threads: Threads) -> RankSums:
 
 
 @compiled
-def _largest_bucket(starts: Counts, first: int, last: int) -> int:
+def largest_bucket(starts: Counts, first: int, last: int) -> int:
     """Return the number of rows of the largest bucket from ``first`` to before ``last``."""
     largest = 0
     for bucket in range(first, last):
@@ -154,7 +154,7 @@ def _add_buckets(
     """
     n = positives_before[-1]
     m = starts[-1] - n
-    spare = np.empty(_largest_bucket(starts, first, last), np.uint64)
+    spare = np.empty(largest_bucket(starts, first, last), np.uint64)
     digits = np.empty(1 << DIGIT_BITS, np.int64)
     twice_wins = np.int64(0)
     for bucket in range(first, last):
@@ -200,7 +200,7 @@ def _count_partition(partition: Partition, threads: Threads) -> tuple[Scores, Co
     """Return the distinct scores of partitioned rows with their counts."""
     keys, starts, _, zero = partition
     distinct = np.zeros(starts.size - 1, np.int64)
-    ranges = _bucket_ranges(partition, threads)
+    ranges = bucket_ranges(partition.starts, threads)
     threads.map(lambda task: _sort_buckets(keys, starts, task[0], task[1], distinct), ranges)
     places = prefix_sums(distinct)
     scores = np.empty(places[-1], np.uint64)
@@ -217,7 +217,7 @@ def _count_partition(partition: Partition, threads: Threads) -> tuple[Scores, Co
 @compiled
 def _sort_buckets(keys: Keys, starts: Counts, first: int, last: int, distinct: Counts) -> None:
     """Sort the keys of some buckets in place, and count the distinct scores of each."""
-    spare = np.empty(_largest_bucket(starts, first, last), np.uint64)
+    spare = np.empty(largest_bucket(starts, first, last), np.uint64)
     digits = np.empty(1 << DIGIT_BITS, np.int64)
     for bucket in range(first, last):
         rows = keys[starts[bucket] : starts[bucket + 1]]

@@ -29,12 +29,12 @@ def sort_bucket(keys: Keys, spare: Keys, digits: Counts) -> bool:
         low = min(low, keys[i])
         high = max(high, keys[i])
     low >>= _ONE
-    width = _bit_length((high >> _ONE) - low)
+    width = bit_length((high >> _ONE) - low)
     if width == 0:
         return False
     # Six bits more than number the keys: keys that are evenly spread then seldom share all of them, and the insertion
     # sort that follows moves next to nothing. With fewer bits, mispredicted branches cost more than a pass.
-    leading = min(width, _bit_length(np.uint64(size)) + 6)
+    leading = min(width, bit_length(np.uint64(size)) + 6)
     moved = _radix_sort(keys, spare, low, width - leading, width, digits)
     if leading == width:
         return moved
@@ -48,7 +48,7 @@ def sort_bucket(keys: Keys, spare: Keys, digits: Counts) -> bool:
 
 
 @compiled
-def _bit_length(value: np.uint64) -> int:
+def bit_length(value: np.uint64) -> int:
     """Return the number of bits of a number."""
     length = 0
     while value > _ZERO:
@@ -78,7 +78,7 @@ def _insertion_sort(keys: Keys, budget: int) -> bool:
 @compiled
 def _radix_sort(keys: Keys, spare: Keys, low: np.uint64, first_bit: int, last_bit: int, digits: Counts) -> bool:
     """Sort keys by bits ``first_bit`` to ``last_bit`` of their score less ``low``; True if they end up in ``spare``."""
-    most_bits = min(DIGIT_BITS, max(6, _bit_length(np.uint64(keys.size)) - 1))  # fewer digits than keys
+    most_bits = min(DIGIT_BITS, max(6, bit_length(np.uint64(keys.size)) - 1))  # fewer digits than keys
     passes = (last_bit - first_bit + most_bits - 1) // most_bits
     digit_bits = (last_bit - first_bit + passes - 1) // passes
     mask = np.uint64((1 << digit_bits) - 1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from confide.kernels.threads import Counts
+if TYPE_CHECKING:  # what is imported at run time needs no compiler
+    from confide.kernels.threads import Counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,22 @@ class RankSums:
     precision_sum: float
     positive_placement_ss: float
     negative_placement_ss: float
+
+    @property
+    def auc(self) -> float:
+        """Area under the ROC curve; both classes must be present."""
+        return self.twice_wins / (2 * self.positives * self.negatives)
+
+    @property
+    def average_precision(self) -> float:
+        """Mean precision over positives, which must be present."""
+        return min(self.precision_sum / self.positives, 1.0)
+
+    @property
+    def auc_variance(self) -> float:
+        """DeLong's variance of the AUC; each class must have two rows."""
+        n, m = self.positives, self.negatives
+        return self.positive_placement_ss / (n - 1) / n + self.negative_placement_ss / (m - 1) / m
 
 
 class Centre(NamedTuple):

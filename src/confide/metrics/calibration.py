@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from confide.counts import FloatArray, ScoreCounts
+from confide.blocks import dot, map_blocks, sum_blocks
+from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.curves.reliability import Binning, check_probabilities, reliability_bins
 from confide.curves.smoothing import SmootherChoice, fitted_curve
 from confide.errors import ScoreError
+from confide.metrics.calibration_fit import FITTED_FROM, fit_line, log_odds_of
 from confide.metrics.logistic_fit import logistic_fit
 from confide.predictions import accepts_predictions
 
 _SMALLEST = np.finfo(np.float64).eps
+_BINS = 1 << 12
 
 
 @accepts_predictions
 def brier_score(counts: ScoreCounts) -> float:
     """Compute the mean squared difference between score and label; lower is better."""
     check_probabilities(counts)
-    return _mean_loss(counts, *squared_errors(counts.scores))
+    return _mean_loss(counts, squared_errors)
 
 
 @accepts_predictions
@@ -35,7 +40,7 @@ def scaled_brier_score(counts: ScoreCounts) -> float:
 def log_loss(counts: ScoreCounts) -> float:
     """Compute the mean negative log-likelihood; scores of 0 and 1 are moved inwards by the machine epsilon."""
     check_probabilities(counts)
-    return _mean_loss(counts, *log_losses(counts.scores))
+    return _mean_loss(counts, log_losses)
 
 
 def squared_errors(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -53,7 +58,9 @@ def log_losses(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 def observed_expected_ratio(counts: ScoreCounts) -> float:
     """Divide the number of positives by the sum of scores; above 1, risks are underestimated."""
     check_probabilities(counts)
-    expected = np.dot(counts.positives + counts.negatives, counts.scores)
+    (expected,) = sum_blocks(
+        lambda part: (dot(counts.positives[part] + counts.negatives[part], counts.scores[part]),), len(counts)
+    )
     return float(counts.total_positives / expected) if expected > 0.0 else np.nan
 
 
@@ -64,7 +71,9 @@ def calibration_intercept(counts: ScoreCounts) -> float:
     The intercept of a logistic regression with the score's log-odds as offset (slope fixed at 1):
     0 is right, above 0 risks are underestimated.
     """
-    return float(_fit(np.ones((len(counts), 1)), counts, log_odds(counts))[0])
+    check_log_odds(counts)
+    found = fit_line(counts, fixed_slope=True) if len(counts) > FITTED_FROM else None
+    return float(_fit(np.ones((len(counts), 1)), counts, log_odds(counts))[0]) if found is None else found[0]
 
 
 @accepts_predictions
@@ -95,11 +104,17 @@ class CalibrationLine(NamedTuple):
 
 def calibration_line(counts: ScoreCounts) -> CalibrationLine:
     """Fit the label's log-odds on the score's; intercept and slope are NaN where there is no line."""
+    check_log_odds(counts)
+    if not _overlap(counts):
+        return CalibrationLine(np.nan, np.nan)
+    found = fit_line(counts, fixed_slope=False) if len(counts) > FITTED_FROM else None
+    if found is not None:
+        return CalibrationLine(*found)
     odds = log_odds(counts)
     weight = counts.positives + counts.negatives
     centre = float(np.average(odds, weights=weight))
     spread = float(np.sqrt(np.average((odds - centre) ** 2, weights=weight)))
-    if spread == 0.0 or not _overlap(counts):
+    if spread == 0.0:
         return CalibrationLine(np.nan, np.nan)
     design = np.column_stack((np.ones(len(counts)), (odds - centre) / spread))  # so that no scale is ill-conditioned
     height, rise = (float(coefficient) for coefficient in _fit(design, counts))
@@ -134,19 +149,16 @@ def calibration_errors(counts: ScoreCounts, *, smoother: SmootherChoice = "splin
     References: Austin & Steyerberg (2019), Statistics in Medicine 38:4051 (ICI, E50, E90, Emax); Harrell, rms::val.prob
     (Eavg is ICI, E90 and Emax there, on a local line with span 2/3).
     """
-    gap, weight = _distances(counts, smoother)
-    order = np.argsort(gap, kind="stable")
-    median, ninetieth = (_percentile(gap[order], np.cumsum(weight[order]), share) for share in (0.5, 0.9))
-    return CalibrationErrors(
-        ici=float(np.average(gap, weights=weight)), e50=median, e90=ninetieth, emax=float(gap[order[-1]])
-    )
+    gap = _distances(counts, smoother)
+    weight = counts.positives + counts.negatives
+    median, ninetieth = weighted_percentiles(gap, weight, (0.5, 0.9))
+    return CalibrationErrors(ici=_mean_distance(counts, gap), e50=median, e90=ninetieth, emax=float(gap.max()))
 
 
 @accepts_predictions
 def integrated_calibration_index(counts: ScoreCounts, *, smoother: SmootherChoice = "spline") -> float:
     """Compute the mean distance between score and smooth calibration curve over rows: ICI, also Eavg."""
-    gap, weight = _distances(counts, smoother)
-    return float(np.average(gap, weights=weight))
+    return _mean_distance(counts, _distances(counts, smoother))
 
 
 @accepts_predictions
@@ -167,27 +179,65 @@ def calibration_emax(counts: ScoreCounts, *, smoother: SmootherChoice = "spline"
     return calibration_errors(counts, smoother=smoother).emax
 
 
-def _distances(counts: ScoreCounts, smoother: SmootherChoice) -> tuple[FloatArray, FloatArray]:
-    """Return the distance between curve and score at each distinct score, and the score's weight."""
-    gap: FloatArray = np.abs(fitted_curve(counts, smoother).observed(counts.scores) - counts.scores)
-    return gap, (counts.positives + counts.negatives).astype(np.float64)
+def _distances(counts: ScoreCounts, smoother: SmootherChoice) -> FloatArray:
+    """Return the distance between curve and score at each distinct score."""
+    gap = fitted_curve(counts, smoother).observed(counts.scores)
+
+    def subtract(part: slice) -> None:
+        np.subtract(gap[part], counts.scores[part], out=gap[part])
+        np.abs(gap[part], out=gap[part])
+
+    map_blocks(subtract, gap.size)
+    return gap
 
 
-def _percentile(ascending: FloatArray, through: FloatArray, share: float) -> float:
-    """Return the value at which the weight passes a share; midway to the next if it is reached exactly."""
-    target, slack = share * through[-1], 1e-12 * through[-1]
-    first, second = np.searchsorted(through, (target - slack, target + slack))
-    last = ascending.size - 1
-    return float((ascending[min(first, last)] + ascending[min(second, last)]) / 2.0)
+def _mean_distance(counts: ScoreCounts, gap: FloatArray) -> float:
+    (total,) = sum_blocks(lambda part: (dot(counts.positives[part] + counts.negatives[part], gap[part]),), len(counts))
+    return total / (counts.total_positives + counts.total_negatives)
 
 
-def _mean_loss(counts: ScoreCounts, of_positives: FloatArray, of_negatives: FloatArray) -> float:
-    missed = np.dot(counts.positives, of_positives) + np.dot(counts.negatives, of_negatives)
-    return float(missed / (counts.total_positives + counts.total_negatives))
+def weighted_percentiles(values: FloatArray, weight: CountArray, shares: Sequence[float]) -> list[float]:
+    """Return the values at which the weight passes each share; midway to the next where one is reached exactly.
+
+    Values are not negative. They are counted in bins of equal width, and only the bin of a percentile is sorted.
+    """
+    width = float(values.max()) / _BINS or 1.0
+
+    def histogram(part: slice) -> tuple[NDArray[np.uint16], FloatArray]:
+        bins = np.minimum(values[part] / width, _BINS - 1).astype(np.uint16)
+        return bins, np.bincount(bins, weights=weight[part], minlength=_BINS).astype(np.float64, copy=False)
+
+    parts = map_blocks(histogram, values.size)
+    bins, through = np.concatenate([each for each, _ in parts]), np.cumsum(np.sum([each for _, each in parts], axis=0))
+
+    def at(target: float) -> float:
+        """Return the least value up to which the weight is at least `target`."""
+        chosen = min(int(np.searchsorted(through, target)), _BINS - 1)
+        places = np.flatnonzero(bins == chosen)
+        order = np.argsort(values[places], kind="stable")
+        inside = np.cumsum(weight[places][order], dtype=np.float64) + (through[chosen - 1] if chosen else 0.0)
+        return float(values[places[order[min(int(np.searchsorted(inside, target)), places.size - 1)]]])
+
+    total = float(through[-1])
+    return [(at((share - 1e-12) * total) + at((share + 1e-12) * total)) / 2.0 for share in shares]
+
+
+def _mean_loss(counts: ScoreCounts, losses: Callable[[FloatArray], tuple[FloatArray, FloatArray]]) -> float:
+    def missed(part: slice) -> tuple[float]:
+        of_positives, of_negatives = losses(counts.scores[part])
+        return (dot(counts.positives[part], of_positives) + dot(counts.negatives[part], of_negatives),)
+
+    return sum_blocks(missed, len(counts))[0] / (counts.total_positives + counts.total_negatives)
 
 
 def log_odds(counts: ScoreCounts) -> FloatArray:
     """Return the log-odds of each score, refusing scores of 0 and 1."""
+    check_log_odds(counts)
+    return log_odds_of(counts.scores)
+
+
+def check_log_odds(counts: ScoreCounts) -> None:
+    """Refuse scores that have no log-odds, and rows of one class."""
     check_probabilities(counts)
     counts.both_classes()
     if counts.scores[0] <= 0.0 or counts.scores[-1] >= 1.0:
@@ -195,14 +245,13 @@ def log_odds(counts: ScoreCounts) -> FloatArray:
             "calibration intercept and slope need scores strictly between 0 and 1, as the log-odds of 0 and 1 "
             "are infinite; move them inwards by an amount of your choice"
         )
-    odds: FloatArray = np.log(counts.scores) - np.log1p(-counts.scores)
-    return odds
 
 
 def _overlap(counts: ScoreCounts) -> bool:
     """Return whether the classes' scores overlap: if not, the likelihood has no maximum."""
-    ours, theirs = (counts.scores[side > 0] for side in (counts.positives, counts.negatives))
-    return bool(ours[0] < theirs[-1] and theirs[0] < ours[-1])
+    first = [int(np.argmax(side > 0)) for side in (counts.positives, counts.negatives)]
+    last = [len(counts) - 1 - int(np.argmax(side[::-1] > 0)) for side in (counts.positives, counts.negatives)]
+    return first[0] < last[1] and first[1] < last[0]
 
 
 def _fit(design: FloatArray, counts: ScoreCounts, offset: FloatArray | None = None) -> FloatArray:

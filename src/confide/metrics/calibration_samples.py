@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from confide.blocks import in_threads
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.curves.calibration_spline import Spline, SplineBasis
-from confide.curves.penalised_logistic import logistic, penalised_fit
+from confide.curves.penalised_logistic import PenalisedFit, logistic, penalised_fit, penalised_fit_near
 from confide.curves.reliability import check_probabilities
 
 SAMPLED_ERRORS = {
@@ -20,7 +21,8 @@ SAMPLED_ERRORS = {
 """Metrics that `SampledCurves` computes, and what they are called there."""
 
 _MOST_CELLS = 512
-_AT_A_TIME = 1 << 18  # samples times cells
+_AT_A_TIME = 1 << 15  # samples times cells
+_NEAR_FROM_ROWS = 20_000  # samples of fewer rows differ too much from all rows to start from their fit
 _TOLERANCE = 1e-6  # of the penalty's logarithm
 
 
@@ -58,16 +60,26 @@ class SampledCurves:
         Numbers are NaN for a sample without both classes.
         """
         step = max(1, _AT_A_TIME // len(self.cells))
-        parts = [
-            self._errors(positives[first : first + step].astype(np.float64), negatives[first : first + step])
-            for first in range(0, len(positives), step)
-        ]
+        near = self._fit_of_all()
+
+        def part(first: int) -> FloatArray:
+            ours, theirs = positives[first : first + step].astype(np.float64), negatives[first : first + step]
+            return self._errors(ours, theirs, near)
+
+        parts = in_threads(part, range(0, len(positives), step), rows=positives.size)
         ici, e50, e90, emax = np.concatenate(parts, axis=1)
         return SampledErrors(ici=ici, e50=e50, e90=e90, emax=emax)
 
-    def _errors(self, positives: FloatArray, negatives: CountArray) -> FloatArray:
+    def _fit_of_all(self) -> PenalisedFit | None:
+        """Fit the counts that samples are drawn from; None where these are too few for samples to start from it."""
+        if self.basis is None or self.cells.total_positives + self.cells.total_negatives < _NEAR_FROM_ROWS:
+            return None
+        positives = self.cells.positives[None, :].astype(np.float64)
+        return penalised_fit(self.basis.design, positives, positives + self.cells.negatives)
+
+    def _errors(self, positives: FloatArray, negatives: CountArray, near: PenalisedFit | None) -> FloatArray:
         rows = positives + negatives
-        gap = np.abs(self._shares(positives, rows) - self.cells.scores)
+        gap = np.abs(self._shares(positives, rows, near) - self.cells.scores)
         gap[rows <= 0.0] = 0.0  # scores that a sample does not have
         order = np.argsort(gap, axis=1)
         ascending, through = np.take_along_axis(gap, order, 1), np.cumsum(np.take_along_axis(rows, order, 1), axis=1)
@@ -77,10 +89,13 @@ class SampledCurves:
         found[:, (positives.sum(axis=1) <= 0.0) | (positives.sum(axis=1) >= through[:, -1])] = np.nan
         return found
 
-    def _shares(self, positives: FloatArray, rows: FloatArray) -> FloatArray:
+    def _shares(self, positives: FloatArray, rows: FloatArray, near: PenalisedFit | None) -> FloatArray:
         if self.basis is None:
             return np.repeat(positives.sum(axis=1, keepdims=True) / rows.sum(axis=1, keepdims=True), rows.shape[1], 1)
-        fit = penalised_fit(self.basis.design, positives, rows, tolerance=_TOLERANCE)
+        if near is None:
+            fit = penalised_fit(self.basis.design, positives, rows, tolerance=_TOLERANCE)
+        else:
+            fit = penalised_fit_near(self.basis.design, positives, rows, near, tolerance=_TOLERANCE)
         return logistic(fit.coefficients @ self.basis.design.T)
 
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from confide.blocks import dot, scan_blocks, sum_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.curves.pr import (
     PrPath,
@@ -24,6 +25,7 @@ from confide.curves.pr import (
 from confide.curves.roc import roc_hull
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
+from confide.sources.device_sums import sums_on_device
 
 _WHOLE = (0.0, 1.0)
 
@@ -121,6 +123,7 @@ def aucpr_scores(counts: ScoreCounts) -> dict[str, float]:
     return {estimator: area(estimator) for estimator in ESTIMATORS}
 
 
+@sums_on_device(lambda sums: sums.average_precision)
 @accepts_predictions
 def average_precision_score(counts: ScoreCounts) -> float:
     """Compute the mean over positives of the precision at their score: `(1/n) sum Prec(y_i)` (equation 4.10).
@@ -131,9 +134,15 @@ def average_precision_score(counts: ScoreCounts) -> float:
     0.8333333333333333
     """
     positives, _ = counts.both_classes()
-    through_positives = np.cumsum(counts.positives[::-1])
-    through = through_positives + np.cumsum(counts.negatives[::-1])
-    return min(float(np.dot(counts.positives[::-1], through_positives / through) / positives), 1.0)
+
+    def precision(part: slice, positives_above: float, negatives_above: float) -> float:
+        ours = counts.positives[part][::-1]
+        caught = np.cumsum(ours) + positives_above
+        called = np.cumsum(counts.negatives[part][::-1]) + negatives_above + caught
+        return dot(ours, caught / called)
+
+    parts = scan_blocks(precision, counts.positives, counts.negatives, descending=True)
+    return min(float(np.sum(parts)) / positives, 1.0)
 
 
 @accepts_predictions
@@ -190,20 +199,21 @@ def binormal_parameters(counts: ScoreCounts) -> tuple[float, float]:
     At recall t it is `Phi(a + b Phi^-1(t))`, `a = (mu_x - mu_y) / sigma_x`, `b = sigma_y / sigma_x`.
     (Equation 4.11 prints the mean difference with its sign reversed.) NaN where a class has no spread.
     """
-    scores = counts.scores / max(float(np.abs(counts.scores).max()), 1e-300)  # both numbers are free of scale
-    mean_y, spread_y = _moments(scores, counts.positives)
-    mean_x, spread_x = _moments(scores, counts.negatives)
+    unit = max(float(np.abs(counts.scores[[0, -1]]).max()), 1e-300)  # both numbers are free of scale
+    mean_y, spread_y = _moments(counts.scores, unit, counts.positives, counts.total_positives)
+    mean_x, spread_x = _moments(counts.scores, unit, counts.negatives, counts.total_negatives)
     if not (spread_x > 0.0 and spread_y > 0.0):
         return np.nan, np.nan
     return (mean_x - mean_y) / spread_x, spread_y / spread_x
 
 
-def _moments(scores: FloatArray, weights: CountArray) -> tuple[float, float]:
-    total = float(weights.sum())
+def _moments(scores: FloatArray, unit: float, weights: CountArray, total: float) -> tuple[float, float]:
+    """Return mean and standard deviation of scores, in units of `unit`."""
     if total <= 1.0:
         return np.nan, np.nan
-    mean = float(np.dot(scores, weights / total))
-    return mean, float(np.sqrt(np.dot((scores - mean) ** 2, weights) / (total - 1.0)))
+    (mean,) = sum_blocks(lambda part: (dot(scores[part] / unit, weights[part] / total),), scores.size)
+    (squares,) = sum_blocks(lambda part: (dot((scores[part] / unit - mean) ** 2, weights[part]),), scores.size)
+    return mean, float(np.sqrt(squares / (total - 1.0)))
 
 
 def _binormal_area(counts: ScoreCounts, low: float, high: float) -> float:

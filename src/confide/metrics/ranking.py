@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from confide.blocks import scan_blocks
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc import roc_curve, roc_hull
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
+from confide.sources.device_sums import sums_on_device
 
 _LARGEST_EXACT = 2**61  # twice the number of pairs must fit a signed 64-bit integer
 
 
+@sums_on_device(lambda sums: sums.auc)
 @accepts_predictions
 def auc_score(counts: ScoreCounts) -> float:
     """Compute the probability that a positive outscores a negative, ties counting half: `U / (n m)`.
@@ -28,9 +31,13 @@ def twice_wins(counts: ScoreCounts) -> float:
     ours, theirs = counts.positives, counts.negatives
     if not counts.weighted and counts.total_positives * counts.total_negatives > _LARGEST_EXACT:
         ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
-    through = np.cumsum(theirs)
-    twice: float = np.dot(ours, 2 * through - theirs).item()
-    return twice
+
+    def wins(part: slice, below: float) -> float:
+        theirs_here = theirs[part]
+        twice: float = np.dot(ours[part], 2 * (np.cumsum(theirs_here) + below) - theirs_here).item()
+        return twice
+
+    return sum(scan_blocks(wins, theirs))
 
 
 def placements(counts: ScoreCounts) -> tuple[FloatArray, FloatArray]:

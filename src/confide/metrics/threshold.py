@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from confide.counts import CountArray, ScoreCounts
-from confide.curves.operating import OperatingPoints, operating_points
+from confide.blocks import scan_blocks
+from confide.counts import ScoreCounts
+from confide.curves.operating import operating_points
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
 
@@ -191,8 +192,7 @@ def youden_threshold(counts: ScoreCounts) -> float:
 
     It is chosen on the same rows, so what it achieves there is optimistic.
     """
-    points, gain = _youden_gain(counts)
-    return float(points.thresholds[int(np.argmax(gain))])
+    return _highest_gain(counts)[0]
 
 
 @accepts_predictions
@@ -205,16 +205,24 @@ def youden_index(counts: ScoreCounts) -> float:
     0.5
     """
     positives, negatives = counts.both_classes()
-    return min(float(np.max(_youden_gain(counts)[1])) / (positives * negatives), 1.0)  # float weights may round above
+    return min(_highest_gain(counts)[1] / (positives * negatives), 1.0)  # float weights may round above
 
 
-def _youden_gain(counts: ScoreCounts) -> tuple[OperatingPoints, CountArray]:
-    """Return the operating points, and recall + specificity - 1 at each times the number of pairs of both classes."""
+def _highest_gain(counts: ScoreCounts) -> tuple[float, float]:
+    """Return the best threshold, and recall + specificity - 1 there times the number of pairs of both classes."""
     positives, negatives = counts.both_classes()
-    points = operating_points(counts)
     if positives * negatives > 2**61:  # products of counts would not fit
         positives, negatives = float(positives), float(negatives)
-    return points, points.true_positives * negatives - points.false_positives * positives
+
+    def best(part: slice, positives_above: float, negatives_above: float) -> tuple[float, float]:
+        caught = np.cumsum(counts.positives[part][::-1]) + positives_above
+        alarms = np.cumsum(counts.negatives[part][::-1]) + negatives_above
+        gain = caught * negatives - alarms * positives
+        place = int(np.argmax(gain))  # the first, and so the highest threshold of several
+        return gain[place].item(), float(counts.scores[part.stop - 1 - place])
+
+    gain, threshold = max(scan_blocks(best, counts.positives, counts.negatives, descending=True))
+    return threshold, float(gain)
 
 
 @accepts_predictions

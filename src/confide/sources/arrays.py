@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, merge_counts
+from confide.device import on_device
 from confide.errors import ParameterError, ScoreError, WeightError
 from confide.sources.labels import binary_labels, one_dimensional
 from confide.sources.private_labels import one_against_rest
 
-COMPILED_FROM_ROWS = 500_000
-"""From this many rows the compiled kernel is faster, even with numba's import."""
+COMPILED_FROM_ROWS = 3_000_000
+"""Rows that NumPy counts in the time that loading the compiled kernels takes, in one call or in several."""
+
+LOADED_FROM_ROWS = 5_000
+"""From this many rows a compiled kernel is faster once it is loaded."""
+
+RANKED_FROM_ROWS = 50_000
+"""From this many rows, rank sums without counts come from the compiled kernel."""
+
+_counted_by_numpy = 0
+
+
+def use_kernel(rows: int, kernel: str) -> bool:
+    """Return whether a compiled kernel should count this many rows; counts are the same either way.
+
+    Loading one for the first time takes as long as counting some million rows without it. So it is loaded when that
+    many rows were to be counted, be it in many calls: a short command does not wait for it, and a long one soon has it.
+    """
+    global _counted_by_numpy
+    if f"confide.kernels.{kernel}" in sys.modules:
+        return rows >= min(COMPILED_FROM_ROWS, LOADED_FROM_ROWS)
+    _counted_by_numpy += rows
+    return rows > 0 and _counted_by_numpy >= COMPILED_FROM_ROWS
 
 
 def count_arrays(
@@ -24,7 +48,14 @@ def count_arrays(
     positive: object = None,
     one_class: bool = False,
 ) -> ScoreCounts:
-    """Count rows: `labels` of two values (or one, if that is allowed), finite `scores`, positive `weights` if any."""
+    """Count rows: `labels` of two values (or one, if that is allowed), finite `scores`, positive `weights` if any.
+
+    Unweighted scores on a device are counted there, unless rows are private.
+    """
+    if on_device(scores) and weights is None and not one_class:
+        from confide.sources.device_rows import device_counts
+
+        return device_counts(labels, scores, positive=positive)
     label, score, weight = checked_rows(labels, scores, weights, positive=positive, one_class=one_class)
     return count_checked(label, score, weight)
 
@@ -53,7 +84,7 @@ def checked_rows(
 
 def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountArray | None = None) -> ScoreCounts:
     """Count rows that were validated already."""
-    if weights is None and scores.size >= COMPILED_FROM_ROWS:
+    if weights is None and use_kernel(scores.size, "rows"):
         from confide.kernels.rows import count_rows
 
         return _frozen(*count_rows(labels.view(np.uint8), scores))
@@ -63,6 +94,22 @@ def count_checked(labels: NDArray[np.bool_], scores: FloatArray, weights: CountA
     return _frozen(
         *merge_counts([of_positives[0], of_negatives[0]], [of_positives[1], nothing[1]], [nothing[0], of_negatives[1]])
     )
+
+
+def code_checked(labels: NDArray[np.bool_], scores: FloatArray) -> tuple[ScoreCounts, NDArray[Any], NDArray[Any]]:
+    """Count rows that were validated already; return also what `CodedScores` holds of each row."""
+    if use_kernel(scores.size, "codes"):
+        from confide.kernels.codes import MOST_ROWS, code_rows
+
+        if scores.size < MOST_ROWS:
+            found, ours, theirs, numbers = code_rows(labels.view(np.uint8), scores)
+            return _frozen(found, ours, theirs), numbers[:, 0], numbers[:, 1]
+    distinct, codes = np.unique(scores + 0.0, return_inverse=True)
+    rows, positives = np.bincount(codes, minlength=distinct.size), np.bincount(codes[labels], minlength=distinct.size)
+    negatives = rows - positives
+    below = 2 * np.cumsum(negatives) - negatives
+    above = 2 * (positives.sum() - np.cumsum(positives)) + positives
+    return _frozen(distinct, positives, negatives), codes, np.where(labels, below[codes], above[codes])
 
 
 def checked_scores(scores: ArrayLike) -> FloatArray:
@@ -103,11 +150,7 @@ def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[Weigh
 
 
 def _all_finite(array: FloatArray) -> bool:
-    if array.size >= COMPILED_FROM_ROWS:
-        from confide.kernels.rows import finite_range
-
-        return finite_range(array) is not None
-    return bool(np.isfinite(array).all())
+    return all(map_blocks(lambda part: bool(np.isfinite(array[part]).all()), array.size))
 
 
 def _runs(scores: FloatArray, weights: CountArray | None) -> tuple[FloatArray, CountArray]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from confide.errors import DataError, NoRowsError, UnreadableError, UsageError
 from confide.sources.details import detail
+from confide.sources.named_csv import read_named
 from confide.sources.written_csv import read_written
 from confide.sources.written_json import select_written
 
@@ -28,6 +29,7 @@ _READERS = {
     ".ndjson": "read_json",
     ".json": "read_json",
 }
+_MISSING = ["", "NA"]
 # Types are decided from the whole file: a late odd value must be neither rounded nor fail. Of text only
 # numbers are read as such: "yes", "T" and dates stay what was written. "NA" is a missing value, as R writes it.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -35,7 +37,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "header": True,
         "sample_size": -1,
         "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],
-        "nullstr": ["", "NA"],
+        "nullstr": _MISSING,
     },
     "read_json": {"sample_size": -1, "convert_strings_to_integers": False, "maximum_depth": 2},
     "read_parquet": {},
@@ -61,6 +63,10 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
     try:
         if as_written and reader == "read_json" and columns is not None:
             return select_written(connection, _literally(file), start, path, columns)
+        if reader == "read_csv" and columns is not None:
+            named = read_named(connection, _literally(file), columns, missing=_MISSING)
+            if named is not None:
+                return named
         table = getattr(connection, reader)(_literally(file), **_OPTIONS[reader])
         if as_written and reader == "read_json" and list(table.columns) != ["json"]:
             texts = dict.fromkeys(table.columns, "VARCHAR")
@@ -147,6 +153,7 @@ def _connection() -> Any:
     spill = tempfile.mkdtemp(prefix="confide-")
     atexit.register(shutil.rmtree, spill, ignore_errors=True)
     connection = ibis.duckdb.connect(temp_directory=spill)
+    connection.raw_sql("SET enable_progress_bar = false")  # it would be drawn among the output
     limit = _memory_limit()
     if limit is not None:
         connection.raw_sql(f"SET memory_limit = '{limit // 2**20}MiB'")

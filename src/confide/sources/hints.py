@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.counts import ScoreCounts
+from confide.device import on_device, to_host
 from confide.errors import LabelError, ParameterError
 
 _LEAST_PERCENTAGE = 10.0  # scores that never exceed this are hardly percentages
@@ -75,11 +76,16 @@ def look_swapped(labels: ArrayLike, scores: ArrayLike) -> bool:
 def _kinds(values: ArrayLike) -> int:
     """Return the number of distinct values, at most 3."""
     seen: set[Any] = set()
-    for value in np.asarray(values, dtype=object).ravel()[:_LOOKED_AT].tolist():
+    for value in np.asarray(_leading(values), dtype=object).ravel()[:_LOOKED_AT].tolist():
         seen.add(value)
         if len(seen) > 2:
             break
     return len(seen)
+
+
+def _leading(values: Any) -> Any:
+    """Return values that NumPy reads: of an array on a device the first ones alone."""
+    return to_host(values[: min(_LOOKED_AT, values.shape[0])]) if on_device(values) else values
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.device import to_host
 from confide.errors import DataError, LabelError, OneClassError, ParameterError
 
 # Pairs whose meaning nobody disputes: (negative, positive), compared as text in lower case.
@@ -109,6 +110,7 @@ def _distinct(array: NDArray[Any]) -> list[Any]:
 
 def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArray[Any]:
     """Return values as an array with one dimension and nothing masked."""
+    values = to_host(values)
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths inside a list

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.sources.arrays import checked_scores, checked_weights, count_checked
+from confide.sources.arrays import checked_scores, checked_weights, code_checked, count_checked
+from confide.sources.coded import CodedScores
 from confide.sources.labels import binary_labels, is_missing, one_dimensional
 
 Missing = Literal["refuse", "drop"]
@@ -71,9 +72,11 @@ class Grouping:
 
     def members(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Yield each group with its rows, numbers before words, each in order."""
-        names, member = np.unique(self.groups, return_inverse=True)
-        for code in sorted(range(names.size), key=lambda code: _place(str(names[code]))):
-            yield str(names[code]), member == code
+        names = sorted(set(self.groups.tolist()), key=_place)
+        places = {name: code for code, name in enumerate(names)}
+        member = np.fromiter(map(places.__getitem__, self.groups.tolist()), dtype=np.int64, count=self.groups.size)
+        for code, name in enumerate(names):
+            yield name, member == code
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -93,6 +96,7 @@ class Rows:
     folds: NDArray[np.int64] | None = None
     missing: MissingScores | None = None
     survey: bool = False
+    _coded: list[CodedScores] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         if self.weights is not None and not self.survey and (self.clusters is not None or self.folds is not None):
@@ -152,7 +156,17 @@ class Rows:
 
     def counts(self) -> tuple[ScoreCounts, ...]:
         """Count each column of scores."""
+        if self._coded:
+            return tuple(each.counts for each in self._coded)
         return tuple(count_checked(self.labels, column, self.weights) for column in self.scores)
+
+    def coded(self) -> Sequence[CodedScores] | None:
+        """Count each column of scores, and find the place of each row; worked out once. None for weighted rows."""
+        if self.weights is not None:
+            return None
+        if not self._coded:
+            self._coded.extend(CodedScores(*code_checked(self.labels, column)) for column in self.scores)
+        return self._coded
 
     def take(self, chosen: NDArray[np.bool_]) -> Rows:
         """Return some of the rows, without groups."""
@@ -198,7 +212,20 @@ def check_missing(missing: str) -> Missing:
 def group_names(groups: ArrayLike) -> NDArray[np.object_]:
     """Name the group of each row; rows without one form a group of their own."""
     array = one_dimensional(groups, "groups", DataError)
-    return np.array([group_name(value) for value in array.tolist()], dtype=object)
+    return name_groups(array.tolist())
+
+
+def name_groups(values: Sequence[object]) -> NDArray[np.object_]:
+    """Name the group of each row; texts and whole numbers are named once each."""
+    kinds = set(map(type, values))
+    if len(kinds) == 1 and kinds <= {str, int, bool}:
+        names = {value: group_name(value) for value in set(values)}
+        named = list(map(names.__getitem__, values))
+    else:
+        named = [group_name(value) for value in values]
+    result = np.empty(len(named), dtype=object)
+    result[:] = named
+    return result
 
 
 def group_name(value: object) -> str:

@@ -33,7 +33,7 @@ from confide.sources.arrays import count_checked
 from confide.sources.details import detail, replaced_errors
 from confide.sources.fit_rows import fit_rows
 from confide.sources.labels import positive_value
-from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, group_name, member_codes
+from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, member_codes, name_groups
 
 _FEW_DISTINCT_SHARE = 0.1
 _BATCH_ROWS = 1 << 20
@@ -80,7 +80,8 @@ def count_table(
         if private:
             checked = _fit(table, label=label, score=score, positive=positive)
         else:
-            checked = _look(as_table(table), columns, positive=positive, one_class=one_class, missing=missing)
+            held = as_table(table, columns=columns.names)
+            checked = _look(held, columns, positive=positive, one_class=one_class, missing=missing)
         if checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows:
             return CountedTable(_count_in_engine(checked, weight is not None), checked.rows, checked.missing)
         rows = _stream(checked, columns)
@@ -90,7 +91,8 @@ def count_table(
 def table_rows(table: Any, columns: RowColumns, *, positive: object = None, missing: Missing = "refuse") -> Rows:
     """Read the needed columns of a table into memory, row by row."""
     with discreet(table):
-        return _stream(_look(as_table(table), columns, positive=positive, missing=missing), columns)
+        held = as_table(table, columns=columns.names)
+        return _stream(_look(held, columns, positive=positive, missing=missing), columns)
 
 
 def table_column(table: Any, column: str) -> FloatArray:
@@ -187,7 +189,7 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
     anywhere = functools.reduce(operator.or_, absent)
     tally = {f"absent{i}": mask.ifelse(1, ibis.literal(0)).sum() for i, mask in enumerate(absent)}
     counted = table.aggregate(rows=anywhere.ifelse(1, ibis.literal(0)).sum(), all=table.count(), **tally)
-    found = counted.to_pyarrow().to_pylist()[0]
+    found = _fetch(counted).to_pylist()[0]
     if found["rows"] == found["all"]:
         raise DataError("every row lacks a score; check the columns of scores")
     by_score = tuple((name, int(found[f"absent{i}"])) for i, name in enumerate(scores))
@@ -196,7 +198,7 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
 
 def _label_values(table: Any, label: str) -> list[Any]:
     """Return up to four distinct labels as Python values."""
-    result = table.select(value=table[label]).distinct().limit(4).to_pyarrow()
+    result = _fetch(table.select(value=table[label]).distinct().limit(4))
     if result.num_rows == 0:
         raise DataError("the table has no rows; check the file or the query that made it")
     values: list[Any] = result.column("value").to_pylist()
@@ -219,7 +221,7 @@ def _summary(table: Any, scores: int, weighted: bool) -> dict[str, Any]:
         bad = column.isnull() if column.type().is_integer() else column.isnull() | column.isnan() | column.isinf()
         aggregates["bad_weight"] = bad.ifelse(1, zero).sum()
         aggregates["least_weight"] = column.min()
-    row = table.aggregate(**aggregates).to_pyarrow().to_pylist()[0]
+    row = _fetch(table.aggregate(**aggregates)).to_pylist()[0]
     return dict(row)
 
 
@@ -246,7 +248,7 @@ def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
     score = table.score0 + 0.0  # minus zero and zero are one score
     if not weighted:
         grouped = table.group_by(score=score).aggregate(ours=table.label.sum(), all=table.count())
-        result = grouped.to_pyarrow()
+        result = _fetch(grouped)
         ours, every = _column(result, "ours", np.int64), _column(result, "all", np.int64)
         theirs = every - ours
     else:
@@ -254,15 +256,35 @@ def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
         grouped = table.group_by(score=score).aggregate(
             ours=positive.ifelse(table.weight, 0).sum(), theirs=positive.ifelse(0, table.weight).sum()
         )
-        result = grouped.to_pyarrow()
+        result = _fetch(grouped)
         ours, theirs = _column(result, "ours", kind), _column(result, "theirs", kind)
     scores = _column(result, "score", np.float64)
     order = np.argsort(scores)
     return ScoreCounts(scores[order], ours[order], theirs[order])
 
 
+def _fetch(table: Any) -> Any:
+    """Return a small result as an Arrow table; from DuckDB by way of batches, which does not load pandas."""
+    if table.get_backend().name != "duckdb":
+        return table.to_pyarrow()
+    import pyarrow as pa
+
+    schema = table.schema().to_pyarrow()
+    batches = [batch for batch in table.to_pyarrow_batches() if batch.num_rows]
+    return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
+
+
 def _column(table: Any, name: str, kind: type) -> NDArray[Any]:
-    return np.asarray(table.column(name).to_numpy()).astype(kind)
+    chunks = [_numbers(chunk) for chunk in table.column(name).chunks]
+    return np.concatenate(chunks).astype(kind) if chunks else np.empty(0, kind)
+
+
+def _numbers(array: Any) -> NDArray[Any]:
+    """Return a column of numbers without missing ones; Arrow's own conversion would load pandas."""
+    try:
+        return np.from_dlpack(array)
+    except (TypeError, NotImplementedError, ValueError):  # booleans, decimals and the like
+        return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
 def _stream(checked: _Checked, columns: RowColumns) -> Rows:
@@ -283,13 +305,13 @@ def _stream(checked: _Checked, columns: RowColumns) -> Rows:
         part = slice(filled, filled + batch.num_rows)
         if part.stop > checked.rows:
             raise DataError("the table changed while it was read; try again when nobody writes to it")
-        labels[part] = batch.column("label").to_numpy(zero_copy_only=False)
+        labels[part] = _numbers(batch.column("label"))
         for i, column in enumerate(scores):
-            column[part] = batch.column(f"score{i}").to_numpy(zero_copy_only=False)
+            column[part] = _numbers(batch.column(f"score{i}"))
         if weights is not None:
-            weights[part] = batch.column("weight").to_numpy(zero_copy_only=False)
+            weights[part] = _numbers(batch.column("weight"))
         for i, texts in enumerate(groups):
-            texts[part] = [group_name(value) for value in batch.column(f"group{i}").to_pylist()]
+            texts[part] = name_groups(batch.column(f"group{i}").to_pylist())
         for role, values in members.items():
             values[part] = batch.column(role).to_pylist()
         filled = part.stop

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.counts import ScoreCounts
+from confide.device import on_device, to_host
 from confide.errors import ParameterError
 from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
 from confide.evaluation.evaluation import Evaluation
@@ -59,7 +60,8 @@ def evaluate(
         Labels and scores as arrays or series. `scores` may be a mapping or a dataframe with one column for each
         model; the name of a series is the name of its model. Or `data` alone: a `ScoreCounts`, or a table, which is
         the path of a file (CSV, TSV, JSON lines, Parquet), a dataframe (pandas, Polars, PyArrow and others) or an
-        Ibis table.
+        Ibis table. One score on a GPU, without weights, groups, clusters or folds, is evaluated there; curves of more
+        than 100,000 distinct scores are then thinned, which the result states. Other arrays on a GPU are copied.
     label, score, weight, survey_weight, group, cluster, fold
         Columns of a table: labels, one or more scores, weights (rows that a row stands for), sampling weights (inverse
         sampling probabilities), one or more groupings, clusters of rows that depend on each other (such as the stays
@@ -138,19 +140,32 @@ def evaluate(
     models = named_scores(scores)
     _check_imputed(imputed or {}, list(models))
     with explaining_swaps(lambda: (data, next(iter(models.values()))), "labels come first"):
+        (name, first), *others = models.items()
+        design = (weights, survey_weights, groups, clusters, folds)
+        if on_device(first) and not others and treat_missing == "refuse" and all(part is None for part in design):
+            return with_provenance(_evaluate_on_device(data, name, first, settings, positive))
+        divided = groups if groups is None or isinstance(groups, Mapping) else {"group": groups}
         rows = Rows.checked(
-            data,
+            to_host(data),
             list(models),
-            list(models.values()),
-            weights=weights,
-            survey_weights=survey_weights,
-            groups=groups if groups is None or isinstance(groups, Mapping) else {"group": groups},
-            clusters=clusters,
-            folds=folds,
+            [to_host(column) for column in models.values()],
+            weights=to_host(weights),
+            survey_weights=to_host(survey_weights),
+            groups=None if divided is None else {column: to_host(values) for column, values in divided.items()},
+            clusters=to_host(clusters),
+            folds=to_host(folds),
             positive=positive,
             missing=treat_missing,
         )
     return with_provenance(evaluate_rows(rows, settings, imputed=imputed))
+
+
+def _evaluate_on_device(labels: Any, name: str, scores: Any, settings: Settings, positive: object) -> Evaluation:
+    """Evaluate one score of independent rows on the device that holds them."""
+    from confide.evaluation.device import evaluate_device_rows
+    from confide.sources.device_rows import device_rows
+
+    return evaluate_device_rows(device_rows(labels, scores, positive=positive), settings, name=name)
 
 
 def _evaluate_table(
