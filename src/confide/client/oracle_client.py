@@ -58,11 +58,15 @@ class OracleClient:
     allow_http
         Allow http:// to other machines. Others on the way can then read the token.
 
+    Notes
+    -----
     Certificates are checked, redirects are not followed. The variables HTTPS_PROXY and SSL_CERT_FILE are observed. If
     the connection breaks or the server is busy, reading is tried again, and so is submitting: the same scores are never
     counted twice. Requests of organisers that change something are sent once.
 
-    Example::
+    Examples
+    --------
+    ::
 
         client = OracleClient("https://oracle.example/contests/heart")  # the token is in CONFIDE_TOKEN
         template = client.template()
