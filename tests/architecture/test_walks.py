@@ -16,7 +16,18 @@ from confide.federation.flare.federation import FILE
 from tests.cli.commands import STRICT
 
 SHARED = {"cli", "errors", "files", "_lazy"}
-COUNTING = {"counts", "curves", "evaluation", "features", "intervals", "metrics", "predictions", "sources", "tasks"}
+COUNTING = {
+    "blocks",
+    "counts",
+    "curves",
+    "evaluation",
+    "features",
+    "intervals",
+    "metrics",
+    "predictions",
+    "sources",
+    "tasks",
+}
 PAYING = (COUNTING - {"evaluation"}) | {"grid", "ledger", "privacy", "releases"}
 EXPOSURE = {"attacks", "kernels", "grid", "privacy", "releases"}  # the page shows what its numbers would give away
 
