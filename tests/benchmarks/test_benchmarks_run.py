@@ -57,6 +57,7 @@ ROOT = Path(__file__).parents[2]
         ("large-curves", "release_curves"),
         ("labelings", "submissions for all labels"),
         ("contest", "Ladder"),
+        ("evaluate-speed", "paired DeLong"),
         ("federation", "targets missed: "),
         ("federated-peer", "aims missed in"),
         ("central-peer", "ROC, ours: median"),
