@@ -10,10 +10,6 @@ import typer
 
 from confide.cli.options import AccountOption, LedgerOption
 
-# Before NumPy is loaded: files are scored side by side, each in one thread.
-for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")
-
 
 def serve(
     bundles: Annotated[
@@ -52,6 +48,8 @@ def serve(
 
         typer.echo(check(home).summary())
         return
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")  # before NumPy is loaded: files are scored side by side, in a thread each
     from confide.service.server import serve as run
     from confide.service.settings import Settings
 

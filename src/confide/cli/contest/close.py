@@ -16,7 +16,7 @@ from confide.cli.options import AsJson
 def close(
     contest: ContestArgument,
     to: To,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before closing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before closing.")] = False,
     allow_http: AllowHttp = False,
     as_json: AsJson = False,
 ) -> None:
