@@ -59,7 +59,7 @@ class Protocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that cannot be read, and close the connection."""
-        huge = "too long" in msg or self._is_huge()
+        huge = self._is_huge()
         kind = Kind.HEADERS if huge else Kind.MALFORMED
         step = "send fewer or shorter headers" if huge else "send a valid HTTP/1.1 request"
         body = Refused(kind, kind.title.lower(), step).problem.model_dump_json().encode()

@@ -42,7 +42,7 @@ class TripodItem:
 
     @property
     def filled(self) -> Filled:
-        """Who fills the item."""
+        """Return who fills the item."""
         if self.shown:
             return Filled.BOTH if self.missing else Filled.REPORT
         return Filled.AUTHOR
