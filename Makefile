@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # Each worker computes in one thread: the threads of linear algebra would only wait for each other.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20
-QUICK := not (statistical or processes or postgresql or flare or documents or commands or studies or slow)
+QUICK := not (statistical or processes or postgresql or spark or flare or documents or commands or studies or slow)
 
 .PHONY: demo check test test-long test-all lint bench studies docs clean
 .DEFAULT_GOAL := help
@@ -22,11 +22,11 @@ QUICK := not (statistical or processes or postgresql or flare or documents or co
 help:
 	@echo "make demo   evaluate the bundled example, release it privately, write a report"
 	@echo "make check  lint, types, the quick tests: a minute and a half"
-	@echo "make test   lint, types, the documentation, all tests but the longest: about eleven minutes"
+	@echo "make test   lint, types, the documentation, all tests but the longest: about a quarter of an hour"
 	@echo "make test-all  the same with the longest, which repeat studies and draw millions of samples"
 	@echo "make lint   ruff and mypy only"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"
-	@echo "make studies  list the studies of papers; make studies NAME=schalk runs one"
+	@echo "make studies  list the studies of papers; make studies NAME=schalk runs one, NAME=all all"
 	@echo "make docs   build the documentation into docs/_build/html"
 
 $(VENV)/bin/python:

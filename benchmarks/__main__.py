@@ -6,8 +6,6 @@ import argparse
 import time
 
 from benchmarks import (
-    adult,
-    aucpr_study,
     bootstrap,
     central_peer,
     contest,
@@ -15,6 +13,7 @@ from benchmarks import (
     curve_coverage,
     engines,
     evaluate_speed,
+    federated_network,
     federated_peer,
     federation,
     gpu,
@@ -31,6 +30,7 @@ from benchmarks import (
     private_auc,
     private_curves,
     private_learning,
+    rank_tables,
     ranking,
     startup,
 )
@@ -40,16 +40,15 @@ ALL = {
     "bootstrap": bootstrap.run,
     "startup": startup.run,
     "engines": engines.run,
+    "rank-tables": rank_tables.run,
     "evaluate-speed": evaluate_speed.run,
     "gpu": gpu.run,
-    "aucpr": aucpr_study.run,
     "private-auc": private_auc.run,
     "least-error": least_error.run,
     "least-width": least_width.run,
     "private-ap": private_ap.run,
     "coverage": coverage.run,
     "local-coverage": local_coverage.run,
-    "adult": adult.run,
     "private-curves": private_curves.run,
     "private-learning": private_learning.run,
     "central-peer": central_peer.run,
@@ -63,6 +62,7 @@ ALL = {
     "oracle-kills": oracle_kills.run,
     "federation": federation.run,
     "federated-peer": federated_peer.run,
+    "federated-network": federated_network.run,
 }
 
 

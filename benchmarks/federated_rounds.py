@@ -8,6 +8,7 @@ out. Its sensitivity needs features; a gap between scores stands for it, as noth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,15 @@ from benchmarks.shared import shared_file
 from benchmarks.timing import table
 from confide.counts import FloatArray
 from confide.curves.roc_glm import equidistant_thresholds
-from confide.federation.channel import InProcess, Message, Silence
+from confide.federation.channel import InProcess, Message, Patience, Silence
 from confide.federation.coordinator.rounds import validate
 from confide.federation.coordinator.validation import derive
 from confide.federation.noisy_placements import share_above
 from confide.federation.question import Question
 from confide.federation.site.data import SiteModel
+
+_STEP_BYTES = 6 * 20
+"""Bytes of a reply in Fisher scoring: a gradient of two numbers and four of second derivatives."""
 
 GBSG2 = "gbsg2_federated_scores.csv.gz"
 
@@ -37,24 +41,28 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Asking:
-    """Requests to all sites at once, counted."""
+    """Requests to all sites at once, counted, with the bytes of the replies as text."""
 
     sites: Sequence[Rows]
     times: int = 0
+    bytes: int = 0
 
     def __call__(self, part: Callable[[Rows], Result]) -> list[Result]:
         self.times += 1
-        return [part(site) for site in self.sites]
+        replies = [part(site) for site in self.sites]
+        self.bytes += sum(len(json.dumps(np.asarray(reply).tolist())) for reply in replies)
+        return replies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A validation: AUC, Brier score, and how often all sites were asked, of that for Fisher scoring."""
+    """A validation: AUC, Brier score, how often sites were asked, of that for Fisher scoring, and bytes of replies."""
 
     auc: float
     brier: float
     asked: int
     fisher: int = 0
+    bytes: int = 0
 
 
 def print_rounds(*, quick: bool) -> None:
@@ -107,7 +115,8 @@ def reference(sites: Sequence[Rows]) -> Found:
     brier = np.sum(ask(lambda site: ((site.labels - site.scores) ** 2).sum())) / rows.sum()
     ask(lambda site: [np.histogram(each, 10, (0.0, 1.0))[0] for each in (site.positives, site.negatives)])
     asked = ask.times + fit.aggregations
-    return Found(auc=fit.curve.auc, brier=float(brier), asked=asked, fisher=fit.aggregations)
+    sent = ask.bytes + fit.aggregations * len(sites) * _STEP_BYTES
+    return Found(auc=fit.curve.auc, brier=float(brier), asked=asked, fisher=fit.aggregations, bytes=sent)
 
 
 def _gap(scores: FloatArray) -> float:
@@ -122,10 +131,10 @@ class Counted:
     times: int = 0
 
     def ask(
-        self, topic: str, requests: Mapping[str, Message], *, timeout: float, heard: Callable[[str], None]
+        self, topic: str, requests: Mapping[str, Message], *, patience: Patience, heard: Callable[[str], None]
     ) -> Mapping[str, Message | Silence]:
         self.times += 1
-        return self.channel.ask(topic, requests, timeout=timeout, heard=heard)
+        return self.channel.ask(topic, requests, patience=patience, heard=heard)
 
 
 def validated(sites: Sequence[Rows], mode: str) -> Found:

@@ -1,16 +1,20 @@
-"""Generate the reference pages of the command line and of the metrics.
+"""Generate the reference pages of the command line and of the metrics, and the page of all studies.
 
 Run `python docs/generate.py` after changing either. A test fails while a page is stale.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from confide.cli.main import app
 from confide.metrics.registry import METRICS
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the studies, which are not installed
+from studies.summaries import index_page  # found by the line above
 
 REFERENCE = Path(__file__).parent / "reference"
 VERBS = (
@@ -30,8 +34,11 @@ VERBS = (
     *("audit", "demo", "contest", "submit", "serve", "completion"),
 )
 GROUPS = {
-    "federation": ("init", "add-site", "start", "stop", "status", "demo"),
-    "site": ("init", "add-model", "start", "stop", "status", "forget"),
+    "federation": ("init", "sign", "add-site", "start", "stop", "status", "renew", "demo"),
+    "site": (
+        *("request", "init", "add-model", "start", "stop", "status", "pending", "approve", "refuse", "verify"),
+        *("renew", "forget"),
+    ),
     "ledger": ("new", "show", "history", "verify"),
     "contest": (
         *("plan", "new", "check", "token", "open", "pause", "status", "finalists", "close", "publish"),
@@ -81,7 +88,7 @@ def metrics() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"command-line.md": command_line, "metrics.md": metrics}
+PAGES = {"command-line.md": command_line, "metrics.md": metrics, "../studies/index.md": index_page}
 
 
 def _help(arguments: list[str]) -> str:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import typer
 
 from confide.cli.lazy_verbs import PlainCommand, PlainGroup
+from studies.all_command import all_studies
+from studies.boyd_pr.command import run_boyd_pr
+from studies.boyd_private.command import run_boyd_private
+from studies.options import study_command
 from studies.schalk.attack_command import schalk_attacks
-from studies.schalk.command import schalk
+from studies.schalk.command import run_schalk
 from studies.stoddard.attack_command import stoddard_attacks
-from studies.stoddard.command import stoddard
+from studies.stoddard.command import run_stoddard
+from studies.whitehill.command import run_whitehill
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -18,10 +23,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("stoddard", cls=PlainCommand)(stoddard)
+app.command("all", cls=PlainCommand)(all_studies)
+app.command("boyd-pr", cls=PlainCommand)(study_command(run_boyd_pr))
+app.command("boyd-private", cls=PlainCommand)(study_command(run_boyd_private, data=True))
+app.command("stoddard", cls=PlainCommand)(study_command(run_stoddard, data=True))
 app.command("stoddard-attacks", cls=PlainCommand)(stoddard_attacks)
-app.command("schalk", cls=PlainCommand)(schalk)
+app.command("schalk", cls=PlainCommand)(study_command(run_schalk))
 app.command("schalk-attacks", cls=PlainCommand)(schalk_attacks)
+app.command("whitehill", cls=PlainCommand)(study_command(run_whitehill))
 
 
 @app.callback()

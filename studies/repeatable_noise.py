@@ -13,7 +13,20 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from confide.errors import ParameterError
+from confide.privacy.noise.pareto import ParetoShape
+from confide.privacy.noise.reals import ExactReal, as_real, lower_bound
 from confide.privacy.queries import Noise
+from confide.releases.smooth_sensitivity import noise_of
+
+LARGEST_SEED = 2**63 - 1
+
+
+def checked_seed(seed: object) -> int:
+    """Return the seed. Refuse a wrong one."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+        raise ParameterError(f"seed must be a whole number from 0 to {LARGEST_SEED:,}; got {seed!r}")
+    return seed
 
 
 def generator_for(seed: int, *names: object) -> np.random.Generator:
@@ -27,9 +40,10 @@ def generator_for(seed: int, *names: object) -> np.random.Generator:
 
 
 def repeatable_noise(generator: np.random.Generator) -> Noise:
-    """Return the samplers that selecting and training use, drawing from a generator; the others stay the system's."""
+    """Return samplers of selecting, training, AUC and curves that draw from a generator; others stay the system's."""
     return Noise(
         discrete_laplace=_laplace(generator),
+        pareto_between=_pareto_between(generator),
         exponential_top=_exponential_top(generator),
         permute_and_flip_top=_permute_and_flip_top(generator),
         spherical_laplace=_spherical_laplace(generator),
@@ -44,6 +58,19 @@ def _laplace(generator: np.random.Generator) -> Callable[[Sequence[int], Fractio
         drawn = generator.geometric(stop, (2, len(values)))
         noisy: list[int] = (np.asarray(values, dtype=np.int64) + drawn[0] - drawn[1]).tolist()
         return noisy
+
+    return add
+
+
+def _pareto_between(generator: np.random.Generator) -> Callable[..., int]:
+    """Draw noise of a Pareto shape by inversion, and cut the sum."""
+
+    def add(
+        value: Fraction, scale: Fraction | ExactReal, grid: Fraction, *, shape: ParetoShape, lowest: int, highest: int
+    ) -> int:
+        drawn = float(noise_of(shape).quantile(generator.random(1))[0])
+        reached = float(value) + drawn * float(lower_bound(as_real(scale)))
+        return min(max(round(reached / float(grid)), lowest), highest)
 
     return add
 

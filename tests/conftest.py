@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from benchmarks.shared import shared_folder
@@ -17,6 +19,7 @@ from confide.releases import curve_numbers
 from tests.examples import USUAL
 from tests.long_tests import mark_long
 from tests.memory import disk_in_memory
+from tests.spark import SPARK_WARNINGS, running_spark
 
 HERE = Path(__file__).parent
 
@@ -45,6 +48,7 @@ def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 MARKERS_OF_FIXTURES = {
     "shared_data": "shared",
     "postgresql_place": "postgresql",
+    "spark": "spark",
     "desk": "commands",
     "provisioned": "commands",
 }
@@ -54,18 +58,21 @@ MARKERS_OF_ROOMS = {"studies": "studies"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by fixtures, by their room, by whether their module runs benchmarks, and by the list of long tests.
 
-    Those that need a federation come first. So one worker runs all of them, with one network: workers begin with equal
-    parts of the list, and steal from its end.
+    Those that need a federation come first, then those that need Spark. So one worker runs all of them, with one
+    network: workers begin with equal parts of the list, and steal from its end.
     """
     for item in items:
         for fixture in MARKERS_OF_FIXTURES.keys() & getattr(item, "fixturenames", ()):
             item.add_marker(MARKERS_OF_FIXTURES[fixture])
         if (marker := MARKERS_OF_ROOMS.get(_room_of(item.path))) is not None:
             item.add_marker(marker)
+        if item.get_closest_marker("spark") is not None:
+            for warning in SPARK_WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(warning))
         if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
     mark_long(items)
-    items.sort(key=lambda item: item.get_closest_marker("flare") is None)
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("flare", "spark")])
 
 
 @cache
@@ -102,3 +109,10 @@ def shared_data() -> Path:
     if folder is None:
         pytest.skip("the shared data are not here: set CONFIDE_SHARED to the folder that holds data/")
     return folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """Start a cluster of two executors on this machine, once for all tests of a worker."""
+    with running_spark() as session:
+        yield session

@@ -17,6 +17,8 @@ ALL = 0
 EVERY = "every test of the module"
 
 LONG: Mapping[str, Mapping[str, int]] = {
+    "architecture/test_walks.py": {"test_a_command_loads_the_rooms_of_its_walk": 3},
+    "attacks/from_auc/test_decision_tree.py": {"test_all_106_labels_within_71_queries": 3},
     "attacks/test_exposure.py": {
         "test_no_release_is_guessed_beyond_its_bound": 4,
         "test_a_release_with_too_little_noise_is_guessed_beyond_the_bound": ALL,  # attacks/one_row/test_game.py
@@ -29,6 +31,7 @@ LONG: Mapping[str, Mapping[str, int]] = {
     "benchmarks/test_benchmarks_run.py": {
         "test_a_quick_run_prints_its_table_without_the_shared_data": 12,
         "test_private_curves_are_compared_on_the_papers_texts": ALL,  # the quick runs above
+        "test_tables_are_ranked_in_a_process_of_their_own": ALL,  # sources/test_rank_tables_on_every_engine.py
     },
     "benchmarks/test_fedcurve_against_peer.py": {"test_intervals_cover_and_are_no_wider_than_need_be": 4},
     "cli/test_contest_new_privacy.py": {"test_neighbours_give_the_same_transcript": 3},
@@ -40,7 +43,12 @@ LONG: Mapping[str, Mapping[str, int]] = {
         "test_the_demonstration_with_real_processes": ALL,  # federation/flare/test_modes.py
         "test_a_demonstration_that_is_stopped_leaves_no_process": ALL,  # federation/flare/test_channel.py
     },
-    "cli/test_transcripts.py": {"test_neighbours_have_one_transcript": 3},
+    "cli/test_release_curves.py": {"test_with_noise_that_drowns_everything_all_data_look_alike": 3},
+    "cli/test_table_transcripts.py": {"test_neighbours_have_one_transcript": 6},
+    "cli/test_transcripts.py": {
+        "test_neighbours_have_one_transcript": 3,
+        "test_neighbours_have_one_transcript_in_a_concentrated_account": 3,
+    },
     "cli/test_transcripts_of_workflow.py": {EVERY: 3},
     "contest/test_estimators_coverage.py": {
         "test_intervals_and_differences_cover": 9,
@@ -56,12 +64,31 @@ LONG: Mapping[str, Mapping[str, int]] = {
     },
     "client/test_attacks_against_server.py": {EVERY: ALL},  # tasks/test_contest_demo_attacks.py
     "docs/test_documentation_runs.py": {
-        "test_commands_run_and_print_what_the_page_shows": 3,
+        "test_commands_run_and_print_what_the_page_shows": 6,
         "test_python_blocks_run": 2,
     },
-    "evaluation/test_evaluation_designs.py": {"test_every_design_evaluates_rows_of_every_kind": 4},
+    "evaluation/test_evaluation_degenerate_rows.py": {"test_every_design_evaluates_rows_of_every_kind": 4},
     "evaluation/test_evaluation_against_libraries.py": {EVERY: 3},
+    "federation/test_dropouts.py": {
+        "test_with_too_few_left_nothing_is_released_and_asking_again_is_free": 3,
+        "test_one_site_may_drop_out_at_any_step": 2,
+        "test_two_sites_may_drop_out_one_after_the_other": 4,
+    },
+    "federation/test_pooled_groups.py": {"test_the_error_of_a_sites_auc_has_what_groups_hide_in_it": 4},
+    "federation/test_protocol.py": {"test_a_site_that_sends_garbage_ends_the_run_and_is_named": 3},
+    "federation/test_site_databases.py": {"test_no_value_of_a_feature_keeps_a_site_from_answering": 5},
+    "federation/test_dropout_site_rules.py": {
+        "test_an_approval_that_is_taken_back_ends_every_later_step": 2,
+        "test_nothing_is_charged_shared_or_registered_before_the_approval": 2,
+    },
+    "federation/flare/test_approval.py": {EVERY: ALL},  # federation/test_approvals.py
+    "federation/flare/test_dishonest_server.py": {EVERY: ALL},  # federation/test_server_attacks.py
+    "federation/flare/test_dropouts_of_processes.py": {EVERY: ALL},  # federation/test_dropouts.py
+    "federation/flare/test_kits_killed.py": {EVERY: 4},
+    "federation/flare/test_balancers.py": {EVERY: ALL},  # federation/flare/test_modes.py
+    "federation/flare/test_killed.py": {"test_a_killed_command_leaves_no_engine": 2},
     "federation/flare/test_faults.py": {EVERY: ALL},  # federation/test_protocol.py
+    "federation/flare/test_series.py": {EVERY: ALL},  # cli/test_validate_series.py
     "federation/flare/test_slow_run.py": {EVERY: ALL},  # federation/test_protocol.py
     "federation/flare/test_hostile.py": {EVERY: ALL},  # federation/test_server_attacks.py, flare/test_hardening.py
     "intervals/test_bootstrap_coverage.py": {"test_intervals_of_every_metric_cover": 2},
@@ -75,12 +102,21 @@ LONG: Mapping[str, Mapping[str, int]] = {
         "test_whole_curves_and_numbers_are_held": 6,
         "test_all_points_lie_in_the_region_at_once": 4,
     },
-    "kernels/test_rows_against_numpy.py": {"test_rows_against_numpy_and_scikit_learn": 6},
+    "kernels/test_bootstrap_against_sklearn.py": {"test_replicates_have_the_bootstrap_distribution": 4},
+    "kernels/test_rows_against_numpy.py": {
+        "test_rows_against_numpy_and_scikit_learn": 6,
+        "test_many_rows_against_numpy": 4,
+    },
     "ledger/test_ledger_crashes.py": {
         "test_five_hundred_kills_lose_nothing": ALL,  # test_processes_killed_over_one_request_... and in PostgreSQL
     },
     "ledger/test_ledger_places.py": {"test_flipped_bits_never_refund": ALL},  # ledger/test_ledger_tampering.py
     "metrics/test_metrics_follow_the_rows.py": {EVERY: 3},
+    "metrics/test_metrics_and_exchanged_classes.py": {"test_turned_around": 3},
+    "privacy/test_free_class_sizes_by_enumeration.py": {
+        "test_both_numbers_of_more_rows_lose_no_more": ALL,  # the same with fewer rows
+        "test_both_numbers_lose_no_more_than_one": 3,
+    },
     "privacy/test_choice_distribution.py": {"test_choices": 4, "test_a_rate_wrong_by_a_sixth_is_refused": 3},
     "privacy/test_local_average_precision_by_enumeration.py": {"test_no_pair_of_more_rows_loses_more": 6},
     "privacy/test_sensitivity_by_brute_force.py": {EVERY: 3},
@@ -94,6 +130,7 @@ LONG: Mapping[str, Mapping[str, int]] = {
         "test_the_widths_are_the_promised_ones": 6,
         "test_the_epsilon_needed_gives_the_width": 7,
         "test_more_epsilon_and_more_rows_never_widen": 5,
+        "test_every_metric_has_a_plan": 4,
     },
     "releases/test_registry_contract.py": {EVERY: 3},
     "releases/test_release_intervals_coverage.py": {
@@ -119,7 +156,21 @@ LONG: Mapping[str, Mapping[str, int]] = {
         "test_the_checks_see_what_is_wrong": ALL,  # the pages above
     },
     "sources/test_bad_rows.py": {EVERY: 3},
+    "sources/test_plain_files_as_tables.py": {"test_counts_are_those_of_the_engine_or_left_to_it": 4},
+    "sources/test_rank_tables_on_every_engine.py": {
+        "test_sums_are_those_of_numpy": 3,
+        "test_points_are_small_and_lie_on_the_curve": 2,
+        "test_a_whole_evaluation": 2,
+    },
     "sources/test_sources_count_alike.py": {EVERY: 3},
+    "sources/test_spark_tables.py": {
+        "test_no_value_of_a_row_is_in_the_log": ALL,  # sources/test_spark_tables.py::test_errors_of_spark_are_discreet
+    },
+    "sources/test_streamed_sums_by_ranges.py": {"test_sums_and_points_are_those_of_numpy": 3},
+    "studies/test_boyd_private.py": {"test_a_tiny_study_is_whole": ALL},  # studies/test_whitehill.py: the same frame
+    "studies/test_index.py": {
+        "test_quick_runs_have_the_pages_claims_and_do_not_contradict_them": ALL,  # each study's own small run
+    },
     "studies/test_schalk.py": {
         "test_threads_change_nothing": ALL,  # studies/test_trials.py
         "test_table_1_comes_out": ALL,  # studies/test_schalk_kernels.py

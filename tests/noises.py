@@ -113,6 +113,7 @@ SILENT = Noise(
     permute_and_flip_top=_cheapest_first,
     spherical_laplace=_each_rounded,
     laplace_share=_unshared,
+    gaussian_share=_unchanged,
     flips=_unflipped,
 )
 
@@ -134,6 +135,7 @@ FORBIDDEN = Noise(
     permute_and_flip_top=_forbidden,
     spherical_laplace=_forbidden,
     laplace_share=_forbidden,
+    gaussian_share=_forbidden,
     flips=_forbidden,
 )
 
@@ -163,6 +165,7 @@ class Deaf:
             permute_and_flip_top=self._top("permute-and-flip"),
             spherical_laplace=self._spherical,
             laplace_share=self._share,
+            gaussian_share=self._integers("gaussian share"),
         )
 
     def _integers(self, kind: str) -> Callable[[Sequence[int], Fraction], list[int]]:
@@ -237,6 +240,9 @@ def seeded(seed: int) -> Noise:
         up, down = (rng.negative_binomial(1.0 / honest, stop, len(values)) for _ in range(2))
         return [value + int(noise) for value, noise in zip(values, up - down, strict=True)]
 
+    def gaussian_share(values: Sequence[int], variance: Fraction) -> list[int]:
+        return gaussian(values, Fraction(float(variance) ** 0.5))
+
     return Noise(
         discrete_laplace=laplace,
         discrete_gaussian=gaussian,
@@ -250,5 +256,6 @@ def seeded(seed: int) -> Noise:
         permute_and_flip_top=partial(permute_and_flip_top, bits=bits),
         spherical_laplace=spherical,
         laplace_share=share,
+        gaussian_share=gaussian_share,
         flips=partial(flips, bits=bits),
     )

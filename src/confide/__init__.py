@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from confide.report.evaluation.displays import DecisionCurveDisplay as DecisionCurveDisplay
     from confide.report.evaluation.displays import PrecisionRecallDisplay as PrecisionRecallDisplay
     from confide.report.evaluation.displays import RocCurveDisplay as RocCurveDisplay
+    from confide.sources.locations import TableLocation as TableLocation
     from confide.tasks.attack import attack as attack
     from confide.tasks.audit import audit as audit
     from confide.tasks.evaluate import evaluate as evaluate
@@ -99,6 +100,7 @@ _HOMES = {
     "confide.report.evaluation.displays": (
         "CalibrationDisplay DecisionCurveDisplay PrecisionRecallDisplay RocCurveDisplay"
     ),
+    "confide.sources.locations": "TableLocation",
     "confide.tasks.attack": "attack",
     "confide.tasks.audit": "audit",
     "confide.tasks.evaluate": "evaluate",

@@ -7,10 +7,10 @@ sites of a study can be counted apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FloatArray: TypeAlias = NDArray[np.float64]
 CountArray: TypeAlias = NDArray[Any]  # int64 where rows are counted, float64 where they are weighted
+
+_Known = TypeVar("_Known")
 
 _MOST = 2.0**61  # a sum of counts, and twice it, fits a signed 64-bit integer
 
@@ -48,6 +50,7 @@ class ScoreCounts:
     positives: CountArray
     negatives: CountArray
     _totals: tuple[float, float] = field(init=False)
+    _known: dict[str, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         scores = np.ascontiguousarray(self.scores, dtype=np.float64)
@@ -205,6 +208,13 @@ class ScoreCounts:
             )
         return positives, negatives
 
+    def once(self, name: str, function: Callable[[ScoreCounts], _Known]) -> _Known:
+        """Return a function of these counts, under a name of its own, computed at the first call only."""
+        if name not in self._known:
+            self._known[name] = function(self)
+        known: _Known = self._known[name]
+        return known
+
     def swapped(self) -> ScoreCounts:
         """Exchange the classes."""
         return ScoreCounts(self.scores, self.negatives, self.positives)
@@ -231,7 +241,7 @@ class ScoreCounts:
             total = np.add.reduceat((ours + theirs) * scores, inner)
             return total, np.add.reduceat(ours, inner), np.add.reduceat(theirs, inner)
 
-        parts = in_threads(sums, _even_cells(starts, len(self)), rows=len(self))
+        parts = in_threads(sums, even_cells(starts, len(self)), rows=len(self))
         total, positives, negatives = (np.concatenate(each) for each in zip(*parts, strict=True))
         return ScoreCounts(
             # Rounding must not carry a mean out of its cell.
@@ -277,7 +287,7 @@ def equal_mass_starts(weight: CountArray, cells: int) -> NDArray[np.int64]:
     return np.concatenate(starts)
 
 
-def _even_cells(starts: NDArray[np.int64], size: int) -> list[slice]:
+def even_cells(starts: NDArray[np.int64], size: int) -> list[slice]:
     """Split cells that begin at `starts` into ranges of a few blocks of scores each."""
     wanted = np.searchsorted(starts, np.arange(0, size, 4 * BLOCK))
     edges = np.unique(np.append(wanted, starts.size))

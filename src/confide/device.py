@@ -77,6 +77,23 @@ def sorted_with_order(xp: Any, array: Any) -> tuple[Any, Any]:
     return array[order], order
 
 
+def is_gpu_tensor(array: Any) -> bool:
+    """Return whether an array is a PyTorch tensor in the memory of a GPU."""
+    from array_api_compat import is_torch_array
+
+    return bool(is_torch_array(array) and array.is_cuda)
+
+
+def least_and_largest(xp: Any, array: Any) -> tuple[float, float]:
+    """Return the ends of an array. Both are NaN if any element is."""
+    from array_api_compat import is_torch_array
+
+    if is_torch_array(array):
+        least, largest = array.aminmax()  # one pass instead of two
+        return float(least), float(largest)
+    return float(xp.min(array)), float(xp.max(array))
+
+
 def _has_64_bits(array: Any) -> bool:
     """Return whether the device has float64; where it does, it has int64 too."""
     info = namespace_of(array).__array_namespace_info__()

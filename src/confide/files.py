@@ -27,7 +27,7 @@ def replacement(path: Path, *, owner_only: bool = False) -> Iterator[Path]:
     unfinished = _new_file(path)
     try:
         yield unfinished
-        _flush(unfinished)
+        flush(unfinished)
         if not owner_only:
             unfinished.chmod(0o666 & ~_umask())
         unfinished.replace(path)
@@ -44,9 +44,9 @@ def create_file(path: Path, build: Callable[[Path], object]) -> None:
     unfinished = _new_file(path)
     try:
         build(unfinished)
-        _flush(unfinished)
+        flush(unfinished)
         os.link(unfinished, path)
-        _flush(path.parent)
+        flush(path.parent)
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -57,8 +57,8 @@ def _new_file(beside: Path) -> Path:
     return Path(name)
 
 
-def _flush(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+def flush(path: Path) -> None:
+    """Bring the content of a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

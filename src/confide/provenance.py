@@ -21,6 +21,7 @@ from confide.errors import ParameterError
 _SHA256 = re.compile("[0-9a-f]{64}")
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<rest>.*)", re.DOTALL)
 _PORT = re.compile(r":[0-9]*[/?#]")
+_TABLE = re.compile(r"\?table=[\w.-]+")
 _SETTING = re.compile(r"(?P<name>\b[\w-]*(?:password|passwd|pwd|token|secret|\bsig)=)[^\s&;]*", re.IGNORECASE)
 
 
@@ -110,4 +111,6 @@ def _without_secrets(url: re.Match[str]) -> str:
 
 
 def _without_query(place: str) -> str:
-    return re.split("[?#]", place, maxsplit=1)[0]
+    """Leave the query out, unless it names a table and nothing else."""
+    rest = re.split("[?#]", place, maxsplit=1)[0]
+    return place if _TABLE.fullmatch(place[len(rest) :]) else rest

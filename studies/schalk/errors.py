@@ -39,10 +39,6 @@ class SampleMean(Mean):
         variance = max(squares - total * mean, 0.0) / (count - 1)
         return cls(value=mean, standard_error=math.sqrt(variance / count), count=int(count))
 
-    def less_than(self, limit: float) -> SampleMean:
-        """Return the distance of the mean below a limit."""
-        return SampleMean(value=limit - self.value, standard_error=self.standard_error, count=self.count)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {**Mean.to_dict(self), "count": self.count}
@@ -65,9 +61,6 @@ class Errors:
         kept = errors[known]
         sums = [np.bincount(place, weights=weights, minlength=BINS + 1) for weights in (kept**0, kept, kept**2)]
         return cls(np.stack(sums, axis=1))
-
-    def __add__(self, other: Errors) -> Errors:
-        return Errors(self.sums + other.sums)
 
     def bin(self, number: int) -> SampleMean:
         """Return the mean in a bin."""

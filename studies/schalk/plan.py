@@ -9,6 +9,7 @@ from typing import Any
 
 from confide.errors import ParameterError
 from confide.federation.noisy_placements import analytic_gaussian_scale
+from studies.repeatable_noise import checked_seed
 from studies.schalk.private_mode import PrivateMode
 from studies.schalk.published import DELTAS, EPSILONS, REPETITIONS, SENSITIVITIES
 
@@ -25,7 +26,6 @@ HALF = 0.5
 
 QUICK = 500
 FEWEST, MOST = 100, 1_000_000
-LARGEST_SEED = 2**63 - 1
 PIECE = 100
 """Simulated studies that are run in one go."""
 
@@ -58,15 +58,13 @@ class Settings:
     @classmethod
     def checked(cls, *, repetitions: int | None = None, seed: int = 0, quick: bool = False) -> Settings:
         """Check the settings; `quick` takes fewer studies unless `repetitions` is given."""
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-            raise ParameterError(f"seed must be a whole number from 0 to {LARGEST_SEED:,}; got {seed!r}")
         usual = QUICK if quick else REPETITIONS
         wanted = usual if repetitions is None else repetitions
         if isinstance(wanted, bool) or not isinstance(wanted, int) or not FEWEST <= wanted <= MOST:
             raise ParameterError(
                 f"repetitions must be a whole number from {FEWEST} to {MOST:,}, or bins would be empty; got {wanted!r}"
             )
-        return cls(repetitions=wanted, seed=seed)
+        return cls(repetitions=wanted, seed=checked_seed(seed))
 
     @cached_property
     def noisy(self) -> tuple[NoisyMode, ...]:

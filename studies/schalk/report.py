@@ -1,110 +1,152 @@
-"""Tables of the simulated validation studies on a terminal, and one HTML page with every figure."""
+"""Study of Schalk and others as a report: its table and figures, claims, and what was found beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from confide.federation.noisy_placements import NOT_PRIVATE
-from confide.report.shared import style
-from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
-from confide.report.shared.text import print_table
-from studies.claims import CLEAR
+from studies.claims import Mean
+from studies.exhibits import Exhibit, Paper, Picture, StudyReport
+from studies.published import Comparison, Published
 from studies.schalk import plots as schalk_plots
-from studies.schalk.claims import Claim, claims
+from studies.schalk.claims import claims
 from studies.schalk.data import SITES
 from studies.schalk.plan import ALL_SENSITIVITIES, CELLS, HALF, PERSON
 from studies.schalk.plots import Panel, panels, private_panel
 from studies.schalk.private_mode import HONEST
-from studies.schalk.published import AREA_QUARTILES, EPSILONS, REPETITIONS, SENSITIVITIES, TABLE_1, written
+from studies.schalk.published import AREA, AREA_QUARTILES, EPSILONS, REPETITIONS, SENSITIVITIES, TABLE_1, written
 from studies.schalk.study import Study
 from studies.schalk.tables import difference_table, error_table, limit_table, private_table, turned_table
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-TITLE = "Validation at several sites: the simulation of Schalk and others (2024) made anew"
+PAPER = Paper(
+    study="schalk",
+    title="Validation at several sites: the simulation of Schalk and others (2024) made anew",
+    reference="D. Schalk, R. Rehms, V. Hoffmann, B. Bischl, U. Mansmann. Distributed non-disclosive validation of "
+    "predictive models by a modified ROC-GLM. BMC Medical Research Methodology (2024).",
+    corrections="validation-across-sites",
+)
 
 STRICT, LENIENT = 1e-5, 0.1
 
-_FOOTER = (
-    "Simulated data alone. Noise is drawn in floats from a seed, so that the study can be repeated: nothing on this "
-    "page is a private release. Made with confide."
-)
 
-CLAIMS = (
-    "The paper's sentences, with differences that are above 0 where a sentence holds; those of less than "
-    f"{CLEAR:g} standard errors count as unclear. Figures 5 and 6 as its published code simulates them."
-)
-
-
-def print_study(study: Study, console: Console) -> None:
-    """Print every table, the one that decides last, and what it means."""
-    console.print(f"{_lead(study)} {_quick_look(study)}".strip(), highlight=False, markup=False)
-    tables = (difference_table(study), turned_table(study), limit_table(study), private_table(study))
-    for table in (*tables, error_table(study, LENIENT), error_table(study, STRICT)):
-        console.print()
-        print_table(table, console)
-    for lines in ((CLAIMS, *claim_lines(study)), correction_lines(study), (_not_private(), *verdict_lines(study))):
-        console.print()
-        for line in lines:
-            console.print(f"• {line}", highlight=False, markup=False)
-
-
-def schalk_page(study: Study) -> str:
-    """Return one HTML page: no scripts, no network, ready to print."""
-    return whole_page(TITLE, _parts(study), footer=_FOOTER)
+def schalk_report(study: Study) -> StudyReport:
+    """Gather everything that the study says."""
+    return StudyReport(
+        paper=PAPER,
+        settings=study.settings.to_dict(),
+        quick=study.settings.repetitions < REPETITIONS,
+        lead=_lead(study),
+        warnings=(*_quick_look(study), f"The paper's noisy scores are {NOT_PRIVATE}."),
+        exhibits=(_table_1(study), *_figures_3_and_4(study), _figure_5(study), _figure_6(study)),
+        claims=claims(study),
+        comparisons=tuple(_comparisons(study)),
+        summary=tuple(verdict_lines(study)),
+        summary_tables=(error_table(study, STRICT), error_table(study, LENIENT)),
+        corrections=tuple(correction_lines(study)),
+        setup=tuple(setup_lines(study)),
+        details=study.to_dict(),
+    )
 
 
 def _lead(study: Study) -> str:
     return (
         f"{study.settings.repetitions:,} simulated studies of 100 to 2,500 rows at {SITES} sites: the ROC-GLM and the "
-        "paper's noisy scores against the empirical AUC of all rows, and confide's private mode in the same studies."
+        "paper's noisy scores against the empirical AUC of all rows, and confide's private mode in the same studies. "
+        "Figures 5 and 6 are claimed as its published code simulates them."
     )
 
 
-def _quick_look(study: Study) -> str:
+def _quick_look(study: Study) -> Iterator[str]:
     """Return the warning for a study that is smaller than the paper's."""
-    if study.settings.repetitions >= REPETITIONS:
-        return ""
-    return (
-        f"A quick look: with {study.settings.repetitions:,} studies instead of {REPETITIONS:,}, single bins are within "
-        "chance."
+    if study.settings.repetitions < REPETITIONS:
+        yield (
+            f"A quick look: with {study.settings.repetitions:,} studies instead of {REPETITIONS:,}, single bins are "
+            "within chance."
+        )
+
+
+def _comparisons(study: Study) -> Iterator[Comparison]:
+    """Means of Table 1 with the direction of scores chosen by medians, as published, and the area between curves."""
+    for ours, theirs in zip(study.table_1(turned=True), TABLE_1, strict=True):
+        yield Comparison(
+            name=f"mean difference, AUC in {ours.name}",
+            ours=Mean(value=ours.mean, standard_error=ours.deviation / max(ours.count, 1) ** 0.5),
+            published=Published(
+                value=theirs.mean,
+                where="Table 1",
+                half_unit=0.00005,
+                standard_error=theirs.deviation / theirs.count**0.5,
+            ),
+        )
+    yield Comparison(
+        name="mean area between the curves",
+        ours=study.area(),
+        published=Published(value=AREA, where="Figure 4", half_unit=0.0005),
     )
 
 
-def _not_private() -> str:
-    return f"The paper's noisy scores are {NOT_PRIVATE}."
+def _table_1(study: Study) -> Exhibit:
+    return Exhibit(
+        where="Table 1",
+        title="the ROC-GLM without noise, by bins of the empirical AUC",
+        pictures=(
+            Picture(
+                name="differences",
+                caption="The ROC-GLM's AUC is too low below 0.8 and too high above: the published table comes out "
+                "again.",
+                draw=schalk_plots.draw_differences,
+                data=study,
+                size=(6.2, 5.0),
+            ),
+        ),
+        tables=(difference_table(study), turned_table(study)),
+        notes=("Published means are compared with the direction of scores chosen by medians, as the paper did.",),
+    )
 
 
-def _parts(study: Study) -> Iterator[str]:
-    yield lead(_lead(study))
-    if _quick_look(study):
-        yield warning(_quick_look(study))
-    yield html_table(error_table(study, STRICT))
-    yield bullets(verdict_lines(study))
-    yield warning(_not_private())
-    yield "<h2>Question 1: the error of the AUC (Figure 5)</h2>"
-    yield f'<p class="note">{_BOXES}</p>'
-    yield _drawn((private_panel(study), *panels(study, ALL_SENSITIVITIES, "described")), "described")
-    yield "<h3>As the code published with the paper simulates it</h3>"
-    yield f'<p class="note">{_SIMULATED}</p>'
-    yield _drawn(panels(study, SENSITIVITIES, "simulated"), "simulated")
-    yield "<h2>Question 2: the error of the interval (Figure 6)</h2>"
-    yield f'<p class="note">{_INTERVALS}</p>'
-    yield _drawn(panels(study, SENSITIVITIES, "described", interval=True), "interval")
-    yield "<h2>The ROC-GLM without noise (Table 1, Figures 3 and 4)</h2>"
-    yield from _without_noise(study)
-    yield "<h2>What the paper says, and what is found here</h2>"
-    yield f"<p>{CLAIMS}</p>"
-    yield bullets(claim_lines(study))
-    yield "<h2>Where paper, code and results do not agree</h2>"
-    yield bullets(correction_lines(study))
-    yield "<h2>How it was done</h2>"
-    yield bullets(setup_lines(study))
-    yield "<h2>All numbers</h2>"
-    for table in (error_table(study, LENIENT), private_table(study), limit_table(study)):
-        yield html_table(table)
+def _figures_3_and_4(study: Study) -> Iterator[Exhibit]:
+    for where, title, draw, name, caption in (
+        (
+            "Figure 3",
+            "the empirical AUC and that of the ROC-GLM",
+            schalk_plots.draw_densities,
+            "densities",
+            "Both AUCs over all studies: even from 0.5 to 1.",
+        ),
+        (
+            "Figure 4",
+            "the area between the empirical curve and the ROC-GLM",
+            schalk_plots.draw_areas,
+            "areas",
+            "The area between both curves, over all studies.",
+        ),
+    ):
+        picture = Picture(name=name, caption=caption, draw=draw, data=study, size=(6.2, 5.0))
+        yield Exhibit(where=where, title=title, pictures=(picture,))
+
+
+def _figure_5(study: Study) -> Exhibit:
+    described = (private_panel(study), *panels(study, ALL_SENSITIVITIES, "described"))
+    return Exhibit(
+        where="Figure 5",
+        title="the error of the AUC (question 1)",
+        pictures=(
+            *_pictures(described, "described", ""),
+            *_pictures(panels(study, SENSITIVITIES, "simulated"), "simulated", " As the published code simulates it."),
+        ),
+        tables=(private_table(study), limit_table(study)),
+        notes=(_BOXES, _SIMULATED),
+    )
+
+
+def _figure_6(study: Study) -> Exhibit:
+    shown = panels(study, SENSITIVITIES, "described", interval=True)
+    return Exhibit(
+        where="Figure 6",
+        title="the error of the interval (question 2)",
+        pictures=tuple(_pictures(shown, "interval", "")),
+        notes=(_INTERVALS,),
+    )
 
 
 _BOXES = (
@@ -114,8 +156,9 @@ _BOXES = (
     "places its exact ones."
 )
 _SIMULATED = (
-    "There every score gets noise, that of a positive too, and is cut to [0, 1]. Scores at the cut tie, and a tied "
-    "positive counts as above: noise alone then has an AUC of 0.75, which is why errors stop growing at about 0.12."
+    "As the published code simulates it, every score gets noise, that of a positive too, and is cut to [0, 1]. Scores "
+    "at the cut tie, and a tied positive counts as above: noise alone then has an AUC of 0.75, which is why errors "
+    "stop growing at about 0.12."
 )
 _INTERVALS = (
     "The distance of the lower ends plus that of the upper ends of 95 % intervals: the paper's, around the AUC of the "
@@ -123,37 +166,20 @@ _INTERVALS = (
 )
 
 
-def _drawn(shown: Sequence[Panel], name: str) -> str:
-    return figures(
-        figure(
-            style.as_svg(schalk_plots.draw_panel, panel, size=panel.size),
-            f"{name}-{place}",
-            f"{panel.title}. From left to right: {_lowered(panel.across_label)}; from bottom to top: "
-            f"{_lowered(panel.up_label)}.",
+def _pictures(shown: Sequence[Panel], name: str, more: str) -> Iterator[Picture]:
+    for place, panel in enumerate(shown):
+        yield Picture(
+            name=f"{name}-{place}",
+            caption=f"{panel.title}. From left to right: {_lowered(panel.across_label)}; from bottom to top: "
+            f"{_lowered(panel.up_label)}.{more}",
+            draw=schalk_plots.draw_panel,
+            data=panel,
+            size=panel.size,
         )
-        for place, panel in enumerate(shown)
-    )
 
 
 def _lowered(label: str) -> str:
     return label[0].lower() + label[1:]
-
-
-def _without_noise(study: Study) -> Iterator[str]:
-    yield figures(
-        figure(style.as_svg(draw, study, size=(6.2, 5.0)), name, caption)
-        for draw, name, caption in (
-            (
-                schalk_plots.draw_differences,
-                "differences",
-                "The ROC-GLM's AUC is too low below 0.8 and too high above: the published table comes out again.",
-            ),
-            (schalk_plots.draw_areas, "areas", "The area between both curves, over all studies."),
-            (schalk_plots.draw_densities, "densities", "Both AUCs over all studies: even from 0.5 to 1."),
-        )
-    )
-    yield html_table(difference_table(study))
-    yield html_table(turned_table(study))
 
 
 def verdict_lines(study: Study) -> Iterator[str]:
@@ -203,21 +229,6 @@ def _nearer(study: Study, delta: float) -> dict[float, list[str]]:
             if known and theirs.value < study.private(epsilon).overall.value:
                 found.setdefault(sensitivity, []).append(f"{epsilon:g}")
     return found
-
-
-def claim_lines(study: Study) -> Iterator[str]:
-    """Yield the paper's sentences, and whether they hold here."""
-    for claim in claims(study):
-        yield f"{claim.where}. {claim.sentence} Here: {claim.holds} ({_evidence(claim)})."
-
-
-def _evidence(claim: Claim) -> str:
-    if not claim.differences:
-        return "no setting to look at"
-    shown = sorted(claim.differences.items(), key=lambda item: item[1].value)
-    name, least = shown[0]
-    value = f"{least.value:+.4f} ± {least.standard_error:.4f}".replace("-", "−")
-    return f"{name}: {value}" if len(shown) == 1 else f"least of {len(shown)}, {name}: {value}"
 
 
 def correction_lines(study: Study) -> Iterator[str]:

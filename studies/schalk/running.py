@@ -1,15 +1,9 @@
-"""Run the pieces of the simulation in as many threads as there are cores.
-
-The kernels release the interpreter's lock.
-"""
+"""Run the simulation in pieces, each with random numbers of its own."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import reduce
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
@@ -18,10 +12,12 @@ from confide.counts import FloatArray, read_only
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.kernels.roc_glm import Noisy, Rates, Rows, exact_studies, noisy_studies
 from studies.repeatable_noise import generator_for
+from studies.running import Piece, run_pieces
 from studies.schalk.data import row_numbers, simulated, standard_noise
 from studies.schalk.errors import Errors
-from studies.schalk.plan import NoisyMode, Settings, pieces
+from studies.schalk.plan import PIECE, NoisyMode, Settings, pieces
 from studies.schalk.private_mode import PrivateMode
+from studies.store import Arrays
 
 FINE = 2_000
 """Number of false-positive rates at which the area between curves is measured."""
@@ -47,12 +43,6 @@ class Plain:
         for name in ("rows", "auc", "glm", "area", "reversed"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
-    @classmethod
-    def joined(cls, parts: list[Plain]) -> Plain:
-        """Put pieces end to end."""
-        named = (field.name for field in fields(cls))
-        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in named})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisyErrors:
@@ -67,11 +57,6 @@ class NoisyErrors:
     described_interval: Errors
     simulated_interval: Errors
 
-    def __add__(self, other: NoisyErrors) -> NoisyErrors:
-        return NoisyErrors(
-            **{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SimulationResult:
@@ -81,34 +66,51 @@ class SimulationResult:
     noisy: Mapping[NoisyMode, NoisyErrors]
     private: Mapping[PrivateMode, Errors]
 
+    def to_arrays(self) -> Arrays:
+        """Return the numbers alone."""
+        noisy = [[getattr(errors, name).sums for name in _names(NoisyErrors)] for errors in self.noisy.values()]
+        return {
+            **{name: getattr(self.plain, name) for name in _names(Plain)},
+            "noisy": np.array(noisy),
+            "private": np.array([errors.sums for errors in self.private.values()]),
+        }
 
-def run(
-    settings: Settings, *, jobs: int | None = None, finished: Callable[[int], None] = lambda piece: None
-) -> SimulationResult:
-    """Run all pieces; the result is the same whatever the number of threads."""
-    parts = []
-    for number, part in enumerate(_results(settings, jobs or usable_cores())):
-        parts.append(part)
-        finished(number)
-    return SimulationResult(
-        plain=Plain.joined([part.plain for part in parts]),
-        noisy={mode: reduce(lambda a, b: a + b, (part.noisy[mode] for part in parts)) for mode in settings.noisy},
-        private={mode: reduce(lambda a, b: a + b, (part.private[mode] for part in parts)) for mode in settings.private},
+    @classmethod
+    def from_arrays(cls, settings: Settings, parts: Sequence[Arrays]) -> SimulationResult:
+        """Put the numbers of pieces together."""
+        noisy, private = (np.sum([part[name] for part in parts], axis=0) for name in ("noisy", "private"))
+        return cls(
+            plain=Plain(**{name: np.concatenate([part[name] for part in parts]) for name in _names(Plain)}),
+            noisy={
+                mode: NoisyErrors(**dict(zip(_names(NoisyErrors), map(Errors, sums), strict=True)))
+                for mode, sums in zip(settings.noisy, noisy, strict=True)
+            },
+            private={mode: Errors(sums) for mode, sums in zip(settings.private, private, strict=True)},
+        )
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def simulation_pieces(settings: Settings) -> tuple[Piece, ...]:
+    """Return the pieces of the simulation. Run them in threads: the kernels release the interpreter's lock."""
+    return tuple(
+        Piece(
+            name=f"studies up to {PIECE * (number + 1):,}", work=_piece_arrays, arguments=(settings, number, datasets)
+        )
+        for number, datasets in enumerate(pieces(settings))
     )
 
 
-def usable_cores() -> int:
-    """Return the number of threads that may run in parallel."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def run(settings: Settings, *, jobs: int | None = None) -> SimulationResult:
+    """Run the whole simulation. The result is the same whatever the number of threads."""
+    found = run_pieces(simulation_pieces(settings), jobs=jobs, workers="threads")
+    return SimulationResult.from_arrays(settings, list(found.values()))
 
 
-def _results(settings: Settings, jobs: int) -> Iterator[SimulationResult]:
-    every = pieces(settings)
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        yield from pool.map(lambda number: run_piece(settings, number, every[number]), range(len(every)))
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _piece_arrays(settings: Settings, number: int, datasets: int) -> Arrays:
+    return run_piece(settings, number, datasets).to_arrays()
 
 
 def run_piece(settings: Settings, number: int, datasets: int) -> SimulationResult:

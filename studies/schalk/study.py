@@ -9,14 +9,11 @@ import numpy as np
 
 from confide.counts import FloatArray
 from confide.federation.noisy_placements import NOT_PRIVATE
-from studies.schalk.claims import claims
 from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import CELLS, NoisyMode, Settings
 from studies.schalk.private_mode import PrivateMode
 from studies.schalk.published import BINS, TABLE_1, BinSummary, bins_of
 from studies.schalk.running import NoisyErrors, Plain, SimulationResult
-
-SCHEMA = "confide.study/1"
 
 Way = Literal["described", "simulated"]
 
@@ -91,11 +88,8 @@ class Study:
         return self.found.private[PrivateMode(epsilon=epsilon, cells=cells, share=share, concave=concave)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data in the published schema."""
+        """Return the numbers of table and figures as plain data."""
         return {
-            "schema": SCHEMA,
-            "study": "schalk",
-            "settings": self.settings.to_dict(),
             "table_1": [
                 {**ours.to_dict(), "published": theirs.to_dict()}
                 for ours, theirs in zip(self.table_1(), TABLE_1, strict=True)
@@ -107,7 +101,6 @@ class Study:
                 **self.area().to_dict(),
                 "quartiles": [float(q) for q in np.quantile(self.areas(), (0.25, 0.75))],
             },
-            "claims": [claim.to_dict() for claim in claims(self)],
             "noisy_scores": {
                 "promise": NOT_PRIVATE,
                 "settings": [_plain_noisy(mode, errors) for mode, errors in self.found.noisy.items()],

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from studies.claims import Claim as PaperClaim
-from studies.claims import Mean
+from studies.claims import Claim, Mean
 from studies.stoddard.methods import ALL, ALL_SAMPLED, HALF, METHODS, SAMPLED, shown_name
 from studies.stoddard.plan import TUNED, fits
 
 if TYPE_CHECKING:
     from studies.stoddard.study import Study
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(PaperClaim):
-    """Sentence of the paper about one of its figures."""
-
-    figure: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"figure": self.figure, **PaperClaim.to_dict(self)}
 
 
 def claims(study: Study) -> tuple[Claim, ...]:
@@ -41,7 +28,11 @@ def claims(study: Study) -> tuple[Claim, ...]:
 def _on_selecting(study: Study) -> Iterator[Claim]:
     ptt, clusters = shown_name("PTT TC"), shown_name("clusters TC")
     for sentence, better, worse in (
-        ("Without privacy, selecting by information gain helps a little.", "no privacy IG", "no privacy, all"),
+        (
+            "Without privacy, selecting by information gain helps a little (by any amount).",
+            "no privacy IG",
+            "no privacy, all",
+        ),
         ("With noise, sampling helps, though it throws data away.", ALL_SAMPLED.key, ALL.key),
         ("Score perturbation TC beats all features with sampling.", "score perturbation TC", ALL_SAMPLED.key),
         (f"Selecting by {clusters} beats all features with sampling.", "clusters TC", ALL_SAMPLED.key),
@@ -54,7 +45,7 @@ def _on_selecting(study: Study) -> Iterator[Claim]:
             "score perturbation TC",
         ),
     ):
-        yield Claim(figure=1, sentence=sentence, differences=_by_dataset(study, better, worse))
+        yield Claim(where="Figure 1", sentence=sentence, differences=_by_dataset(study, better, worse))
 
 
 def _by_dataset(study: Study, better: str, worse: str) -> dict[str, Mean]:
@@ -71,7 +62,7 @@ def _on_features_found(study: Study) -> Iterator[Claim]:
     lines = study.overlaps()
     for other in ("noisycut TC", "score perturbation TC", "clusters TC"):
         yield Claim(
-            figure=3,
+            where="Figure 3",
             sentence=f"{shown_name('PTT TC')} finds the features better than {shown_name(other)} at every threshold.",
             differences={
                 f"at {ours.trial.threshold:g}": ours.less(theirs)
@@ -80,10 +71,12 @@ def _on_features_found(study: Study) -> Iterator[Claim]:
         )
     for key in ("noisycut TC", "score perturbation TC"):
         ends = {"highest less lowest threshold": lines[key][-1].less(lines[key][0])}
-        yield Claim(figure=3, sentence=f"As the threshold falls, {shown_name(key)} gets worse.", differences=ends)
+        yield Claim(
+            where="Figure 3", sentence=f"As the threshold falls, {shown_name(key)} gets worse.", differences=ends
+        )
     ends = {"lowest less highest threshold": lines["clusters TC"][0].less(lines["clusters TC"][-1])}
     yield Claim(
-        figure=3, sentence=f"As the threshold falls, {shown_name('clusters TC')} gets better.", differences=ends
+        where="Figure 3", sentence=f"As the threshold falls, {shown_name('clusters TC')} gets better.", differences=ends
     )
 
 
@@ -92,7 +85,7 @@ def _on_logistic(study: Study) -> Iterator[Claim]:
         return
     _, private = study.logistic()
     yield Claim(
-        figure=2,
+        where="Figure 2",
         sentence="Naive Bayes is more accurate than logistic regression.",
         differences={
             shown_name(outcome.trial.method): study.best("sms", outcome.trial.method).less(outcome)
@@ -108,7 +101,7 @@ def _on_epsilon(study: Study) -> Iterator[Claim]:
     for family in ("score perturbation", "clusters (not private)", "PTT (not private)"):
         lines = {held.corpus.name: study.budgets(dataset)[family] for dataset, held in study.datasets.items()}
         yield Claim(
-            figure=4,
+            where="Figure 4",
             sentence=f"{family[0].upper()}{family[1:]} loses accuracy from the largest epsilon to the smallest.",
             differences={name: line[0].less(line[-1]) for name, line in lines.items()},
         )
@@ -120,8 +113,9 @@ def _on_tuning(study: Study) -> Iterator[Claim]:
         name = held.corpus.name
         splits = dict(zip(shares, study.splits(dataset), strict=True))
         yield Claim(
-            figure=5,
-            sentence=f"{name}: selection and training do best with half of epsilon each.",
+            where="Figure 5",
+            sentence=f"{name}: selection and training do best with half of epsilon each (better than with the least "
+            "and the greatest share tried).",
             differences={
                 f"less {float(end):g}": splits[HALF].less(splits[end])
                 for end in (shares[0], shares[-1])
@@ -130,8 +124,9 @@ def _on_tuning(study: Study) -> Iterator[Claim]:
         )
         sampled = dict(zip(rates, study.rates(dataset)[TUNED], strict=True))
         yield Claim(
-            figure=5,
-            sentence=f"{name}: a moderate sampling rate does best.",
+            where="Figure 5",
+            sentence=f"{name}: a moderate sampling rate does best (of {SAMPLED} words of a row; better than the lowest "
+            "and the highest tried).",
             differences={
                 f"{SAMPLED} less {end}": sampled[SAMPLED].less(sampled[end])
                 for end in (rates[0], rates[-1])

@@ -18,6 +18,7 @@ from confide.errors import ColumnError, LabelError, OneClassError, ParameterErro
 from confide.features import FeatureRows, Integers
 from confide.sources.tables import as_table, discreet
 from confide.sources.words import words_of
+from studies.data_files import DataFile
 
 DRAWN_WITH = 0
 """Seed with which texts are drawn from the larger collections, whatever the seed of the noise."""
@@ -32,7 +33,7 @@ class Corpus:
 
     key: str
     name: str
-    file: str
+    source: DataFile
     label: str
     positive: str
     negative: str
@@ -41,6 +42,11 @@ class Corpus:
     paper_rows: int
     paper_features: int
 
+    @property
+    def file(self) -> str:
+        """Return the name of the file."""
+        return self.source.name
+
 
 CORPORA = {
     corpus.key: corpus
@@ -48,7 +54,11 @@ CORPORA = {
         Corpus(
             key="tweets",
             name="Twitter",
-            file="sentiment140_sample20k.csv.gz",
+            source=DataFile(
+                name="sentiment140_sample20k.csv.gz",
+                what="tweets of Sentiment140, a sample of 20,000",
+                sha256="80a12efcc878eff021d37c485d355897ee9050be8230ecaefd19ee1eba709ec3",
+            ),
             label="label",
             positive="4",
             negative="0",
@@ -60,7 +70,11 @@ CORPORA = {
         Corpus(
             key="sms",
             name="SMS",
-            file="sms_spam.csv.gz",
+            source=DataFile(
+                name="sms_spam.csv.gz",
+                what="the SMS spam collection, all of it",
+                sha256="1ce574c8810de885a6593e207826ab6149a2217635893eeff7ace4cbdbadea21",
+            ),
             label="label",
             positive="spam",
             negative="ham",
@@ -72,7 +86,11 @@ CORPORA = {
         Corpus(
             key="reuters",
             name="Reuters",
-            file="reuters21578_modapte.parquet",
+            source=DataFile(
+                name="reuters21578_modapte.parquet",
+                what="Reuters-21578, the articles of the ModApte split",
+                sha256="831d5ab10e77566d9c8063044d23495c71ec4b5ce73a455757d07c6e9aa53393",
+            ),
             label="label_earn",
             positive="1",
             negative="0",

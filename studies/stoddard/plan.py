@@ -10,6 +10,7 @@ from typing import Any
 from confide.errors import ParameterError
 from confide.privacy.guarantee import checked_epsilon
 from studies.folds import checked_folds
+from studies.repeatable_noise import checked_seed
 from studies.stoddard.data import CORPORA, checked_corpora
 from studies.stoddard.methods import ALL, ALL_SAMPLED, ENFORCED, HALF, JOINT, METHODS, SAMPLED, Method, Standing
 from studies.stoddard.trials import Trial
@@ -19,8 +20,6 @@ GRID = (20, 50, 100, 200, 500, 1000)
 THRESHOLDS = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 SHARES = tuple(Fraction(tenth, 10) for tenth in range(1, 10))
 RATES = (1, 2, 3, 5, 7, 10, 15, 20)
-
-LARGEST_SEED = 2**63 - 1
 
 FAMILIES = {
     "score perturbation": ("score perturbation TC", "score perturbation DC"),
@@ -74,8 +73,6 @@ class Settings:
         quick: bool = False,
     ) -> Settings:
         """Check what was asked for; `quick` tries less, in two folds unless more are asked for."""
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-            raise ParameterError(f"seed must be a whole number from 0 to {LARGEST_SEED:,}; got {seed!r}")
         usual = _QUICK if quick else cls()
         given = usual.epsilons if epsilons is None else {checked_epsilon(epsilon) for epsilon in epsilons}
         if not given:
@@ -85,7 +82,7 @@ class Settings:
             datasets=tuple(corpus.key for corpus in checked_corpora(datasets)),
             epsilons=tuple(sorted(given, reverse=True)),
             folds=usual.folds if folds is None else checked_folds(folds),
-            seed=seed,
+            seed=checked_seed(seed),
         )
 
     @property

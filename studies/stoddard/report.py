@@ -1,18 +1,15 @@
-"""Study for people: tables on a terminal, and one HTML page with every figure."""
+"""Study of Stoddard and others as a report: its figures, claims, and sound methods beside the published ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from confide.privacy.guarantee import shown
-from confide.report.shared import style
-from confide.report.shared.page import bullets, figure, figures, html_table, lead, warning, whole_page
-from confide.report.shared.tables import Table
-from confide.report.shared.text import print_table
 from studies.claims import CLEAR
+from studies.exhibits import Exhibit, Paper, Picture, StudyReport
 from studies.stoddard import plots as study_plots
 from studies.stoddard.claims import claims
+from studies.stoddard.data import CORPORA
 from studies.stoddard.methods import JOINT, SAMPLED
 from studies.stoddard.plots import Bars
 from studies.stoddard.selectors import CENTERS, ROUNDS
@@ -29,20 +26,19 @@ from studies.stoddard.tables import (
     points,
     rate_table,
     split_table,
-    verdict_table,
+    summary_table,
 )
 from studies.stoddard.trials import FREQUENT
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 PAPERS_FOLDS = 10
 
-TITLE = "Private feature selection: the figures of Stoddard, Chen and Machanavajjhala (2014) made anew"
-
-_FOOTER = (
-    "Public data alone were read. The noise is drawn in floats from a seed, so that the study can be repeated: nothing "
-    "on this page is a private release. Made with confide."
+PAPER = Paper(
+    study="stoddard",
+    title="Private feature selection: the figures of Stoddard, Chen and Machanavajjhala (2014) made anew",
+    reference="B. Stoddard, Y. Chen, A. Machanavajjhala. Differentially private algorithms for empirical machine "
+    "learning (2014).",
+    corrections="selection-and-training",
+    files=tuple(corpus.source for corpus in CORPORA.values()),
 )
 
 NOT_PRIVATE = (
@@ -53,91 +49,57 @@ NOT_PRIVATE = (
 )
 
 
-CLAIMS = (
-    "The paper's sentences, with differences in points of a hundred that are above 0 where a sentence holds; those of "
-    f"less than {CLEAR:g} standard errors count as unclear."
-)
+def stoddard_report(study: Study, *, left_out: tuple[str, ...] = ()) -> StudyReport:
+    """Gather everything that the study says; `left_out` are datasets that were not there."""
+    return StudyReport(
+        paper=PAPER,
+        settings=study.settings.to_dict() | {"datasets": list(study.datasets)},
+        quick=study.settings.folds < PAPERS_FOLDS,
+        lead=_lead(study),
+        warnings=(*_missing(left_out), *_quick_look(study), NOT_PRIVATE),
+        exhibits=tuple(_exhibits(study)),
+        claims=claims(study),
+        summary=(*shortfall_lines(study), *verdict_lines(study)),
+        summary_tables=(dataset_table(study), choices_table(study), summary_table(study)),
+        setup=tuple(setup_lines(study)),
+        details=study.to_dict(),
+    )
 
 
-def print_study(study: Study, console: Console) -> None:
-    """Print every table, the one that decides last, and what it means."""
-    console.print(f"{_lead(study)}. {_quick_look(study)}".strip(), highlight=False, markup=False)
-    for table in (*number_tables(study), choices_table(study), verdict_table(study)):
-        console.print()
-        print_table(table, console)
-    for lines in ((CLAIMS, *claim_lines(study)), (NOT_PRIVATE, *shortfall_lines(study), *verdict_lines(study))):
-        console.print()
-        for line in lines:
-            console.print(f"• {line}", highlight=False, markup=False)
-
-
-def number_tables(study: Study) -> Iterator[Table]:
-    """Return the datasets and every figure in numbers."""
-    yield dataset_table(study)
-    for dataset in study.datasets:
-        yield accuracy_table(study, dataset)
-    if "sms" in study.datasets:
-        yield logistic_table(study)
-        yield overlap_table(study)
-    for dataset in study.datasets:
-        yield budget_table(study, dataset)
-    for dataset in study.datasets:
-        yield split_table(study, dataset)
-        yield rate_table(study, dataset)
-
-
-def study_page(study: Study) -> str:
-    """Return one HTML page: no scripts, no network, ready to print."""
-    return whole_page(TITLE, _parts(study), footer=_FOOTER)
+def _missing(left_out: tuple[str, ...]) -> Iterator[str]:
+    if left_out:
+        files = ", ".join(CORPORA[key].file for key in left_out)
+        yield f"Left out, as their files are absent: {files}. They are public; put them into the folder of --data."
 
 
 def _lead(study: Study) -> str:
     names = ", ".join(held.corpus.name for held in study.datasets.values())
     return (
         f"{names}; total epsilon {shown(study.settings.epsilon)} where nothing else is said, neighbours differ by one "
-        f"row more or less; accuracy on held-out rows, mean and standard error over {study.settings.folds} folds"
+        f"row more or less; accuracy on held-out rows, mean and standard error over {study.settings.folds} folds."
     )
 
 
-def _quick_look(study: Study) -> str:
-    """Return what a reader of fewer folds than the paper's must know; nothing for ten."""
-    if study.settings.folds >= PAPERS_FOLDS:
-        return ""
-    return (
-        f"A quick look: with {study.settings.folds} folds instead of {PAPERS_FOLDS}, models are trained on fewer rows, "
-        "and what is said below to be reached or missed is within chance."
-    )
+def _quick_look(study: Study) -> Iterator[str]:
+    """Return what a reader of fewer folds than the paper's must know."""
+    if study.settings.folds < PAPERS_FOLDS:
+        yield (
+            f"A quick look: with {study.settings.folds} folds instead of {PAPERS_FOLDS}, models are trained on fewer "
+            "rows, and what is said below to be reached or missed is within chance."
+        )
 
 
-def _parts(study: Study) -> Iterator[str]:
-    yield lead(_lead(study) + ".")
-    if _quick_look(study):
-        yield warning(_quick_look(study))
-    yield html_table(verdict_table(study))
-    yield bullets(verdict_lines(study))
-    yield html_table(choices_table(study))
-    yield "<h3>Where it falls short</h3>"
-    yield bullets(shortfall_lines(study))
-    yield warning(NOT_PRIVATE)
-    yield from _figure_1(study)
+def _exhibits(study: Study) -> Iterator[Exhibit]:
+    yield _figure_1(study)
     if "sms" in study.datasets:
-        yield from _figure_2(study)
-        yield from _figure_3(study)
-    yield from _figure_4(study)
-    yield from _figure_5(study)
-    yield "<h2>What the paper says, and what is found here</h2>"
-    yield f"<p>{CLAIMS}</p>"
-    yield bullets(claim_lines(study))
-    yield "<h2>How it was done</h2>"
-    yield bullets(setup_lines(study))
-    yield "<h2>All numbers</h2>"
-    for table in number_tables(study):
-        yield html_table(table)
+        yield _figure_2(study)
+        yield _figure_3(study)
+    yield _figure_4(study)
+    yield _figure_5(study)
 
 
-def _figure_1(study: Study) -> Iterator[str]:
-    yield "<h2>Figure 1: naive Bayes</h2>"
-    yield figures(
+def _figure_1(study: Study) -> Exhibit:
+    pictures = (
         _bars(
             Bars(
                 title=held.corpus.name,
@@ -151,9 +113,11 @@ def _figure_1(study: Study) -> Iterator[str]:
         )
         for dataset, held in study.datasets.items()
     )
+    tables = tuple(accuracy_table(study, dataset) for dataset in study.datasets)
+    return Exhibit(where="Figure 1", title="naive Bayes", pictures=tuple(pictures), tables=tables)
 
 
-def _figure_2(study: Study) -> Iterator[str]:
+def _figure_2(study: Study) -> Exhibit:
     exact, private = study.logistic()
     bars = Bars(title="SMS, logistic regression", majority=study.datasets["sms"].majority, exact=exact, private=private)
     caption = (
@@ -161,77 +125,107 @@ def _figure_2(study: Study) -> Iterator[str]:
         f"{shown(study.settings.epsilon)}. As in the paper, all words are the {FREQUENT:,} most frequent ones, taken "
         "without privacy."
     )
-    yield "<h2>Figure 2: logistic regression</h2>"
-    yield figures([_bars(bars, "logistic", caption)])
+    return Exhibit(
+        where="Figure 2",
+        title="logistic regression",
+        pictures=(_bars(bars, "logistic", caption),),
+        tables=(logistic_table(study),),
+    )
 
 
-def _bars(bars: Bars, name: str, caption: str) -> str:
+def _bars(bars: Bars, name: str, caption: str) -> Picture:
     more = (
         " Bars start at the accuracy of always guessing the larger class; black lines are standard errors over folds. "
         "Hatched bars and names with a star: not private."
     )
-    return figure(style.as_svg(study_plots.draw_bars, bars, size=bars.size), name, caption + more)
+    return Picture(name=name, caption=caption + more, draw=study_plots.draw_bars, data=bars, size=bars.size)
 
 
-def _figure_3(study: Study) -> Iterator[str]:
+def _figure_3(study: Study) -> Exhibit:
     captions = {
         False: "The paper's four ways but for score perturbation, which is sound: none of these is private.",
         True: "Sound ways at the same epsilon. Peeling and permute-and-flip are told how many words to take, sparse "
         "vector how many to find at most.",
     }
-    yield "<h2>Figure 3: which words are found</h2>"
-    yield figures(
-        figure(style.as_svg(study_plots.draw_overlaps, (study, sound), size=(6.2, 5.4)), f"overlap-{sound}", caption)
-        for sound, caption in captions.items()
-    )
-    yield (
-        f'<p class="note">SMS, total counts, all of epsilon {shown(study.settings.epsilon)} for the selection, as the '
-        "paper does not say what it took. F1 compares the words found with those that reach the threshold.</p>"
-    )
-
-
-def _figure_4(study: Study) -> Iterator[str]:
-    yield "<h2>Figure 4: total epsilon</h2>"
-    yield figures(
-        figure(
-            style.as_svg(study_plots.draw_budgets, (study, dataset), size=(6.2, 5.4)),
-            f"budget-{dataset}",
-            f"{held.corpus.name}: each family of selection methods at its best, chosen anew at every epsilon.",
-        )
-        for dataset, held in study.datasets.items()
+    return Exhibit(
+        where="Figure 3",
+        title="which words are found",
+        pictures=tuple(
+            Picture(
+                name=f"overlap-{sound}",
+                caption=caption,
+                draw=study_plots.draw_overlaps,
+                data=(study, sound),
+                size=(6.2, 5.4),
+            )
+            for sound, caption in captions.items()
+        ),
+        tables=(overlap_table(study),),
+        notes=(
+            f"SMS, total counts, all of epsilon {shown(study.settings.epsilon)} for the selection, as the paper does "
+            "not say what it took. F1 compares the words found with those that reach the threshold.",
+        ),
     )
 
 
-def _figure_5(study: Study) -> Iterator[str]:
-    yield "<h2>Figure 5: budget split and sampling rate</h2>"
-    yield '<p class="note">The paper has this figure for Twitter and SMS.</p>'
-    for draw, name, caption in (
-        (study_plots.draw_splits, "split", "How epsilon is divided, without sampling."),
+def _figure_4(study: Study) -> Exhibit:
+    return Exhibit(
+        where="Figure 4",
+        title="total epsilon",
+        pictures=tuple(
+            Picture(
+                name=f"budget-{dataset}",
+                caption=f"{held.corpus.name}: each family of selection methods at its best, chosen anew at every "
+                "epsilon.",
+                draw=study_plots.draw_budgets,
+                data=(study, dataset),
+                size=(6.2, 5.4),
+            )
+            for dataset, held in study.datasets.items()
+        ),
+        tables=tuple(budget_table(study, dataset) for dataset in study.datasets),
+    )
+
+
+def _figure_5(study: Study) -> Exhibit:
+    drawn = (
+        (study_plots.draw_splits, "split", "how epsilon is divided, without sampling."),
         (
             study_plots.draw_rates,
             "rate",
-            "How many words of a row count: a sample of so many, or for joint naive Bayes "
-            "that weight divided among all words of the row. Score perturbation has half of epsilon for each step.",
+            "how many words of a row count: a sample of so many, or for joint naive Bayes that weight divided among "
+            "all words of the row. Score perturbation has half of epsilon for each step.",
         ),
-    ):
-        yield figures(
-            figure(
-                style.as_svg(draw, (study, dataset), size=(6.2, 5.2)),
-                f"{name}-{dataset}",
-                f"{study.datasets[dataset].corpus.name}: {caption[0].lower()}{caption[1:]}",
+    )
+    return Exhibit(
+        where="Figure 5",
+        title="budget split and sampling rate",
+        pictures=tuple(
+            Picture(
+                name=f"{name}-{dataset}",
+                caption=f"{held.corpus.name}: {caption}",
+                draw=draw,
+                data=(study, dataset),
+                size=(6.2, 5.2),
             )
-            for dataset in study.datasets
-        )
+            for draw, name, caption in drawn
+            for dataset, held in study.datasets.items()
+        ),
+        tables=tuple(
+            table for dataset in study.datasets for table in (split_table(study, dataset), rate_table(study, dataset))
+        ),
+        notes=("The paper has this figure for Twitter and SMS.",),
+    )
 
 
 def verdict_lines(study: Study) -> Iterator[str]:
     """Say for each dataset whether the aims are reached."""
-    for verdict in study.verdicts():
-        name = study.datasets[verdict.dataset].corpus.name
+    for summary in study.summaries():
+        name = study.datasets[summary.dataset].corpus.name
         yield (
-            f"{name}: ours against all features with sampling {points(verdict.gain)} points (aim: at least "
-            f"+{100 * GAIN_WANTED:g}, {_reached(verdict.gains)}); against the best threshold testing, which is not "
-            f"private, {points(verdict.gap)} points (aim: at least −{100 * GAP_ALLOWED:g}, {_reached(verdict.near)})."
+            f"{name}: ours against all features with sampling {points(summary.gain)} points (aim: at least "
+            f"+{100 * GAIN_WANTED:g}, {_reached(summary.gains)}); against the best threshold testing, which is not "
+            f"private, {points(summary.gap)} points (aim: at least −{100 * GAP_ALLOWED:g}, {_reached(summary.near)})."
         )
 
 
@@ -260,13 +254,6 @@ def _other_rate(study: Study, dataset: str) -> Iterator[str]:
 
 def _reached(reached: bool) -> str:
     return "reached" if reached else "missed"
-
-
-def claim_lines(study: Study) -> Iterator[str]:
-    """Return the paper's sentences, and whether they hold here."""
-    for claim in claims(study):
-        evidence = "; ".join(f"{name} {points(difference)}" for name, difference in claim.differences.items())
-        yield f"Figure {claim.figure}. {claim.sentence} Here: {claim.holds} ({evidence})."
 
 
 def setup_lines(study: Study) -> Iterator[str]:

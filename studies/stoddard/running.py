@@ -1,31 +1,23 @@
-"""Trials on all folds, in as many processes as there are cores."""
+"""Trials on all folds, in pieces."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
+
+import numpy as np
 
 from confide.features import FeatureRows
 from studies.folds import fold_of_each
 from studies.repeatable_noise import generator_for
+from studies.running import Piece, Preparation
 from studies.stoddard.data import Dataset
 from studies.stoddard.trials import Fold, FoldResult, Trial, run_trials
+from studies.store import Arrays
 
 PIECE = 60
 """Trials that are run in one go."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Some trials on one fold of one dataset."""
-
-    dataset: str
-    fold: int
-    trials: tuple[Trial, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,59 +39,56 @@ class Ground:
         return Fold.of(rows, fold_of_each(rows.labels, self.folds, generator_for(self.seed, "folds", dataset)), number)
 
 
+def preparation(ground: Ground) -> Preparation:
+    """Give each process the data once."""
+    return Preparation(begin=_begin, arguments=(ground,))
+
+
 def pieces(trials: Sequence[Trial], folds: int) -> tuple[Piece, ...]:
     """Divide trials by dataset and fold, into pieces of like size."""
-    found = []
+    return tuple(
+        Piece(
+            name=f"{dataset}, fold {fold + 1}, trials {start + 1} to {start + len(ours)}",
+            work=_run_piece,
+            arguments=(dataset, fold, ours),
+        )
+        for dataset, fold, start, ours in _divided(trials, folds)
+    )
+
+
+def gathered(trials: Sequence[Trial], folds: int, found: Mapping[str, Arrays]) -> dict[Trial, tuple[FoldResult, ...]]:
+    """Return the results of each trial in all folds from those of all pieces, in their order."""
+    results: dict[Trial, list[FoldResult]] = {}
+    for (_, _, _, ours), arrays in zip(_divided(trials, folds), found.values(), strict=True):
+        numbers = zip(arrays["values"].tolist(), arrays["features"].tolist(), strict=True)
+        for trial, (value, features) in zip(ours, numbers, strict=True):
+            results.setdefault(trial, []).append(FoldResult(value=value, features=features))
+    return {trial: tuple(each) for trial, each in results.items()}
+
+
+def _divided(trials: Sequence[Trial], folds: int) -> Iterator[tuple[str, int, int, tuple[Trial, ...]]]:
     for dataset in dict.fromkeys(trial.dataset for trial in trials):
-        ours = [trial for trial in trials if trial.dataset == dataset]
+        ours = tuple(trial for trial in trials if trial.dataset == dataset)
         for fold in range(folds):
             for start in range(0, len(ours), PIECE):
-                found.append(Piece(dataset=dataset, fold=fold, trials=tuple(ours[start : start + PIECE])))
-    return tuple(found)
+                yield dataset, fold, start, ours[start : start + PIECE]
 
 
-def usable_cores() -> int:
-    """Return the number of processes that may run in parallel."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def run_pieces(
-    ground: Ground, every: Sequence[Piece], *, jobs: int = 1, finished: Callable[[Piece], None] = lambda piece: None
-) -> dict[Trial, tuple[FoldResult, ...]]:
-    """Run all trials on all folds. The result does not depend on the number of processes."""
-    found: dict[Trial, list[FoldResult]] = {}
-    for piece, results in zip(every, _results(ground, every, jobs), strict=True):
-        for trial, result in zip(piece.trials, results, strict=True):
-            found.setdefault(trial, []).append(result)
-        finished(piece)
-    return {trial: tuple(results) for trial, results in found.items()}
-
-
-def _results(ground: Ground, every: Sequence[Piece], jobs: int) -> Iterator[list[FoldResult]]:
-    if jobs == 1:
-        yield from _in_this_process(ground, every)
-        return
-    context = get_context("spawn")  # the engine that read the files has threads, which must not be forked
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(ground,)) as pool:
-        yield from pool.map(_run_piece, every)
-
-
-def _in_this_process(ground: Ground, every: Iterable[Piece]) -> Iterator[list[FoldResult]]:
-    fold = lru_cache(maxsize=1)(ground.fold)
-    for piece in every:
-        yield run_trials(fold(piece.dataset, piece.fold), piece.trials, ground.seed)
-
-
-_GROUND: list[Ground] = []  # of a process that runs pieces for another
+_GROUND: list[Ground] = []  # of a process that runs pieces
 
 
 def _begin(ground: Ground) -> None:
     _GROUND[:] = [ground]
+    _kept_fold.cache_clear()
 
 
-def _run_piece(piece: Piece) -> list[FoldResult]:
+def _run_piece(dataset: str, fold: int, trials: Sequence[Trial]) -> Arrays:
     (ground,) = _GROUND
-    return run_trials(_kept_fold(piece.dataset, piece.fold), piece.trials, ground.seed)
+    results = run_trials(_kept_fold(dataset, fold), trials, ground.seed)
+    return {
+        "values": np.array([result.value for result in results]),
+        "features": np.array([result.features for result in results], dtype=np.int64),
+    }
 
 
 @lru_cache(maxsize=1)

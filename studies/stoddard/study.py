@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from studies.claims import Mean
-from studies.stoddard.claims import claims
 from studies.stoddard.data import Dataset
 from studies.stoddard.methods import ALL, ALL_SAMPLED, ENFORCED, JOINT, METHODS, Standing
 from studies.stoddard.plan import (
@@ -25,14 +24,12 @@ from studies.stoddard.plan import (
 from studies.stoddard.results import Line, TrialResult, TrialResults
 from studies.stoddard.trials import FoldResult, Trial
 
-SCHEMA = "confide.study/1"
-
 GAIN_WANTED, GAP_ALLOWED = 0.05, 0.03
 """What ours is to gain over all features at least, and by how much it may be behind threshold testing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class DatasetSummary:
     """Comparison for one dataset: accuracy with all features, with the best published method, and ours.
 
     The published method is not private. `separate` is the best sound selection before the paper's naive Bayes. `gain`
@@ -165,13 +162,13 @@ class Study:
         others = (line[place] for key, line in self.budgets(dataset).items() if key != JOINT.key)
         return _highest(outcome for outcome in others if METHODS[outcome.trial.method].standing is Standing.SOUND)
 
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def summaries(self) -> tuple[DatasetSummary, ...]:
         """Return the table that decides."""
-        return tuple(self._verdict(dataset) for dataset in self.datasets)
+        return tuple(self._summary(dataset) for dataset in self.datasets)
 
-    def _verdict(self, dataset: str) -> Verdict:
+    def _summary(self, dataset: str) -> DatasetSummary:
         private = self.private(dataset)
-        return Verdict(
+        return DatasetSummary(
             dataset=dataset,
             sampling=self.best(dataset, ALL_SAMPLED.key),
             published=_highest(o for o in private if METHODS[o.trial.method].name == "PTT"),
@@ -180,14 +177,10 @@ class Study:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data in the published schema."""
+        """Return the numbers of all figures as plain data."""
         return {
-            "schema": SCHEMA,
-            "study": "stoddard",
-            "settings": self.settings.to_dict(),
             "datasets": {key: dataset.to_dict() for key, dataset in self.datasets.items()},
-            "summary": {verdict.dataset: verdict.to_dict() for verdict in self.verdicts()},
-            "claims": [claim.to_dict() for claim in claims(self)],
+            "summary": {summary.dataset: summary.to_dict() for summary in self.summaries()},
             "figures": self._figures(),
             "trials": [outcome.to_dict() for outcome in self.outcomes.by_trial.values()],
         }

@@ -8,30 +8,30 @@ from confide.report.shared.tables import Table
 from studies.claims import Mean
 from studies.stoddard.methods import shown_name
 from studies.stoddard.results import Line, TrialResult
-from studies.stoddard.study import Study, Verdict
+from studies.stoddard.study import DatasetSummary, Study
 
 
-def verdict_table(study: Study) -> Table:
+def summary_table(study: Study) -> Table:
     """Build the deciding table: all features, the best that is not private, the best sound selection, and ours."""
     return Table(
         title=f"Accuracy of naive Bayes at total epsilon {shown(study.settings.epsilon)}",
         head=("dataset", "all, sampling", "PTT (not private)", "sound selection", "ours", "ours − all", "ours − PTT"),
-        body=tuple(_verdict_row(study, verdict) for verdict in study.verdicts()),
+        body=tuple(_summary_row(study, summary) for summary in study.summaries()),
         note="Mean ± standard error over folds; differences fold by fold, in points of a hundred. Ours: confide's "
         "joint naive Bayes, which selects words by the noisy counts that it is trained from, with its defaults. PTT "
         "and sound selection: the best over scores, methods and numbers of words, chosen by looking at the data.",
     )
 
 
-def _verdict_row(study: Study, verdict: Verdict) -> tuple[str, ...]:
+def _summary_row(study: Study, summary: DatasetSummary) -> tuple[str, ...]:
     return (
-        study.datasets[verdict.dataset].corpus.name,
-        accuracy(verdict.sampling),
-        accuracy(verdict.published),
-        accuracy(verdict.separate),
-        accuracy(verdict.ours),
-        points(verdict.gain),
-        points(verdict.gap),
+        study.datasets[summary.dataset].corpus.name,
+        accuracy(summary.sampling),
+        accuracy(summary.published),
+        accuracy(summary.separate),
+        accuracy(summary.ours),
+        points(summary.gain),
+        points(summary.gap),
     )
 
 
@@ -42,12 +42,12 @@ def choices_table(study: Study) -> Table:
         head=("dataset", "best PTT", "sound selection", "words ours kept"),
         body=tuple(
             (
-                study.datasets[verdict.dataset].corpus.name,
-                choice(verdict.published),
-                choice(verdict.separate),
-                f"{verdict.ours.features:,.0f}",
+                study.datasets[summary.dataset].corpus.name,
+                choice(summary.published),
+                choice(summary.separate),
+                f"{summary.ours.features:,.0f}",
             )
-            for verdict in study.verdicts()
+            for summary in study.summaries()
         ),
     )
 

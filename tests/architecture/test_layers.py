@@ -19,7 +19,7 @@ PACKAGE = Path(confide.__file__).parent
 
 # A part may import parts of a lower layer, and itself. Parts of one layer do not know each other.
 LAYERS = (
-    {"device", "errors", "examples", "files"},
+    {"device", "errors", "examples", "files", "normal", "postgresql_reach"},
     {"blocks", "provenance"},
     {"counts", "features", "_lazy"},
     {"grid", "predictions"},
@@ -105,7 +105,8 @@ ROOMS = {
     "flint": {"privacy"},
     "dp_accounting": {"privacy"},
     "sqlalchemy": {"ledger", "service"},
-    "psycopg": {"ledger", "service"},
+    "psycopg": {"ledger", "service", "sources"},
+    "pyspark": {"sources"},
     "sklearn": {"estimators"},
     "cryptography": {"federation"},
     "joblib": {"federation"},
@@ -122,8 +123,9 @@ ROOMS = {
     "prometheus_client": {"service"},
     "python_multipart": {"service"},
     "array_api_compat": {"device"},
-    "torch": set(),  # a user's arrays may be of these libraries; none of them is ever imported here
-    "cupy": set(),
+    "torch": {"kernels"},  # imported for tensors alone, when whoever made them has imported it
+    "triton": {"kernels"},
+    "cupy": set(),  # a user's arrays may be of these libraries; none of them is ever imported here
     "jax": set(),
     "polars": set(),
     "statsmodels": set(),
@@ -247,13 +249,14 @@ def test_every_third_party_is_declared() -> None:
     assert used - {names.get(name, name) for name in declared} <= COMES_WITH
 
 
-COMES_WITH = {"pyarrow", "pandas", "threadpoolctl", "pydantic", "starlette", "anyio", "h11"}
+COMES_WITH = {"pyarrow", "pandas", "threadpoolctl", "pydantic", "starlette", "anyio", "h11", "torch", "triton"}
 """Packages that a declared one needs: Ibis brings PyArrow and pandas, scikit-learn threadpoolctl, uvicorn h11, FastAPI
-the rest."""
+the rest. PyTorch and its Triton are the user's own: without them, nobody has tensors."""
 
 
 # What is imported at the top here is itself imported only when something is drawn, released or charged.
 LATE = {
+    "ibis": ("sources/postgresql_tables",),
     "matplotlib": ("report",),
     "scipy": (
         "intervals/private",

@@ -61,6 +61,6 @@ def confide_process(*arguments: object, given: bytes | None = None, folder: Path
         cwd=folder,
         env={**os.environ, **PLAIN},
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return Answer(finished.returncode, finished.stdout.decode(), finished.stderr.decode())

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.federation.channel import InProcess
-from confide.federation.coordinator.rounds import Progress, validate
+from confide.federation.coordinator.rounds import validate
+from confide.federation.coordinator.run_state import Progress
 from confide.federation.flare import session as engine
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.kits import site_identity
@@ -22,6 +22,7 @@ from confide.federation.question import Question
 from confide.federation.site.site import Site
 from confide.federation.site.site_folder import SiteFolder
 from tests.cli.commands import Answer, confide
+from tests.federation.settled_channel import SettledChannel
 
 NAMES = ("north", "south", "west")
 COLUMNS = ("--model-name", "risk", "--label", "died", "--score", "risk")
@@ -54,8 +55,16 @@ class Hospitals:
         return self.folder / f"{name}.csv"
 
     def set_up(self, name: str, *options: object) -> Answer:
-        kit = self.coordinator / "kits" / f"{name}.zip"
+        kit = self.signed(name, self.site(name).path)
         return confide("site", "init", kit, self.site(name).path, *COLUMNS, "--data", self.rows(name), *options)
+
+    def signed(self, name: str, folder: Path) -> Path:
+        """Let a site make its request in a folder, and the coordinator sign it; return the kit."""
+        made = confide("site", "request", folder, "--name", name)
+        assert made.code == 0, made.err
+        signed = confide("federation", "sign", self.coordinator, folder / f"{name}.request", "--compared")
+        assert signed.code == 0, signed.err
+        return self.coordinator / "kits" / f"{name}.zip"
 
     def ask(self, *options: object) -> Answer:
         return confide("validate", "--federation", self.coordinator, "--model-name", "risk", *options)
@@ -67,8 +76,8 @@ class Hospitals:
 
 
 def init_again(hospitals: Hospitals, folder: Path, *options: object) -> Answer:
-    """Set up another site from the kit of the first."""
-    return confide("site", "init", hospitals.coordinator / "kits" / "north.zip", folder, *options)
+    """Set up the first site again, in another folder with other keys."""
+    return confide("site", "init", hospitals.signed("north", folder), folder, *options)
 
 
 @dataclass(frozen=True)
@@ -81,14 +90,19 @@ class NearSession:
     def connected_sites(self) -> tuple[str, ...]:
         return self.federation.sites
 
-    def run(self, question: Question, *, timeout: float, progress: Progress) -> Outcome:
-        return validate(
-            question,
-            InProcess(self.replies(question)),
-            root=self.federation.root,
-            timeout=timeout,
-            progress=progress,
-        )
+    def run(self, question: Question, *, timeout: float, drop_after: float, progress: Progress) -> Outcome:
+        channel = SettledChannel(self.replies(question))
+        try:
+            return validate(
+                question,
+                channel,
+                root=self.federation.root,
+                timeout=timeout,
+                drop_after=drop_after,
+                progress=progress,
+            )
+        finally:
+            channel.settle()
 
     def replies(self, question: Question) -> Mapping[str, Any]:
         places = {name: self.hospitals.site(name) for name in question.sites}

@@ -183,7 +183,7 @@ def close_at_terminal(answer: str, *arguments: str) -> subprocess.CompletedProce
     try:
         os.write(keyboard, f"{answer}\n".encode())
         command = [sys.executable, *STRICT, "-m", "confide", "contest", "close", *arguments]
-        return subprocess.run(command, stdin=terminal, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, stdin=terminal, capture_output=True, text=True, timeout=600, check=False)
     finally:
         os.close(keyboard)
         os.close(terminal)

@@ -38,6 +38,8 @@ def test_a_federation_is_its_owners_alone_and_has_a_kit_for_each_site(provisione
     for path in (folder, *folder.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
     assert {path.name for path in (folder / "kits").iterdir()} == {f"{name}.zip" for name in NAMES}
+    for kit in (folder / "kits").iterdir():
+        assert b"PRIVATE KEY" not in kit.read_bytes()
     federation = Federation.load(folder)
     assert (federation.name, federation.server, federation.sites) == ("stroke", "localhost", NAMES)
 
@@ -45,11 +47,13 @@ def test_a_federation_is_its_owners_alone_and_has_a_kit_for_each_site(provisione
 def test_init_says_what_to_do_next(tmp_path: Path) -> None:
     answer = confide("federation", "init", "net", "--name", "trial", "--site", "a", "--site", "b", folder=tmp_path)
     assert answer.code == 0, answer.err
-    assert "net/kits/a.zip  to  a" in answer.err
+    assert "confide site request SITE --name a" in answer.err
+    assert "confide federation sign net a.request --compared" in answer.err
     assert "confide site init a.zip" in answer.err
     assert "confide federation start net --background" in answer.err
     assert "need three sites" in answer.err
-    assert "net/kits/b.zip" in answer.out
+    assert "no request signed yet" in answer.out
+    assert not (tmp_path / "net" / "kits").exists()
 
 
 def test_another_site_can_be_let_in(hospitals: Hospitals) -> None:
@@ -68,7 +72,7 @@ def test_another_site_can_be_let_in(hospitals: Hospitals) -> None:
         (("--site", "a", "--site", "a"), "named twice"),
         (("--site", "a b"), "a site's name"),
         (("--site", "a", "--server", "no host"), "server"),
-        (("--site", "a", "--port", "80"), "port"),
+        (("--site", "a", "--port", "0"), "port"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_made(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
@@ -192,11 +196,49 @@ def test_a_demonstration_that_is_stopped_leaves_no_process(tmp_path: Path) -> No
     running = subprocess.Popen(
         command, cwd=tmp_path, env={**os.environ, **PLAIN}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not working_in(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=300)
     assert running.returncode == 130, said
     assert "stopped; the files made so far are in demo" in said
     assert working_in(tmp_path) == []
+
+
+def test_a_certificate_that_ends_soon_is_warned_about_and_renewed_by_a_command_on_each_side(
+    hospitals: Hospitals,
+) -> None:
+    place = hospitals.site("north").path
+    assert confide("site", "request", place).code == 0
+    short = ("federation", "sign", hospitals.coordinator, place / "north.request", "--compared", "--days", 20)
+    assert confide(*short).code == 0
+    kit = hospitals.coordinator / "kits" / "north.zip"
+    assert confide("site", "renew", place, kit).code == 0
+    for words in (("site", "status", place), ("federation", "status", hospitals.coordinator)):
+        shown = confide(*words)
+        assert shown.code == 0, shown.err
+        assert "warning" in shown.err
+        assert "in 19 days" in shown.err
+    before = json.loads(confide("site", "status", place, "--json").out)
+    renewed = confide("federation", "renew", hospitals.coordinator)
+    assert renewed.code == 0, renewed.err
+    assert f"{kit}  to  north" in renewed.err
+    assert confide("site", "renew", place, kit).code == 0
+    after = json.loads(confide("site", "status", place, "--json").out)
+    assert after["certificate"]["days"] == 359
+    assert after == before | {"certificate": after["certificate"]}
+    for words in (("site", "status", place), ("federation", "status", hospitals.coordinator)):
+        assert "warning" not in confide(*words).err
+
+
+def test_a_fingerprint_is_shown_before_anything_is_signed(hospitals: Hospitals, tmp_path: Path) -> None:
+    made = confide("site", "request", tmp_path / "again", "--name", "north")
+    fingerprint = made.out.strip().splitlines()[-1].strip()
+    kit = hospitals.coordinator / "kits" / "north.zip"
+    before = kit.read_bytes()
+    refused = confide("federation", "sign", hospitals.coordinator, tmp_path / "again" / "north.request")
+    assert refused.code == 2
+    assert fingerprint in refused.err
+    assert "sign with --compared" in refused.err
+    assert kit.read_bytes() == before

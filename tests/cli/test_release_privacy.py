@@ -104,7 +104,7 @@ class TestRealProcesses:
         start = ["-c", code] if code else ["-m", "confide"]
         return subprocess.run(
             [sys.executable, *STRICT, *start, *map(str, arguments)],
-            capture_output=True, check=False, timeout=120, **options,
+            capture_output=True, check=False, timeout=600, **options,
         )  # fmt: skip
 
     def test_standard_input_is_the_same_data_and_the_same_account(self, desk: Desk) -> None:

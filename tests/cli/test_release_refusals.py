@@ -70,6 +70,15 @@ class TestWhatItRefuses:
         assert answer.code == code
         assert desk.book.read_bytes() == before
 
+    def test_a_name_for_a_file_is_refused_in_the_words_of_the_command(self, desk: Desk) -> None:
+        desk.open_account("trial", file="rows.csv")
+        answer = desk.run(
+            "release", "rows.csv", *COLUMNS, "-e", 1, "--account", "trial", "--data-name", "rows, version 1"
+        )
+        assert answer.code == 2
+        assert "the bytes of a file identify its data; leave --data-name out" in answer.err
+        assert "question" not in answer.err
+
     def test_a_report_never_overwrites_the_ledger(self, desk: Desk) -> None:
         for option in (("--ledger", "book.html"), ("--ledger", "sqlite:///book.html")):
             asked = ("release", "rows.csv", *COLUMNS, "-e", 1, *option, "--report", "book.html", "--account", "trial")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from confide.federation.fingerprints import readable_fingerprint
 from confide.federation.policy import Policy
 from confide.federation.policy_template import default_policy
 from confide.federation.question import Question
@@ -18,6 +19,8 @@ from confide.federation.site.data import SiteConfig
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import confide
 from tests.cli.hospitals import COLUMNS, NAMES, Hospitals, init_again, near
+
+REQUESTED = {"site.key", "request.key", "north.request"}
 
 
 def test_a_site_is_its_owners_alone(provisioned: Hospitals) -> None:
@@ -41,7 +44,8 @@ def test_it_ends_by_saying_what_to_do_next(provisioned: Hospitals, tmp_path: Pat
     assert "policy.toml" in answer.err
     assert "Compare fingerprints with the other sites by telephone" in answer.err
     status = json.loads(confide("site", "status", tmp_path / "site", "--json").out)
-    assert f"for other sites to pin:\n  {status['fingerprint']}" in answer.out
+    assert f"for other sites to pin:\n  {readable_fingerprint(status['fingerprint'])}" in answer.out
+    assert readable_fingerprint(status["root"]) in answer.out
 
 
 def test_budgets_that_are_asked_for_stand_in_the_policy(provisioned: Hospitals, tmp_path: Path) -> None:
@@ -81,7 +85,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     answer = init_again(provisioned, tmp_path / "site", "--model-name", "risk", "--data", rows, *given)
     assert answer.code == code, answer.err
     assert said in answer.err
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in (tmp_path / "site").iterdir()} == REQUESTED
 
 
 def test_rows_that_cannot_be_counted_are_not_quoted(provisioned: Hospitals, tmp_path: Path) -> None:
@@ -90,29 +94,33 @@ def test_rows_that_cannot_be_counted_are_not_quoted(provisioned: Hospitals, tmp_
     answer = init_again(provisioned, tmp_path / "site", *COLUMNS, "--data", rows)
     assert answer.code == 1
     assert not any(value in answer.err + answer.out for value in ("0.7134", "0.2718"))
-    assert not (tmp_path / "site").exists()
+    assert {path.name for path in (tmp_path / "site").iterdir()} == REQUESTED
 
 
 def test_a_folder_that_holds_something_is_refused(provisioned: Hospitals, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    answer = init_again(provisioned, tmp_path, *COLUMNS, "--data", provisioned.rows("north"))
-    assert answer.code == 2
-    assert "exists already" in answer.err
+    kit = provisioned.coordinator / "kits" / "north.zip"
+    for words, said in (
+        (("site", "request", tmp_path, "--name", "north"), "exists already"),
+        (("site", "init", kit, tmp_path, *COLUMNS, "--data", provisioned.rows("north")), "confide site request"),
+    ):
+        answer = confide(*words)
+        assert answer.code == 2
+        assert said in answer.err
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-@pytest.mark.parametrize("existed", [False, True])
-def test_a_file_that_is_no_kit_leaves_nothing_behind(provisioned: Hospitals, tmp_path: Path, existed: bool) -> None:
+def test_a_file_that_is_no_kit_leaves_the_request_as_it_was(provisioned: Hospitals, tmp_path: Path) -> None:
     kit, folder = tmp_path / "kit.zip", tmp_path / "site"
     with zipfile.ZipFile(kit, "w") as packed:
         packed.writestr("../evil", "x")
-    if existed:
-        folder.mkdir()
+    good = provisioned.signed("north", folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     answer = confide("site", "init", kit, folder, *COLUMNS, "--data", provisioned.rows("north"))
     assert answer.code == 1
     assert "no kit" in answer.err
-    assert folder.exists() is existed
-    assert not existed or list(folder.iterdir()) == []
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert confide("site", "init", good, folder, *COLUMNS, "--data", provisioned.rows("north")).code == 0
 
 
 def test_a_site_names_the_studies_that_it_takes_part_in(
@@ -129,10 +137,10 @@ def test_a_site_names_the_studies_that_it_takes_part_in(
     assert "ask its administrator to add it to studies in policy.toml" in " ".join(refused.out.split())
 
 
-def test_a_new_kit_in_an_old_folder_keeps_what_the_site_is_and_spent(
-    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_federation_that_is_made_anew_keeps_what_sites_are_and_spent(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the documentation says to do where a federation is made anew."""
+    """What the documentation says to do where the root is lost."""
     near(hospitals, monkeypatch)
     options = ("--mode", "private", "--epsilon", "1", "--json")
     before = json.loads(hospitals.ask(*options).out)
@@ -140,11 +148,12 @@ def test_a_new_kit_in_an_old_folder_keeps_what_the_site_is_and_spent(
     named = [word for name in NAMES for word in ("--site", name)]
     assert confide("federation", "init", hospitals.coordinator, "--name", "stroke", *named).code == 0
     for name in NAMES:
-        old, new = hospitals.site(name).path, tmp_path / f"new-{name}"
-        kit = hospitals.coordinator / "kits" / f"{name}.zip"
-        assert confide("site", "init", kit, new, *COLUMNS, "--data", hospitals.rows(name)).code == 0
-        shutil.rmtree(old / "kit")
-        (new / "kit").rename(old / "kit")
+        place = hospitals.site(name).path
+        kit = hospitals.signed(name, place)
+        refused = confide("site", "renew", place, kit)
+        assert refused.code == 1
+        assert "another root" in refused.err
+        assert confide("site", "renew", place, kit, "--compared").code == 0
     after = json.loads(hospitals.ask(*options).out)
     assert after["pooled"] == before["pooled"]
     assert [site["receipt"]["charged"]["epsilon"] for site in after["sites"]] == [0, 0, 0]

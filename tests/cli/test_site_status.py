@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
+from confide.federation.fingerprints import readable_fingerprint
 from confide.federation.flare.federation import Federation
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, near
@@ -23,7 +24,11 @@ def test_status_shows_the_fingerprint_and_nothing_of_the_rows(provisioned: Hospi
     assert (document["name"], document["fingerprint"]) == ("south", fingerprint)
     assert (document["running"], document["pid"], document["requests"]) == (False, None, [])
     text = confide("site", "status", place.path)
-    assert fingerprint in text.out
+    assert readable_fingerprint(fingerprint) in text.out
+    assert document["certificate"]["days"] == 359
+    assert not document["certificate"]["ends_soon"]
+    assert "Certificate: valid until 20" in text.out
+    assert "warning" not in text.err
     assert "not running" in text.out
     port = Federation.load(provisioned.coordinator).port
     home = {name: document[name] for name in ("federation", "server", "port", "connected")}

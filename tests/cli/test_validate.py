@@ -37,7 +37,7 @@ def pooled_file(hospitals: Hospitals, path: Path) -> Path:
         (("--mode", "secure-sum", "--edition", "2"), "leave it out"),
         (("--mode", "secure-sum", "--sites", "north,sout,west"), "Did you mean 'south'?"),
         (("--mode", "secure-sum", "--sites", "north,south"), "at least 3 sites"),
-        (("--mode", "secure-sum", "--fewest", "2"), "can go on with 3 to 3"),
+        (("--mode", "secure-sum", "--fewest", "2"), "needs all 3 of these sites"),
         (("--mode", "disclosure-control", "--fewest", "4"), "can go on with 1 to 3"),
         (("--mode", "secure-sum", "--grid", "uniform:0"), "cells"),
         (("--mode", "secure-sum", "--timeout", "0"), "timeout"),
@@ -109,9 +109,20 @@ def test_a_dry_run_says_how_accurate_the_answer_would_be(
     shown = provisioned.ask(*PRIVATE, "--rows", 3_000, "--dry-run")
     assert "all sites, 3,000 rows" in " ".join(shown.out.split())
     assert "Rows as stated" in shown.out
-    exact = provisioned.ask("--mode", "secure-sum", "--rows", 3_000, "--dry-run")
+    exact = provisioned.ask("--mode", "secure-sum", "--rows", 3_000)
     assert exact.code == 2
     assert "is for the mode private" in exact.err
+
+
+@pytest.mark.parametrize("mode", ["disclosure-control", "secure-sum", "private"])
+def test_a_dry_run_says_what_a_mode_rules_out_and_compares_the_modes(provisioned: Hospitals, mode: str) -> None:
+    price = ("--epsilon", "1") if mode == "private" else ()
+    shown = " ".join(provisioned.ask("--mode", mode, *price, "--rows", 3_000, "--dry-run").out.split())
+    assert "Modes compared" in shown
+    assert "Rows as stated, divided equally among the sites" in shown
+    assert "Time: a run usually takes" in shown
+    refused = {"disclosure-control": "refuses mode secure-sum", "secure-sum": "refuses mode disclosure-control"}
+    assert refused.get(mode, "No mode is ruled out") in shown
 
 
 def test_exact_sums_are_those_of_all_rows(

@@ -25,6 +25,7 @@ from confide.contest.terms import ContestTerms
 from confide.counts import FloatArray
 from confide.service.administration import new_token
 from tests.cli.commands import STRICT
+from tests.ports import free_port
 
 
 @dataclass(frozen=True)
@@ -111,20 +112,11 @@ def real_server(folder: Path, *contests: MadeContest, opened: bool = True) -> It
         yield made
     finally:
         process.terminate()
-        process.wait(30)
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        process.wait(120)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break

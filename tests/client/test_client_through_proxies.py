@@ -22,8 +22,9 @@ from confide import OracleClient
 from confide.client.uploads import bytes_body
 from confide.errors import OracleError
 from tests.client.certificates import self_signed
-from tests.client.real_server import RealServer, free_port, made_contest, real_server
+from tests.client.real_server import RealServer, made_contest, real_server
 from tests.client.small_servers import TOKEN, Told, small_server, told_json
+from tests.ports import free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -64,7 +65,7 @@ def running(command: list[str], folder: Path, port: int) -> Iterator[None]:
     with (folder / "proxy.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "HOME": str(folder)})
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             assert process.poll() is None, (folder / "proxy.log").read_text(encoding="utf-8")
             with socket.socket() as probe:
@@ -74,7 +75,7 @@ def running(command: list[str], folder: Path, port: int) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 @pytest.mark.processes
@@ -116,7 +117,7 @@ def _signed_in(port: int, token: str, certificate: Path) -> bool:
     context = ssl.create_default_context(cafile=str(certificate))
 
     def ask(method: str, path: str, body: str | None = None, **headers: str) -> http.client.HTTPResponse:
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=120, context=context)
         connection.request(method, path, body, headers)
         response = connection.getresponse()
         response.read()
@@ -136,7 +137,7 @@ def _signed_in(port: int, token: str, certificate: Path) -> bool:
 def connect_proxy(seen: list[bytes]) -> Iterator[str]:
     """Run a proxy that knows CONNECT alone; `seen` gets all that passes through it."""
     listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(10)
+    listener.settimeout(120)
 
     def pass_on(source: socket.socket, target: socket.socket) -> None:
         while True:

@@ -13,7 +13,7 @@ from pathlib import Path
 BACKGROUND = re.compile(r"confide (?P<words>serve .+) &")
 EXPORT = re.compile(r"export (?P<name>\w+)=\$\((?P<command>confide .+)\)")
 WITH_VARIABLE = re.compile(r"(?P<name>\w+)=\$(?P<from>\w+) (?P<command>confide .+)")
-SECONDS = 60.0
+SECONDS = 300.0
 
 
 class PageServers:

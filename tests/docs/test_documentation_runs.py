@@ -17,16 +17,18 @@ from types import ModuleType
 import pytest
 
 from tests.cli.commands import Answer, confide, confide_process
+from tests.databases import on_server
 from tests.docs.page_servers import BACKGROUND, EXPORT, WITH_VARIABLE, PageServers
 from tests.docs.pages import PAGES, ROOT, blocks, commands
 from tests.docs.shown_output import shows
+from tests.servers import running_server
 from tests.studies.commands import studies
 
 pytestmark = pytest.mark.documents
 
 WORDS = r"[^|<>&;$`*?~\\]*"  # what a shell would only pass on
 ONE_COMMAND = re.compile(rf"confide {WORDS}")
-ONE_STUDY = re.compile(rf"python -m studies {WORDS}")
+ONE_STUDY = re.compile(rf"python -m studies(?: {WORDS})?")
 ONE_COMMAND_INTO_A_FILE = re.compile(rf"(?P<command>confide {WORDS}) > (?P<file>[\w.-]+)")
 SET_UP_ELSEWHERE = re.compile(r"^(make (demo|check|test|bench|docs)|pip install)\b")
 RUN_ELSEWHERE = (
@@ -35,7 +37,9 @@ RUN_ELSEWHERE = (
     "confide completion install",  # tests/cli/test_completion.py runs it, with another home
 )
 ASKS = re.compile(r"confide (federation status|validate)\b(?!.*--dry-run)")  # with threads of the engine's own
-CONNECT_SECONDS = 90
+CONNECT_SECONDS = 300
+ON_A_DATABASE = ("tables-in-databases", "sites-on-databases")
+"""Pages whose commands find a PostgreSQL server by the environment."""
 
 
 @pytest.fixture
@@ -44,9 +48,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
     (tmp_path / "demo").mkdir()
     shutil.copy(HEART_ATTACK, tmp_path / "demo" / HEART_ATTACK.name)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CONFIDE_STUDIES_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # not the ledger of whoever runs the tests
     yield tmp_path
     stop_engines(tmp_path)
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run a PostgreSQL server that the environment names."""
+    with running_server() as server:
+        monkeypatch.setenv("PGHOST", on_server(server.get_uri()).place)
+        monkeypatch.setenv("PGUSER", "postgres")
+        yield
 
 
 @pytest.fixture
@@ -95,8 +111,13 @@ def await_connections(coordinator: Path, end: float) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import matplotlib.pyplot as plt
+
     program = "\n".join(blocks(page, "python"))
-    exec(compile(program, str(page), "exec"), {"__name__": "__main__"})  # noqa: S102  # our own pages
+    try:
+        exec(compile(program, str(page), "exec"), {"__name__": "__main__"})  # noqa: S102  # our own pages
+    finally:
+        plt.close("all")  # other tests count the figures that pyplot holds
     assert capsys.readouterr().err == ""
 
 
@@ -117,8 +138,10 @@ TO_RUN = [page for page in PAGES if lines_to_run(page) and not begins_another(pa
 
 @pytest.mark.parametrize("page", TO_RUN, ids=lambda page: page.stem)
 def test_commands_run_and_print_what_the_page_shows(
-    page: Path, folder: Path, servers: PageServers, monkeypatch: pytest.MonkeyPatch
+    page: Path, folder: Path, servers: PageServers, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
+    if page.stem in ON_A_DATABASE:
+        request.getfixturevalue("database")
     wanted = set(lines_to_run(page))
     for command in commands(page):
         if command.line in wanted:

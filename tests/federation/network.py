@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
-from confide.federation.channel import InProcess, Message
+from confide.federation.channel import Message
 from confide.federation.coordinator.rounds import validate
 from confide.federation.outcome import Outcome
 from confide.federation.policy_template import default_policy
@@ -20,6 +20,7 @@ from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site import Site
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.certificates import DAY, Authority
+from tests.federation.settled_channel import SettledChannel
 
 MODEL = "risk"
 
@@ -67,6 +68,14 @@ class Network:
             sites[name] = Site.open(place.path, identity, coordinator="coordinator@confide.local")
         return cls(authority, rows, sites)
 
+    def reopened(self) -> Network:
+        """Return the same sites after a restart."""
+        sites = {
+            name: Site.open(site.folder.path, site.identity, coordinator=site.coordinator)
+            for name, site in self.sites.items()
+        }
+        return replace(self, sites=sites)
+
     def pooled(self, *names: str) -> ScoreCounts:
         """All rows of some sites, or of all, in one place: what must come out."""
         chosen = [self.rows[name] for name in names or self.rows]
@@ -74,9 +83,9 @@ class Network:
             np.concatenate([labels for labels, _ in chosen]), np.concatenate([scores for _, scores in chosen])
         )
 
-    def channel(self, **replaced: Callable[[str, Message], Message]) -> InProcess:
+    def channel(self, **replaced: Callable[[str, Message], Message]) -> SettledChannel:
         """All sites, some of them behaving otherwise."""
-        return InProcess({**{name: site.reply for name, site in self.sites.items()}, **replaced})
+        return SettledChannel({**{name: site.reply for name, site in self.sites.items()}, **replaced})
 
     def question(self, mode: str, **terms: Any) -> Question:
         given: dict[str, Any] = {"study": "trial", "model": MODEL, "sites": tuple(self.sites), "mode": mode, **terms}
@@ -89,7 +98,12 @@ class Network:
         replaced: Mapping[str, Callable[[str, Message], Message]] | None = None,
         timeout: float = 30.0,
     ) -> Outcome:
-        return validate(question, self.channel(**(replaced or {})), root=self.authority.root, timeout=timeout)
+        """Run a question, and wait for sites whose replies the coordinator did not need."""
+        channel = self.channel(**(replaced or {}))
+        try:
+            return validate(question, channel, root=self.authority.root, timeout=timeout)
+        finally:
+            channel.settle()
 
     def spent(self, name: str) -> float:
         """What a site's ledger says was spent."""

@@ -13,6 +13,7 @@ from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.federation.coordinator.decode import noise_parts, strategy_of
 from confide.federation.coordinator.expected_accuracy import expected_accuracy, stand_in
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
 from confide.grid import Grid
 from confide.privacy.mechanisms.noise_shares import shared_counts
@@ -128,4 +129,4 @@ class TestExpected:
         assert (summed.scale, own.scale, alone.scale) == (2.0, 2.0, 2.0)
         assert (summed.shares, own.shares, alone.shares) == (5 / 3, 5.0, 1.0)
         assert [part.weight for part in (summed, own, alone)] == pytest.approx([0.75, 0.25, 1.0])
-        assert question.worth_epsilon == pytest.approx(np.sqrt((3 * 0.25 + 0.25) / 5))
+        assert noise_of(question).worth_epsilon == pytest.approx(np.sqrt((3 * 0.25 + 0.25) / 5))

@@ -229,11 +229,11 @@ def test_an_onnx_model_that_gives_no_number_for_one_person(network: Network) -> 
 )
 def test_grids_that_would_fill_the_memory_are_refused_at_once(standing: Network, mode: str, grid: str) -> None:
     good = asked(standing, mode)
-    started = time.perf_counter()
+    started = time.process_time()  # whatever else the machine does
     with pytest.raises(ParameterError, match="`grid` must look like"):
         asked(standing, mode, grid=grid)
     reply = offer(standing.sites["east"], {**good.to_dict(), "grid": grid})
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
     assert reply["state"] == "failed"
     assert "`grid` must look like" in reply["message"]
 

@@ -36,9 +36,10 @@ from confide.metrics.calibration import (
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
-from confide.releases.curves import release_curves
+from confide.releases.curves import draw_curves
 from confide.tasks.evaluate import evaluate
 from tests.federation.pooled_sites import gbsg2_sites, heart_sites, known, simulated
+from tests.noises import seeded
 
 FINE = Grid.uniform(65536)
 
@@ -232,7 +233,7 @@ def test_a_single_positive_has_no_interval_and_one_class_no_result() -> None:
 @pytest.mark.usefixtures("few_simulated_tables")
 def test_private_counts_give_the_same_kind_of_result() -> None:
     whole = ScoreCounts.total(simulated(1, sites=8, least=2_000, most=3_000))
-    curves = release_curves(whole, epsilon=5, grid="arcsine:24", neighbours="add-remove-one")
+    curves = draw_curves(whole, epsilon=5, grid="arcsine:24", neighbours="add-remove-one", noise=seeded(1))
     found = pooled_private(curves)
     assert (found.rows, found.positives, found.bounds) == (None, None, None)
     assert found.auc.value == curves.auc == pytest.approx(auc_score(whole), abs=0.01)

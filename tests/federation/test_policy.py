@@ -39,8 +39,8 @@ def refusal(policy: str, question: Question, coordinator: str | None = None) -> 
 
 def test_a_new_site_s_file_says_what_is_the_default() -> None:
     assert Policy.from_toml(default_policy()) == Policy() == Policy.from_toml("")
-    # Every rule but the optional fingerprints stands in the file, to be found and changed.
-    assert set(tomllib.loads(default_policy())) == set(Policy().to_dict()) - {"peers"}
+    # Every rule but the optional fingerprints and allowance stands in the file, to be found and changed.
+    assert set(tomllib.loads(default_policy())) == set(Policy().to_dict()) - {"peers", "allowance"}
     assert 'peers]\n# "hospital-a" = ' in default_policy()
 
 

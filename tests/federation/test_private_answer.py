@@ -20,18 +20,16 @@ from confide.federation.policy import Policy
 from confide.federation.policy_template import default_policy
 from confide.federation.question import Question
 from confide.federation.site.private_answer import (
-    ACCOUNT,
-    account_by_policy,
     charge,
     charged_answer,
     check_payable,
-    open_site_account,
     opened_share,
     prepare_own,
     prepare_share,
     quote,
 )
 from confide.federation.site.rows import SiteRows
+from confide.federation.site.site_account import ACCOUNT, account_by_policy, open_site_account
 from confide.federation.site.site_folder import SiteFolder
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy

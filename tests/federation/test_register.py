@@ -357,7 +357,7 @@ def test_of_processes_that_ask_differently_at_once_one_wins(tmp_path: Path) -> N
         assert child.stdin is not None
         child.stdin.write("go\n")
         child.stdin.flush()
-    won = [number for child in children for number in child.communicate(timeout=60)[0].split()]
+    won = [number for child in children for number in child.communicate(timeout=600)[0].split()]
     assert [child.returncode for child in children] == [0, 0, 0]
     assert sorted(won) == [str(number) for number in range(8)]
     assert len(Register(tmp_path).fixed()) == 8

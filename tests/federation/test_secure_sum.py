@@ -79,9 +79,9 @@ def test_limits_hold_for_the_sum_of_all() -> None:
 def test_large_tables_are_masked_at_once() -> None:
     names = tuple(SITES)[:5]
     round_, values = Round.of(names), tables(names, 131_072)
-    start = time.perf_counter()
+    start = time.process_time()  # whatever else the machine does
     round_.masks("east").mask(values["east"])
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 class WornKeys(KeyPair):

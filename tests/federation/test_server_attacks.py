@@ -36,6 +36,9 @@ pytestmark = pytest.mark.slow
 FIVE = {"east": 90, "north": 60, "south": 75, "valley": 80, "west": 120}
 COLLUDERS = ("north", "south")
 VICTIM = "east"
+FOUR = tuple(FIVE)[:4]
+NEEDING_ALL: dict[str, Any] = {"epsilon": "1/4", "site_share": 0, "colluders": 3, "fewest": 4}
+"""Question whose sum needs every site that takes part: with three colluders of five, no threshold is safe."""
 
 
 @pytest.fixture
@@ -92,39 +95,58 @@ class TestWhoTakesPart:
         assert [network.spent(name) for name in FIVE if mode == "private"] == [0.0] * (5 * (mode == "private"))
 
     def test_one_question_is_charged_once_whomever_the_server_lists(self, network: Network) -> None:
-        question = network.question("private", epsilon="1/4", site_share=0, colluders=2, fewest=3)
-        subsets = [(VICTIM, *others) for others in combinations([name for name in FIVE if name != VICTIM], 2)]
+        question = network.question("private", **NEEDING_ALL)
+        subsets = [(VICTIM, *others) for others in combinations([name for name in FIVE if name != VICTIM], 3)]
         replies = [served(network, question, subset)[VICTIM] for subset in (*subsets, tuple(FIVE))]
         assert [reply["state"] for reply in replies] == ["answered"] + ["refused"] * len(subsets)
-        assert "answered this question with the sites 'east', 'north', 'south'" in replies[1]["message"]
+        assert "answered this question with the sites 'east', 'north', 'south', 'valley'" in replies[1]["message"]
         assert "`edition=2`" in replies[1]["message"]
         assert network.spent(VICTIM) == 0.25
 
     def test_the_same_sites_may_be_asked_again_at_no_cost(self, network: Network) -> None:
-        question = network.question("private", epsilon="1/4", site_share=0, colluders=2, fewest=3)
-        listed = (VICTIM, *COLLUDERS)
-        first = served(network, question, listed)
-        again = served(network, question, tuple(reversed(listed)))
-        assert states(first) == states(again) == ["answered"] * 3
-        assert [reply["receipt"]["charged"]["epsilon"] for reply in again.values()] == [0.0] * 3
+        question = network.question("private", **NEEDING_ALL)
+        first = served(network, question, FOUR)
+        again = served(network, question, tuple(reversed(FOUR)))
+        assert states(first) == states(again) == ["answered"] * 4
+        assert [reply["receipt"]["charged"]["epsilon"] for reply in again.values()] == [0.0] * 4
         assert _sum(first) == _sum(again)
-        assert [network.spent(name) for name in listed] == [0.25] * 3
+        assert [network.spent(name) for name in FOUR] == [0.25] * 4
 
     def test_of_two_lists_at_once_one_is_answered(self, network: Network) -> None:
-        question = network.question("private", epsilon="1/4", site_share=0, colluders=2, fewest=3)
-        lists = [("east", "north", "south"), ("east", "valley", "west"), ("east", "north", "west")]
+        question = network.question("private", **NEEDING_ALL)
+        lists = [FOUR, ("east", "south", "valley", "west"), ("east", "north", "valley", "west")]
         with ThreadPoolExecutor(len(lists)) as pool:
             replies = list(pool.map(lambda listed: served(network, question, listed)[VICTIM], lists))
         assert sorted(reply["state"] for reply in replies) == ["answered", "refused", "refused"]
         assert network.spent(VICTIM) == 0.25
 
-    @pytest.mark.parametrize("listed", [("east", "north", "south"), tuple(FIVE)[:4], tuple(FIVE)])
-    def test_noise_is_shared_among_those_on_the_list(self, network: Network, listed: tuple[str, ...]) -> None:
-        """Whomever the server leaves out, all but the colluders' shares together are the noise that was paid for."""
-        question, heard = network.question("private", epsilon="1/4", colluders=2, fewest=3), Deaf()
+    @pytest.mark.parametrize("listed", [FOUR, tuple(FIVE)])
+    @pytest.mark.parametrize(("colluders", "fewest", "spare"), [(2, 3, 1), (3, 4, 0)])
+    def test_noise_is_shared_among_those_on_the_list(
+        self, network: Network, listed: tuple[str, ...], colluders: int, fewest: int, spare: int
+    ) -> None:
+        """Whomever the server leaves out, all but the colluders' shares together are the noise that was paid for.
+
+        With two colluders, five sites can do without one: their shares are enough if four are left.
+        """
+        question, heard = network.question("private", epsilon="1/4", colluders=colluders, fewest=fewest), Deaf()
         prepare_share(network.pooled(VICTIM), question.of(listed), Seal.of(bytes(32)), heard.noise()).draw()
         ((kind, _, _, honest),) = heard.heard
-        assert (kind, honest) == ("share", len(listed) - 2)
+        assert (kind, honest) == ("share", (4 if spare else len(listed)) - colluders)
+
+    @pytest.mark.parametrize("mode", ["private", "secure-sum"])
+    def test_disjoint_lists_of_too_few_sites_are_not_answered(self, tmp_path: Path, mode: str) -> None:
+        """A server that cuts eight sites in two had both sums, although five sites must take part."""
+        eight = {**FIVE, "coast": 65, "hills": 70, "lake": 85}
+        network = Network.build(tmp_path / "eight", eight)
+        terms = {"epsilon": "1/4", "site_share": 0} if mode == "private" else {"grid": "uniform:200"}
+        question = network.question(mode, colluders=1, fewest=3, **terms)
+        assert (question.threshold, question.least_sites) == (5, 5)
+        replies = served(network, question, tuple(sorted(eight))[:3])
+        assert states(replies) == ["refused"] * 3
+        assert "3 sites were listed, and the coordinator signed that 5 must take part" in replies["coast"]["message"]
+        assert Register(network.sites["coast"].folder.path).fixed() == ()
+        assert mode != "private" or network.spent("coast") == 0.0
 
     def test_what_was_not_signed_for_is_nobody_s_site(self, network: Network) -> None:
         """A site of the federation that the question does not name can neither be listed nor stand in for another."""
@@ -146,7 +168,7 @@ class TestWhoTakesPart:
         self, network: Network, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A site that is killed as it pays does not answer another list afterwards."""
-        question = network.question("private", epsilon="1/4", site_share=0, colluders=2, fewest=3)
+        question = network.question("private", **NEEDING_ALL)
 
         def killed(*given: Any, **terms: Any) -> Any:
             raise KeyboardInterrupt
@@ -154,9 +176,9 @@ class TestWhoTakesPart:
         with monkeypatch.context() as patch:
             patch.setattr("confide.federation.site.private_answer.charged_answer", killed)
             with pytest.raises(KeyboardInterrupt):
-                served(network, question, (VICTIM, *COLLUDERS))
-        assert states(served(network, question, (VICTIM, "valley", "west")))[0] == "refused"
-        assert served(network, question, (VICTIM, *COLLUDERS))[VICTIM]["state"] == "answered"
+                served(network, question, FOUR)
+        assert states(served(network, question, (VICTIM, "south", "valley", "west")))[0] == "refused"
+        assert served(network, question, FOUR)[VICTIM]["state"] == "answered"
         assert network.spent(VICTIM) == 0.25
 
     def test_a_policy_may_ask_for_more_sites_than_the_question(self, tmp_path: Path) -> None:
@@ -175,13 +197,44 @@ class TestWhoTakesPart:
         first = network.run(question, replaced={"west": away})
         again = network.run(question, replaced={"west": away})
         assert first.total == again.total
+        back = network.run(question)
+        assert back.total == first.total
+        states = {report.name: report.state for report in back.reports}
+        assert states == {**dict.fromkeys(FIVE, "answered"), "west": "left out"}
+        assert [network.spent(name) for name in FIVE] == [0.25] * 4 + [0.0]
         with pytest.raises(RunError, match="answered this question before") as caught:
-            network.run(question)
-        assert "`sites=east,north,south,valley` and `colluders=2`" in str(caught.value)
+            network.run(question, replaced={"north": away})
+        assert "ask it again when east, north, south, valley are there" in str(caught.value)
         assert "`edition=2`" in str(caught.value)
         assert "Nothing was charged" in str(caught.value)
         assert [network.spent(name) for name in FIVE] == [0.25] * 4 + [0.0]
-        named = network.question("private", epsilon="1/4", site_share=0, sites=tuple(FIVE)[:4], colluders=2)
+
+    def test_an_honest_coordinator_stops_before_a_list_that_is_too_short(self, network: Network) -> None:
+        """Two of five are away, and four must answer; then one is back."""
+        question = network.question("private", epsilon="1/4", site_share=0, fewest=3)
+
+        def away(topic: str, request: Any) -> Any:
+            raise ConnectionError
+
+        with pytest.raises(RunError, match="2 of 5 sites did not take part, and 4 are needed") as caught:
+            network.run(question, replaced={"west": away, "valley": away})
+        assert "allow fewer" not in str(caught.value)
+        assert network.run(question, replaced={"west": away}).rounds == 4
+        assert [network.spent(name) for name in FIVE] == [0.25] * 4 + [0.0]
+
+    def test_an_honest_coordinator_hears_of_a_list_that_needs_all(self, network: Network) -> None:
+        """One is away, and nobody else may drop out; then it is back."""
+        question = network.question("private", **NEEDING_ALL)
+
+        def away(topic: str, request: Any) -> Any:
+            raise ConnectionError
+
+        first = network.run(question, replaced={"west": away})
+        assert first.rounds == 2
+        with pytest.raises(RunError, match="answered this question before") as caught:
+            network.run(question)
+        assert "`sites=east,north,south,valley` and `colluders=3`" in str(caught.value)
+        named = network.question("private", epsilon="1/4", site_share=0, sites=FOUR, colluders=3)
         assert network.run(named).total == first.total
         assert [network.spent(name) for name in FIVE] == [0.25] * 4 + [0.0]
 

@@ -110,10 +110,10 @@ class TestGroupsBeforeMasking:
 def test_what_an_unexpected_error_says_stays_at_the_site(
     network: Network, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: SiteConfig, model: str) -> Any:
+    def broken(self: SiteConfig, model: str, rows: Any) -> Any:
         raise RuntimeError("patient 7")
 
-    monkeypatch.setattr(SiteConfig, "scored", broken)
+    monkeypatch.setattr(SiteConfig, "scored_in", broken)
     east = network.sites["east"]
     reply = offer(east, asked(network, mode))
     assert reply == {

@@ -122,6 +122,6 @@ def test_hundred_thousand_rows_take_less_than_a_second() -> None:
     rng = np.random.default_rng(5)
     labels, patients = rng.random(100_000) < 0.1, rng.integers(60_000, size=100_000)
     scores = [rng.standard_normal(100_000) + labels for _ in range(2)]
-    start = time.perf_counter()
+    start = time.process_time()  # whatever else the machine does
     cluster_placements(labels, scores, cluster_codes(patients)).covariance()
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.intervals import comparison
 from confide.intervals.comparison import compare_aucs, compare_components
 from confide.intervals.influence import linearise
 from confide.intervals.paired import compare_models
+from confide.intervals.placements import placements
 from confide.sources.arrays import code_checked
 from confide.sources.coded import CodedScores
 
@@ -30,7 +30,7 @@ def test_integers_agree_with_floats(size: int, models: int, digits: int | None) 
     labels, scores = rows(size, models, digits)
     found = compare_aucs(labels, scores)
     slow = compare_components(
-        comparison._placements(labels, list(scores.values())), list(scores), level=0.95, method="paired DeLong"
+        placements(labels, list(scores.values())), list(scores), level=0.95, method="paired DeLong"
     )
     np.testing.assert_allclose(found.aucs, slow.aucs, rtol=1e-13)
     np.testing.assert_allclose(found.covariance, slow.covariance, rtol=1e-9)

@@ -11,7 +11,7 @@ import pytest
 
 import confide
 import confide.intervals.metric_estimates as estimates_module
-import confide.intervals.replicates as replicates_module
+import confide.intervals.reductions as reductions_module
 from confide import ScoreCounts
 from confide.errors import ParameterError, ScoreError
 from confide.intervals.metric_estimates import METHODS, RULES, estimate, estimates
@@ -203,7 +203,7 @@ def test_intervals_of_scores_put_together_are_those_of_single_rows(name: str, mo
     So 0.6 gives fewer than one false alarm in 10^5 seeds. If replicates were not moved by what putting scores together
     changes, average precision would be off by more than twice that.
     """
-    monkeypatch.setattr(replicates_module, "CELLS", 50)
+    monkeypatch.setattr(reductions_module, "CELLS", 50)
     assert largest_difference(name) < 0.6
     if name == "average_precision":
         monkeypatch.setattr(estimates_module, "moved", lambda drawn, value, coarse: drawn)

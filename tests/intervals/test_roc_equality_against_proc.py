@@ -91,9 +91,9 @@ def test_wrong_settings_are_refused() -> None:
 def test_two_thousand_permutations_of_a_thousand_rows_take_two_seconds() -> None:
     rng = np.random.default_rng(5)
     labels = rng.random(1_000) < 0.3
-    start = time.perf_counter()
+    start = time.process_time()  # whatever else the machine does
     compare_curves(labels, rng.random(1_000), rng.random(1_000), permutations=2_000, rng=6)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 @pytest.mark.statistical

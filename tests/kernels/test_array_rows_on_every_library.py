@@ -97,21 +97,6 @@ def test_sums_equal_fractions_by_comparing_every_pair(move: Move) -> None:
     assert found.precision_sum == pytest.approx(float(sum(precision, Fraction(0))), rel=TIGHT)
 
 
-def test_sums_of_billions_of_rows_are_exact() -> None:
-    """No 64-bit number holds these squares; the sums of chunks are added as Python's integers."""
-    parts = [(10**9, 3 * 10**9), (2, 10**9 + 1), (5 * 10**9 + 7, 1), (10**9, 10**9)]
-    n, m = sum(p for p, _ in parts), sum(q for _, q in parts)
-    total = array_rows._Total(n, m)
-    for p, q in parts:
-        total.add_tie(p, p + q)
-    below = [2 * sum(q for _, q in parts[:i]) + parts[i][1] for i in range(len(parts))]
-    wins = sum(p * b for (p, _), b in zip(parts, below, strict=True))
-    squares = sum(p * (b - Fraction(wins, n)) ** 2 for (p, _), b in zip(parts, below, strict=True)) / (4 * m * m)
-    found = total.sums()
-    assert found.twice_wins == wins
-    assert found.positive_placement_ss == pytest.approx(float(squares), rel=1e-15)
-
-
 def test_a_full_chunk_fits_float64() -> None:
     assert 2 * (array_rows.LARGEST_CHUNK // 2) ** 2 <= 2**53
 

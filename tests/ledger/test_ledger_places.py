@@ -198,7 +198,7 @@ def test_urls_that_are_no_places(url: str, match: str) -> None:
 def test_passwords_are_not_shown() -> None:
     url = "postgresql://ana:hunter2@127.0.0.1:1/ledgers?connect_timeout=1&password=hunter3&sslpassword=hunter4"
     with Book(url) as ledger:
-        with pytest.raises(LedgerError, match="the server cannot be reached") as caught:
+        with pytest.raises(LedgerError, match="the host refuses connections at this port") as caught:
             ledger.release(ask())
         shown = f"{ledger!r} {caught.value} {caught.value.__cause__} {find_place(url)!r}"
     assert caught.value.__suppress_context__
@@ -214,7 +214,7 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_database_that_is_not_there(server: Any) -> None:
     url = str(server.get_uri()).replace("/postgres?", "/nowhere?")
-    with Book(url) as ledger, pytest.raises(LedgerError, match=r"cannot be reached|no such database"):
+    with Book(url) as ledger, pytest.raises(LedgerError, match="that the database exists"):
         ledger.release(ask())
 
 
@@ -245,7 +245,9 @@ def test_a_server_that_does_not_write_through_is_refused() -> None:
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
-            connection.execute("SELECT pg_sleep(0.2)")
+            for _ in range(300):
+                if connection.execute("SHOW fsync").fetchone() != ("off",):
+                    connection.execute("SELECT pg_sleep(0.2)")
             assert connection.execute("SHOW fsync").fetchone() == ("off",)
         with Book(server.get_uri()) as ledger, pytest.raises(LedgerError, match="fsync off"):
             ledger.release(ask())

@@ -36,9 +36,12 @@ def test_processes_cannot_overspend_a_part(place: Place, ledger: Book) -> None:
 
 @pytest.mark.processes
 def test_the_race_does_show_overspending(place: Place) -> None:
-    """The same race against a ledger that looks in one transaction and charges in the next."""
-    granted = processes.run("naive_race", place.url, *(f"naive{number}" for number in range(ROUNDS)))
-    assert max(map(sum, granted)) > 10
+    """The same race against a ledger that looks in one transaction and charges in the next.
+
+    Most rounds show it. On a machine that runs the processes one after the other some do not: there are more rounds.
+    """
+    rounds = (f"naive{number}" for number in range(10 * ROUNDS))
+    assert processes.run("naive_race", place.url, *rounds) > 10
 
 
 @pytest.mark.processes

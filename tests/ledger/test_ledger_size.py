@@ -204,14 +204,20 @@ def test_answers_take_whole_steps_also_where_drawing_fails(sqlite_place: Place) 
         raise RuntimeError("no noise")
 
     with Ledger(sqlite_place.url, padding=0.2) as ledger:
-        ledger.open_account("a", epsilon=1)
-        for draw in (None, failing):
+        ledger.open_account("a", epsilon=100)
+
+        def beyond_a_step(draw: Any) -> float:
+            """Return by how much more than whole steps an answer takes."""
             start = time.perf_counter()
             with suppress(RuntimeError):
-                ledger.release(ask(draw=draw), account="a")
+                ledger.release(ask(draw=draw), account="a", question=None)
             spent = time.perf_counter() - start
             assert spent >= 0.2
-            assert spent % 0.2 < 0.1
+            return spent % 0.2
+
+        for draw in (None, failing):
+            # Machines are noisy: this fails only if one stands still for half a step in each of fifty attempts.
+            assert any(beyond_a_step(draw) < 0.1 for _ in range(50))
         assert Ledger(sqlite_place.url)._padding == 0.25
 
 

@@ -2,7 +2,7 @@
 
 Each test runs once with real clocks. Machines are noisy: what is asserted is that no answer comes
 before its step is over, which is never a false alarm, and that work of very different length ends in
-the same step, which fails only if the machine stands still for half a step in all of five attempts.
+the same step, which fails only if the machine stands still for half a step in all of fifty attempts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from confide.ledger.question import PublicQuestion
 from confide.releases.registry import prepare
 
 STEP = 0.1
+ATTEMPTS = 50
 
 
 def duration(work: float, step: float) -> float:
@@ -32,9 +33,9 @@ def duration(work: float, step: float) -> float:
 
 
 def shortest(work: float, step: float, enough: float) -> float:
-    """Return the shortest of five durations, or the first that is short enough."""
+    """Return the shortest of fifty durations, or the first that is short enough."""
     taken = math.inf
-    for _ in range(5):
+    for _ in range(ATTEMPTS):
         taken = min(taken, duration(work, step))
         if taken < enough:
             break
@@ -76,8 +77,8 @@ def test_a_release_takes_whole_steps(tmp_path: Path) -> None:
         book.release(prepared, account="a", question=question)  # loads what is to be loaded
         drawn, stored = timed(book, prepared=prepared), timed(book, prepared=prepared, question=question)
         assert min(drawn, stored, refused(book)) >= STEP_SECONDS
-        for unpadded in (timed(bare, prepared=prepared), timed(bare, prepared=prepared, question=question)):
-            assert unpadded < drawn
+        for asked in ({}, {"question": question}):
+            assert any(timed(bare, prepared=prepared, **asked) < STEP_SECONDS for _ in range(ATTEMPTS))
 
 
 def test_drawing_takes_far_less_than_a_step() -> None:
@@ -86,13 +87,13 @@ def test_drawing_takes_far_less_than_a_step() -> None:
 
     def draws() -> float:
         prepared = prepare(["auc", "average_precision", "brier"], counts, epsilon=1)
-        started = time.perf_counter()
+        started = time.process_time()  # whatever else the machine does
         for part in prepared:
             part.draw()
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     draws()
-    assert min(draws() for _ in range(5)) < STEP_SECONDS / 2
+    assert any(draws() < STEP_SECONDS / 2 for _ in range(ATTEMPTS))
 
 
 def test_an_error_takes_whole_steps_too() -> None:

@@ -336,11 +336,11 @@ def test_a_waiting_source_holds_nobody_up() -> None:
     other_is_done = threading.Event()
 
     def patient(count: int, /) -> int:
-        assert other_is_done.wait(timeout=30)
+        assert other_is_done.wait(timeout=300)
         return random.Random(count).getrandbits(count)
 
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(laplace_on_grid, Fraction(0), Fraction(1), Fraction(1, 10), bits=patient)
         laplace_on_grid(Fraction(0), Fraction(1), Fraction(1, 10))
         other_is_done.set()
-        assert isinstance(waiting.result(timeout=30), int)
+        assert isinstance(waiting.result(timeout=300), int)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from confide.grid import Grid
 from confide.intervals import private_counts
 from confide.metrics.ranking import auc_score
 from confide.privacy.guarantee import Guarantee
+from confide.privacy.mechanisms.gaussian_shares import share_variance, shared_gaussian_counts
 from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import FLAT, Haar, Strategy, Tree
@@ -28,7 +30,8 @@ from confide.privacy.queries import Noise
 from confide.releases import curve_numbers
 from confide.releases.curves_from_counts import curves_of
 from confide.releases.release import Release
-from confide.releases.shared_counts import SHARED, pooled_release
+from confide.releases.share_noise import GaussianShares, LaplaceShares
+from confide.releases.shared_counts import pooled_release
 from tests.noises import SILENT, seeded
 
 pytestmark = pytest.mark.statistical
@@ -56,10 +59,9 @@ def asked(every: list[ScoreCounts], noise: Noise, strategy: Strategy = FLAT) -> 
         summed,
         grid=GRID,
         strategy=strategy,
-        scale=queries[0].scale,
+        noise=LaplaceShares(scale=queries[0].scale, honest=HONEST),
         guarantee=PROMISE,
         participants=len(every),
-        honest=HONEST,
     )
 
 
@@ -92,12 +94,59 @@ def test_intervals_cover() -> None:
     assert (np.mean(twins, axis=0) < ENOUGH).all(), np.mean(twins, axis=0)
 
 
+def asked_gaussian(every: list[ScoreCounts], noise: Noise) -> Release:
+    """Sum shares of Gaussian noise whose variance is that of the Laplace noise above, about."""
+    rho = EPSILON**2 / 4
+    variance = share_variance(rho, HONEST)
+    queries = [shared_gaussian_counts(cells_on(site, GRID), variance) for site in every]
+    return pooled_release(
+        np.sum([query.draw(noise) for query in queries], axis=0).tolist(),
+        grid=GRID,
+        strategy=FLAT,
+        noise=GaussianShares(variance=variance, honest=HONEST),
+        guarantee=replace(PROMISE, epsilon=Fraction(2), delta=Fraction(1, 10**6), rho=rho),
+        participants=len(every),
+    )
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_intervals_cover_under_gaussian_shares() -> None:
+    generator, noise = np.random.default_rng(34), seeded(34)
+    hits, twins = [], []
+    for _ in range(REPETITIONS):
+        every = sites(generator)
+        raw = asked_gaussian(every, noise)
+        intervals = curves_of(raw, shape="isotonic").intervals
+        truth = auc_score(together(every))
+        hits.append((truth in intervals["auc"].sample, PARTICIPANTS * ROWS in raw.intervals.sample))
+        blind = curves_of(replace(raw, options={**raw.options, "shares": 1.0}), shape="isotonic").intervals
+        twins.append((truth in blind["auc"].sample, PARTICIPANTS * ROWS in blind["rows"].sample))
+    assert raw.mechanism == "gaussian-shares"
+    assert (np.mean(hits, axis=0) >= ENOUGH).all(), np.mean(hits, axis=0)
+    assert (np.mean(twins, axis=0) < ENOUGH).all(), np.mean(twins, axis=0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rho": None}, {"delta": Fraction(0)}, {"rho": Fraction(1, 17)}, {"unit": "person", "rows_per_person": 2}]
+)
+def test_gaussian_shares_give_no_more_than_their_rho(wrong: dict[str, Any]) -> None:
+    """Two shares of variance 4 have rho 1/16; for persons with two rows they have 1/4."""
+    stated = replace(PROMISE, epsilon=Fraction(2), delta=Fraction(1, 10**6), rho=Fraction(1, 15))
+    noise = GaussianShares(variance=Fraction(4), honest=2)
+    noise.require(stated, 1)
+    noise.require(replace(stated, unit="person", rows_per_person=2, rho=Fraction(4, 15)), 1)
+    with pytest.raises(ParameterError, match="does not give the guarantee"):
+        noise.require(replace(stated, **wrong), 1)
+    with pytest.raises(ParameterError, match="does not give the guarantee"):
+        noise.require(stated, 2)
+
+
 @pytest.mark.parametrize("strategy", [FLAT, Tree(4), Haar()])
 def test_without_noise_the_pooled_counts_come_back(strategy: Strategy) -> None:
     every = sites(np.random.default_rng(32))
     raw = asked(every, SILENT, strategy)
     cells = np.sum([cells_on(site, GRID) for site in every], axis=0)
-    assert raw.mechanism == SHARED
+    assert raw.mechanism == "laplace-shares"
     assert raw.value == pytest.approx(PARTICIPANTS * ROWS)
     assert raw.options["shares"] == PARTICIPANTS / HONEST
     curves = curves_of(raw, shape="counts")
@@ -139,13 +188,13 @@ def test_what_does_not_fit_is_refused(wrong: dict[str, object], message: str) ->
         "integers": [1] * 32,
         "grid": GRID,
         "strategy": FLAT,
-        "scale": Fraction(2),
         "guarantee": PROMISE,
         "participants": 3,
-        "honest": 2,
         "level": 0.95,
     }
-    assert pooled_release(**good).value == 32.0  # type: ignore[arg-type]
+    law: dict[str, Any] = {"scale": Fraction(2), "honest": 2}
+    assert pooled_release(**good, noise=LaplaceShares(**law)).value == 32.0  # type: ignore[arg-type]
     scaled = {"scale": Fraction(100)} if "strategy" in wrong else {}
+    given = law | scaled | good | wrong
     with pytest.raises(ParameterError, match=message):
-        pooled_release(**(good | scaled | wrong))  # type: ignore[arg-type]
+        pooled_release(noise=LaplaceShares(scale=given.pop("scale"), honest=given.pop("honest")), **given)

@@ -54,7 +54,7 @@ def executed(cells: list[str]) -> list[Any]:
             "cells": [{**written, "source": cell.strip(), "outputs": []} for cell in cells],
         }
     )
-    NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
+    NotebookClient(notebook, kernel_name="python3", timeout=600, startup_timeout=600).execute()
     return list(notebook.cells)
 
 

@@ -108,6 +108,8 @@ RESULTS: dict[str, Callable[[], Any]] = {
 
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[None]:
+    """Begin without figures that other tests left to pyplot, and leave none."""
+    plt.close("all")
     yield
     plt.close("all")
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+PATIENCE = 120_000
+"""Milliseconds for what a page should do at once: machines that run tests may be overloaded."""
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -29,8 +32,9 @@ def chromium() -> Iterator[Browser]:
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip("no Chromium is installed: apt install chromium")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS, timeout=PATIENCE)
         try:
             yield browser
         finally:
@@ -65,6 +69,7 @@ def window(
         viewport={"width": width, "height": 900},
         color_scheme="dark" if scheme == "dark" else "light",
     )
+    context.set_default_timeout(PATIENCE)
     watch = Watch()
     context.on("request", lambda request: _note_host(watch, request.url))
     context.on("console", watch.note)

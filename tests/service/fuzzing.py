@@ -138,7 +138,7 @@ def _send(seen: Seen, label: str, cases: Any, callers: Any, known: Known, number
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         if case.media_type is not None:
             headers["Content-Type"] = case.media_type
-        response = case.call(headers=headers, timeout=30)
+        response = case.call(headers=headers, timeout=300)
         seen.statuses[label, response.status_code] += 1
         try:
             # A request that was wrong before something was changed in it may be right now.

@@ -148,7 +148,7 @@ def running(home: Path, *bundles: ServerBundle, largest_body: int = 2**20) -> It
         thread.start()
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         try:
-            with httpx.Client(base_url=address, timeout=30.0) as client:
+            with httpx.Client(base_url=address, timeout=300.0) as client:
                 yield Site(home, address, client)
         finally:
             server.should_exit = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -27,6 +26,7 @@ from confide.contest.metric import ContestMetric
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms
 from confide.service.administration import new_token
+from tests.ports import free_port
 
 ROWS = 120
 NUMBERS = count(1)
@@ -126,7 +126,7 @@ class Running:
         self.client.close()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=40)
+        self.process.wait(timeout=120)
 
 
 @contextmanager
@@ -142,12 +142,6 @@ def environment(values: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def launch(
@@ -183,7 +177,7 @@ def launch(
 
 
 def wait_until_ready(running: Running) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         try:
             if running.client.get("/readyz").status_code == 200:

@@ -54,6 +54,16 @@ def sign_in(page: Page, server: Server, token: str) -> None:
     expect(page.get_by_text("Signed in as")).to_be_visible()
 
 
+def open_contest(page: Page) -> None:
+    page.get_by_role("button", name="Open the contest").click()
+    expect(page.get_by_role("status")).to_have_text("The state is changed.")
+
+
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+
+
 def send(page: Page, server: Server, name: str, content: bytes) -> None:
     page.goto(f"{server.address}{CONTEST}/submit")
     file: FilePayload = {"name": name, "mimeType": "text/csv", "buffer": content}
@@ -66,14 +76,12 @@ def test_a_contest_from_the_first_token_to_the_end(server: Server, browser: Brow
     with window(browser, javascript=javascript) as (page, watch):
         sign_in(page, server, server.token("Olga", "organiser"))
         expect(page).to_have_url(f"{server.address}{CONTEST}/organise")
-        page.get_by_role("button", name="Open the contest").click()
-        expect(page.get_by_role("status")).to_have_text("The state is changed.")
+        open_contest(page)
         page.get_by_label("Name of the member").fill("Ada <b>Lovelace</b>")
         page.get_by_role("button", name="Make a token").click()
         token = page.locator("code.token").inner_text()
         assert re.fullmatch(r"cfd_[\w-]{43}", token)
-        page.get_by_role("button", name="Sign out").click()
-        expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+        sign_out(page)
 
         _participate(page, server, token)
 
@@ -82,7 +90,7 @@ def test_a_contest_from_the_first_token_to_the_end(server: Server, browser: Brow
         expect(page.locator(".state")).to_have_text("paused")
         page.get_by_role("row", name="Ada").get_by_role("button", name="Revoke").click()
         expect(page.get_by_role("row", name="Ada").get_by_text("revoked")).to_be_visible()
-        page.get_by_role("button", name="Sign out").click()
+        sign_out(page)
         page.goto(f"{server.address}/signin")
         page.get_by_label("Token").fill(token)
         page.get_by_role("button", name="Sign in").click()
@@ -110,7 +118,7 @@ def _participate(page: Page, server: Server, token: str) -> None:
     page.get_by_role("link", name="Board").click()
     expect(page.get_by_role("rowheader", name="Ada <b>Lovelace</b> (you)")).to_be_visible()
     expect(page.get_by_role("img", name="Dot plot of AUC")).to_be_visible()
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page)
     page.goto(f"{server.address}{CONTEST}/mine")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
@@ -118,8 +126,8 @@ def _participate(page: Page, server: Server, token: str) -> None:
 def test_the_script_shows_progress_and_keeps_the_page(server: Server, browser: Browser) -> None:
     with window(browser) as (page, watch):
         sign_in(page, server, server.token("Olga", "organiser"))
-        page.get_by_role("button", name="Open the contest").click()
-        page.get_by_role("button", name="Sign out").click()
+        open_contest(page)
+        sign_out(page)
         sign_in(page, server, server.token("Ada"))
         page.evaluate("window.marked = true")
         file: FilePayload = {"name": "scores.csv", "mimeType": "text/csv", "buffer": b"id,score\np0000,1\n"}
@@ -142,7 +150,9 @@ def test_the_watch_sees_what_breaks_the_policy(server: Server, browser: Browser)
         page.evaluate(
             "() => { const one = new Image(); one.src = 'http://localhost:9/x.png'; document.body.append(one); }"
         )
-        page.wait_for_timeout(100)
+        for _ in range(600):
+            if len(watch.messages) < 2:
+                page.wait_for_timeout(100)
         assert len(watch.messages) == 2
         assert all("Content Security Policy" in message for message in watch.messages)
 
@@ -174,13 +184,13 @@ PAGES = ("/", "/signin", CONTEST, f"{CONTEST}/submit", f"{CONTEST}/mine", f"{CON
 def test_pages_are_accessible(server: Server, browser: Browser, width: int, scheme: str) -> None:
     with window(browser, width=width, scheme=scheme) as (page, watch):
         sign_in(page, server, server.token("Olga", "organiser"))
-        page.get_by_role("button", name="Open the contest").click()
+        open_contest(page)
         found = {"organise": faults(page)}
         page.get_by_label("Name of the member").fill("A name that is as long as a name may be, which is quite long: 80")
         page.get_by_role("button", name="Make a token").click()
         token = page.locator("code.token").inner_text()
         found["token"] = faults(page)
-        page.get_by_role("button", name="Sign out").click()
+        sign_out(page)
         sign_in(page, server, token)
         send(page, server, "scores.csv", b"id,score\np0000,1\n")
         expect(page.get_by_role("alert")).to_be_visible()

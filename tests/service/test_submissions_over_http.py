@@ -133,7 +133,7 @@ def test_exactly_the_limit_is_scored_when_many_are_sent_at_once(oracle: Running)
 
     def send(seed: int) -> None:
         content = contest.csv(seed)
-        with httpx.Client(base_url=str(oracle.client.base_url), timeout=60) as client:
+        with httpx.Client(base_url=str(oracle.client.base_url), timeout=300) as client:
             barrier.wait()
             response = client.post(
                 "/v1/contests/races/submissions",
@@ -156,7 +156,7 @@ def test_one_file_sent_many_times_at_once_is_one_submission(oracle: Running) -> 
     answers: list[httpx.Response] = []
 
     def send() -> None:
-        with httpx.Client(base_url=str(oracle.client.base_url), timeout=60) as client:
+        with httpx.Client(base_url=str(oracle.client.base_url), timeout=300) as client:
             answers.append(
                 client.post(
                     "/v1/contests/races/submissions",

@@ -98,7 +98,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     def wrong(*_: Any) -> None:
         pytest.fail("the table went the other way")
 
-    monkeypatch.setattr(tables, "_stream" if chosen == "engine" else "_count_in_engine", wrong)
+    monkeypatch.setattr(tables, "stream" if chosen == "engine" else "_count_in_engine", wrong)
     return chosen
 
 
@@ -107,6 +107,10 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 @pytest.mark.parametrize("source", TABLES)
 def test_tables_count_alike_on_both_routes(source: str, rows: str, route: str, tmp_path: Path) -> None:
     columns, names = ROWS[rows]
+    if route == "engine" and rows == "float weights":  # their sums would depend on the order of rows
+        with pytest.raises(pytest.fail.Exception, match="went the other way"):
+            TABLES[source](columns, names, tmp_path)
+        return
     counts = TABLES[source](columns, names, tmp_path)
     expected = by_hand(columns, names)
     assert counts == expected

@@ -10,7 +10,10 @@ import pytest
 from tests.cli.commands import run_here
 from tests.studies.commands import studies
 
-NAMES = ("stoddard", "stoddard-attacks", "schalk", "schalk-attacks")
+NAMES = (
+    *("all", "boyd-pr", "boyd-private"),
+    *("stoddard", "stoddard-attacks", "schalk", "schalk-attacks", "whitehill"),
+)
 
 
 def test_without_a_name_studies_are_listed() -> None:

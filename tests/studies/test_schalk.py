@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 from scipy.stats import nbinom
-from studies.schalk.claims import Claim, claims
+from studies.claims import Claim
+from studies.page import print_study
+from studies.schalk.claims import claims
 from studies.schalk.data import SHARES_AS_WRITTEN, row_numbers, simulated
 from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import PIECE, Settings, pieces
 from studies.schalk.plots import shade_of
 from studies.schalk.private_mode import PrivateMode, counted, pooled_noise, table_aucs
 from studies.schalk.published import BINS, TABLE_1, bin_name, bins_of
-from studies.schalk.report import TITLE, print_study
+from studies.schalk.report import PAPER, schalk_report
 from studies.schalk.running import FINE, Plain, SimulationResult, rates, run
 from studies.schalk.study import Study
 
@@ -117,7 +119,7 @@ def test_errors_add_up_to_the_means_of_all() -> None:
     rng = np.random.default_rng(0)
     auc, errors = rng.uniform(0.45, 1.0, 500), rng.random(500)
     errors[3] = np.nan
-    summed = Errors.of(errors[:200], auc[:200]) + Errors.of(errors[200:], auc[200:])
+    summed = Errors(Errors.of(errors[:200], auc[:200]).sums + Errors.of(errors[200:], auc[200:]).sums)
     known = np.isfinite(errors)
     assert summed.overall.value == pytest.approx(errors[known].mean())
     assert summed.overall.standard_error == pytest.approx(errors[known].std(ddof=1) / np.sqrt(known.sum()))
@@ -207,15 +209,15 @@ def test_figure_5_fits_its_text_at_five_hundredths_only(study: Study) -> None:
 def test_claims_hold_if_differences_are_clear() -> None:
     def claim(*values: float) -> str:
         named = {str(value): SampleMean(value=value, standard_error=0.1, count=9) for value in values}
-        return Claim(where="", sentence="", differences=named).holds
+        return Claim(where="", sentence="", differences=named).verdict.answer
 
     assert [claim(0.3, 0.5), claim(-0.3), claim(0.1), claim(0.3, 0.1), claim(0.3, -0.3)] == [
-        *("yes", "no", "unclear", "in part", "in part")
+        *("holds", "does not hold", "unclear", "in part", "in part")
     ]
 
 
 def test_everything_is_there_as_plain_data(study: Study) -> None:
-    document = json.loads(json.dumps(study.to_dict(), allow_nan=False))
+    document = json.loads(json.dumps(schalk_report(study).to_dict(), allow_nan=False))
     assert (document["schema"], document["study"]) == ("confide.study/1", "schalk")
     assert len(document["noisy_scores"]["settings"]) == 150
     assert "not differentially private" in document["noisy_scores"]["promise"]
@@ -232,7 +234,7 @@ def test_shades_turn_at_the_limit() -> None:
 
 def test_the_terminal_shows_every_table(study: Study, tmp_path: Path) -> None:
     with (tmp_path / "out.txt").open("w", encoding="utf-8") as file:
-        print_study(study, Console(file=file, width=110, color_system=None))
+        print_study(schalk_report(study), Console(file=file, width=110, color_system=None))
     text = (tmp_path / "out.txt").read_text(encoding="utf-8")
     for words in ("Table 1", "Private mode", "Δ 0.01", "24 cells", "Figure 6", "not differentially private"):
         assert words in text
@@ -251,7 +253,7 @@ def test_the_command_writes_json_and_a_report(ran: tuple[Answer, Path]) -> None:
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["settings"] == Settings.checked(repetitions=100, seed=7).to_dict()
     assert answer.err == f"repeating the study\nreport: {report}\n"
-    assert TITLE in report.read_text(encoding="utf-8")
+    assert PAPER.title in report.read_text(encoding="utf-8")
 
 
 def test_the_page_opens_offline_and_names_what_is_not_private(ran: tuple[Answer, Path]) -> None:

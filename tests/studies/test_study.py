@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
-from studies.claims import Mean
-from studies.stoddard.claims import Claim
+from studies.claims import Claim, Mean
+from studies.page import print_study, study_page
 from studies.stoddard.data import CORPORA, read_dataset
 from studies.stoddard.methods import METHODS
 from studies.stoddard.plan import GRID, Settings, planned
-from studies.stoddard.report import TITLE, print_study, study_page
+from studies.stoddard.report import PAPER, stoddard_report
 from studies.stoddard.results import TrialResult
 from studies.stoddard.running import Ground
 from studies.stoddard.study import Study
@@ -78,8 +78,8 @@ def test_means_and_differences_by_hand() -> None:
 @pytest.mark.parametrize(
     ("differences", "holds"),
     [
-        ((0.3, 0.5), "yes"),
-        ((-0.3, -0.5), "no"),
+        ((0.3, 0.5), "holds"),
+        ((-0.3, -0.5), "does not hold"),
         ((0.1, -0.1), "unclear"),
         ((0.3, 0.1), "in part"),
         ((0.3, -0.3), "in part"),
@@ -87,22 +87,22 @@ def test_means_and_differences_by_hand() -> None:
 )
 def test_claims_hold_if_differences_are_clear(differences: tuple[float, ...], holds: str) -> None:
     named = {str(value): Mean(value=value, standard_error=0.1) for value in differences}
-    assert Claim(figure=1, sentence="", differences=named).holds == holds
+    assert Claim(where="Figure 1", sentence="", differences=named).verdict.answer == holds
 
 
 def test_every_figure_is_there(study: Study) -> None:
-    plain = json.loads(json.dumps(study.to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(stoddard_report(study).to_dict(), allow_nan=False))
     assert plain["schema"] == "confide.study/1"
     assert set(plain["figures"]) == {"1", "2", "3", "4", "5"}
     assert set(plain["summary"]) == set(CORPORA)
     private = {entry["method"] for entry in plain["figures"]["1"]["sms"]["private"]}
     assert private == {key for key, method in METHODS.items() if method.standing != "exact"}
-    assert {claim["figure"] for claim in plain["claims"]} == {1, 2, 3, 4, 5}
+    assert {claim["where"] for claim in plain["claims"]} == {f"Figure {number}" for number in range(1, 6)}
     assert len(plain["trials"]) == len(planned(study.settings))
 
 
 def test_verdicts_are_differences_fold_by_fold(study: Study) -> None:
-    for verdict in study.verdicts():
+    for verdict in study.summaries():
         gains = np.array(verdict.ours.values) - np.array(verdict.sampling.values)
         assert verdict.gain.value == pytest.approx(gains.mean())
         assert verdict.gains == (gains.mean() >= 0.05)
@@ -118,7 +118,7 @@ def test_exact_selection_finds_the_words_that_reach_a_threshold(study: Study) ->
 
 
 def test_the_page_opens_offline_and_names_what_is_not_private(study: Study) -> None:
-    page = study_page(study)
+    page = study_page(stoddard_report(study))
     assert page.count("<svg ") == 3 + 1 + 2 + 3 + 6
     assert not re.search(r'(?:src|href)="(?!#)', page)
     assert "<script" not in page
@@ -130,7 +130,7 @@ def test_the_page_opens_offline_and_names_what_is_not_private(study: Study) -> N
 
 def test_the_terminal_shows_every_number_table(study: Study, tmp_path: Path) -> None:
     with (tmp_path / "out.txt").open("w", encoding="utf-8") as file:
-        print_study(study, Console(file=file, width=110, color_system=None))
+        print_study(stoddard_report(study), Console(file=file, width=110, color_system=None))
     text = (tmp_path / "out.txt").read_text(encoding="utf-8")
     for words in ("Datasets", "Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "ours − PTT", "missed"):
         assert words in text
@@ -147,7 +147,7 @@ def test_the_command_writes_json_and_a_report(texts: Path, tmp_path: Path) -> No
     assert plain["settings"]["seed"] == 7
     assert set(plain["figures"]) == {"1", "4", "5"}
     assert answer.err == f"repeating the study\nreport: {report}\n"
-    assert TITLE in report.read_text(encoding="utf-8")
+    assert PAPER.title in report.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

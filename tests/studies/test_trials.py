@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score as sklearn_f1
 from sklearn.naive_bayes import BernoulliNB
+from studies.running import run_pieces
 from studies.stoddard.data import Dataset
 from studies.stoddard.methods import METHODS, shown_name
-from studies.stoddard.running import Ground, pieces, run_pieces
+from studies.stoddard.running import Ground, gathered, pieces, preparation
 from studies.stoddard.selectors import Cut, Exact, SelectionTask, Training
-from studies.stoddard.trials import Fold, Trial, f1_score, run_trials
+from studies.stoddard.trials import Fold, FoldResult, Trial, f1_score, run_trials
 
 from confide.privacy.mechanisms.feature_scores import scored
 
@@ -135,19 +136,20 @@ def trials() -> list[Trial]:
     ]
 
 
+def found_by(ground: Ground, asked: list[Trial], jobs: int = 1) -> dict[Trial, tuple[FoldResult, ...]]:
+    found = run_pieces(pieces(asked, 4), jobs=jobs, prepare=preparation(ground))
+    return gathered(asked, 4, found)
+
+
 def test_results_depend_on_nothing_but_the_seed(ground: Ground) -> None:
     asked = trials()
-    one = run_pieces(ground, pieces(asked, 4))
-    turned = run_pieces(ground, [*reversed(pieces(asked[::-1], 4))][::-1])
-    assert one == turned
+    one = found_by(ground, asked)
+    assert one == found_by(ground, asked[::-1])
     assert all(len(found) == 4 for found in one.values())
-    other = run_pieces(Ground(rows=ground.rows, folds=4, seed=4), pieces(asked, 4))
+    other = found_by(Ground(rows=ground.rows, folds=4, seed=4), asked)
     assert other != one
 
 
 def test_processes_find_the_same(ground: Ground) -> None:
     asked = trials()[:3]
-    done: list[str] = []
-    found = run_pieces(ground, pieces(asked, 4), jobs=2, finished=lambda piece: done.append(piece.dataset))
-    assert found == run_pieces(ground, pieces(asked, 4))
-    assert done == ["sms"] * 4
+    assert found_by(ground, asked, jobs=2) == found_by(ground, asked)

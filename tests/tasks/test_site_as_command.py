@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from confide.errors import ConfideError, UsageError
+from confide.federation.fingerprints import readable_fingerprint
 from confide.federation.policy import Policy
 from confide.federation.site.data import SiteConfig
 from confide.tasks.site import NewSite, add_model, check_site, forget_model, init_site, stop_site
@@ -24,7 +25,7 @@ ROWS = {"model_name": "risk", "label": "died", "score": "risk"}
 
 
 def new_site(hospitals: Hospitals, folder: Path, **options: Any) -> NewSite:
-    kit = hospitals.coordinator / "kits" / "north.zip"
+    kit = hospitals.signed("north", folder)
     return init_site(kit, folder, **{"data": hospitals.rows("north"), **ROWS, **options})
 
 
@@ -63,7 +64,7 @@ def test_wrong_parameters_leave_nothing_behind(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         new_site(provisioned, tmp_path / "site", **options)
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in (tmp_path / "site").iterdir()} == {"site.key", "request.key", "north.request"}
 
 
 def test_a_status_is_that_of_the_command(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +77,10 @@ def test_a_status_is_that_of_the_command(hospitals: Hospitals, monkeypatch: pyte
     assert (status.budget.spent, status.budget.remaining) == (Fraction(1, 2), Fraction(5, 2))
     shown = status._repr_html_()
     assert {"table", "script"} & set(Elements(shown).tags) == {"table"}
-    assert all(escape(word) in shown for word in (status.name, status.fingerprint, "risk", "Policy (policy.toml)"))
+    assert all(
+        escape(word) in shown
+        for word in (status.name, readable_fingerprint(status.fingerprint), "risk", "Policy (policy.toml)")
+    )
     assert len(site_status(place, requests=1).requests) == 1
     assert not status.running
     assert stop_site(place) is False

@@ -7,16 +7,19 @@ taken off. One site's rows differ between neighbours, the others' are known but 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.audits.subject import Rows, Sampler, Subject, counted, differing
+from confide.audits.subject import DELTA, Rows, Sampler, Subject, counted, differing
 from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
+from confide.privacy.accounting import rho_for
+from confide.privacy.mechanisms.gaussian_shares import share_variance, shared_gaussian_counts
 from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import FLAT, Strategy, Tree
@@ -36,16 +39,18 @@ _OTHER = counted(_FEW)
 
 def share_targets(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
     """Yield sums of counts with shares of noise, at an epsilon: all shares needed, three levels, and one share to
-    spare.
+    spare; Laplace and Gaussian noise.
     """
     yield _target(epsilon, "shares/flat", FLAT, participants=3, colluders=1, honest=2)
     yield _target(epsilon, "shares/tree", Tree(2), participants=3, colluders=1, honest=2)
     yield _target(epsilon, "shares/spare", FLAT, participants=4, colluders=1, honest=2)
+    yield _gaussian(epsilon, "shares/gaussian", FLAT, participants=3, colluders=1, honest=2)
+    yield _gaussian(epsilon, "shares/gaussian-tree", Tree(2), participants=3, colluders=1, honest=2)
 
 
 def share_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
-    """Yield mistakes with shares: too few are secret, all are the same, or one is used twice."""
-    sites = partial(_seen, epsilon, FLAT)
+    """Yield mistakes with shares: too few are secret, all are the same, one is used twice, or noise is too small."""
+    sites = partial(_seen, partial(answers, epsilon=epsilon, strategy=FLAT))
     yield _twin(
         "shares/all-needed",
         epsilon,
@@ -57,19 +62,42 @@ def share_twins(epsilon: Fraction) -> Iterator[Subject[ScoreCounts]]:
         "shares/one-seed", epsilon, "one seed for all sites, which the coordinator knows", _one_seed(epsilon), 3
     )
     yield _twin("shares/used-again", epsilon, "the same shares for other participants", _used_again(epsilon), 3)
+    yield _gaussian_twin(
+        "shares/gaussian-all-needed",
+        epsilon,
+        "noise sized for thirty sites as if none colluded, where all but one do",
+        partial(gaussian_answers, rho=_rho(epsilon), honest=30),
+    )
+    yield _gaussian_twin(
+        "shares/gaussian-scarce",
+        epsilon,
+        "a fifth of the noise",
+        partial(gaussian_answers, rho=25 * _rho(epsilon), honest=1),
+    )
 
 
 def answers(
-    counts: ScoreCounts, times: int, epsilon: Fraction, honest: int, strategy: Strategy, noise: Noise = SYSTEM_NOISE
+    counts: ScoreCounts, times: int, *, epsilon: Fraction, honest: int, strategy: Strategy, noise: Noise = SYSTEM_NOISE
 ) -> Sums:
     """Draw the message of one site many times."""
     query = shared_counts(cells_on(counts, GRIDS[strategy]), epsilon, honest=honest, strategy=strategy)
     return np.array(query.draw_many(times, noise), dtype=np.int64)
 
 
+def gaussian_answers(counts: ScoreCounts, times: int, *, rho: Fraction, honest: int, strategy: Strategy = FLAT) -> Sums:
+    """Draw the message of one site many times, with a share of Gaussian noise."""
+    grid = GRIDS[strategy]
+    variance = share_variance(rho, honest, levels=strategy.levels(len(grid)))
+    query = shared_gaussian_counts(cells_on(counts, grid), variance, strategy)
+    return np.array(query.draw_many(times), dtype=np.int64)
+
+
+def _rho(epsilon: Fraction) -> Fraction:
+    return rho_for(epsilon, DELTA)
+
+
 def _seen(
-    epsilon: Fraction,
-    strategy: Strategy,
+    answer: Callable[..., Sums],
     counts: ScoreCounts,
     times: int,
     *,
@@ -79,7 +107,7 @@ def _seen(
 ) -> FloatArray:
     """Return the sum over all sites, less what the colluding ones sent; sums of 64 bits are taken modulo 2^64."""
     sites = (counts, *(_OTHER,) * (participants - 1))
-    sent = [answers(site, times, epsilon, honest, strategy) for site in sites]
+    sent = [answer(site, times, honest=honest) for site in sites]
     known = sent[participants - colluders :]
     return (_total(sent) - _total(known)).astype(np.float64)
 
@@ -88,9 +116,10 @@ def _one_seed(epsilon: Fraction) -> Sampler[ScoreCounts]:
     """Seed three sites with the number of the question; the coordinator draws the same noise and subtracts it."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
-        sent = [answers(site, times, epsilon, 2, FLAT, _from_seed(7)) for site in (counts, _OTHER, _OTHER)]
+        draw = partial(answers, epsilon=epsilon, honest=2, strategy=FLAT)
+        sent = [draw(site, times, noise=_from_seed(7)) for site in (counts, _OTHER, _OTHER)]
         nothing = counted([])
-        guessed = 3 * answers(nothing, times, epsilon, 2, FLAT, _from_seed(7))
+        guessed = 3 * draw(nothing, times, noise=_from_seed(7))
         return (_total(sent) - guessed).astype(np.float64)
 
     return sample
@@ -100,7 +129,8 @@ def _used_again(epsilon: Fraction) -> Sampler[ScoreCounts]:
     """Ask a second question without one site. The difference of the two sums is that site's answer, with one share."""
 
     def sample(counts: ScoreCounts, times: int) -> FloatArray:
-        sent = [answers(site, times, epsilon, 3, FLAT) for site in (counts, _OTHER, _OTHER)]
+        draw = partial(answers, epsilon=epsilon, honest=3, strategy=FLAT)
+        sent = [draw(site, times) for site in (counts, _OTHER, _OTHER)]
         return (_total(sent) - _total(sent[1:])).astype(np.float64)
 
     return sample
@@ -119,8 +149,27 @@ def _total(sent: list[Sums]) -> Sums:
 def _target(
     epsilon: Fraction, name: str, strategy: Strategy, *, participants: int, colluders: int, honest: int
 ) -> Subject[ScoreCounts]:
-    seen = partial(_seen, epsilon, strategy, participants=participants, colluders=colluders, honest=honest)
+    answer = partial(answers, epsilon=epsilon, strategy=strategy)
+    seen = partial(_seen, answer, participants=participants, colluders=colluders, honest=honest)
     return _subject(name, epsilon, seen, participants, strategy, wrong="")
+
+
+def _gaussian(
+    epsilon: Fraction, name: str, strategy: Strategy, *, participants: int, colluders: int, honest: int
+) -> Subject[ScoreCounts]:
+    answer = partial(gaussian_answers, rho=_rho(epsilon), strategy=strategy)
+    seen = partial(_seen, answer, participants=participants, colluders=colluders, honest=honest)
+    whole = _subject(name, epsilon, seen, participants, strategy, wrong="")
+    return replace(whole, delta=DELTA, proven=(shared_gaussian_counts,))
+
+
+def _gaussian_twin(name: str, epsilon: Fraction, wrong: str, answer: Callable[..., Sums]) -> Subject[ScoreCounts]:
+    """Return a twin in which one honest site is left; what all others sent is known and taken off."""
+
+    def sample(counts: ScoreCounts, times: int) -> FloatArray:
+        return answer(counts, times).astype(np.float64)
+
+    return replace(_twin(name, epsilon, wrong, sample, 1), delta=DELTA)
 
 
 def _twin(

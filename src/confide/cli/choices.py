@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 NEIGHBOURS = ("replace-one", "add-remove-one", "label-only")
 UNITS = ("row", "person")
 COMPOSITIONS = ("addition", "zcdp")
+NOISES = ("laplace", "gaussian")
 MODES = ("disclosure-control", "secure-sum", "private", "noisy-scores")
 METRICS = ("auc", "average_precision", "brier", "prevalence", "confusion", "curves", "roc", "pr", "calibration",
            "counts", "observed_expected")  # fmt: skip
@@ -17,6 +18,7 @@ STRATEGIES = ("auto", "flat", "tree", "haar")
 SHAPES = ("concave", "isotonic", "counts", "binormal", "roc-glm")
 METHODS = ("score-perturbation", "sparse-vector", "peeling", "permute-and-flip", "clusters")
 FEATURE_SCORES = ("total-count", "difference-count", "purity-index", "information-gain")
+ENGINES = ("postgresql", "duckdb", "spark")
 MODELS = ("naive-bayes", "logistic-regression")
 
 

@@ -8,11 +8,12 @@ from confide.cli import evaluate_options as given
 from confide.cli import options, output
 from confide.cli.evaluate_output import check_places, show, write
 from confide.cli.inputs import split_columns
+from confide.cli.table_options import EngineOption, OptionalFile, Query, Table, choose_source, local_file
 
 
 def evaluate(
-    file: options.File,
     label: given.Label,
+    file: OptionalFile = None,
     score: given.Score = None,
     imputed: given.Imputed = None,
     positive: options.Positive = None,
@@ -34,6 +35,9 @@ def evaluate(
     report: given.Report = None,
     figures: given.Figures = None,
     tables: given.Tables = None,
+    table: Table = None,
+    query: Query = None,
+    engine: EngineOption = None,
 ) -> None:
     """Evaluate scores exactly: ranking, calibration, use, each number with its interval.
 
@@ -49,13 +53,18 @@ def evaluate(
         confide evaluate stays.csv -l died -s risk --cluster patient --specificity 0.9:1 --tables paper --figures paper
 
         zcat scores.csv.gz | confide evaluate - -l outcome --positive Poor -s s100b --json
+
+        confide evaluate --table postgresql://db.example/heart/trial.scores -l died -s risk --report out.html
+
+        confide evaluate --table "duckdb:///heart.db?table=scores" -l died -s risk
     """
-    check_places(file, report, figures, tables)
-    with output.busy("reading and evaluating"):
+    source = choose_source(file, table, query, engine)
+    check_places(local_file(source), report, figures, tables)
+    with output.counted_steps("reading and evaluating") as progress:
         from confide.tasks.evaluate import evaluate as task
 
         evaluation = task(
-            file,
+            source,
             label=label,
             score=split_columns(score or ()),
             imputed=given.imputed_columns(imputed),
@@ -74,6 +83,7 @@ def evaluate(
             interval=interval,
             replicates=replicates,
             seed=seed,
+            progress=progress,
         ).with_command(sys.argv[1:])
-    write(evaluation, file, report, figures, tables)
+    write(evaluation, source, report, figures, tables)
     show(evaluation, as_json=as_json)

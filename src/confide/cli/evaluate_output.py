@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from confide.cli import output
+from confide.cli.table_options import local_file, shown_source
 from confide.tasks.output_files import check_report
 
 if TYPE_CHECKING:
     from confide.evaluation.evaluation import Evaluation
+    from confide.sources.locations import TableLocation
 
 
 def check_places(file: str, report: Path | None, figures: Path | None, tables: Path | None) -> None:
@@ -28,11 +30,18 @@ def check_places(file: str, report: Path | None, figures: Path | None, tables: P
         check_tables(tables, source=file)
 
 
-def write(evaluation: Evaluation, file: str, report: Path | None, figures: Path | None, tables: Path | None) -> None:
+def write(
+    evaluation: Evaluation,
+    source: str | TableLocation,
+    report: Path | None,
+    figures: Path | None,
+    tables: Path | None,
+) -> None:
     """Write the report, the figures and the tables, and say where they are."""
+    file = local_file(source)
     if report is not None:
         with output.busy("drawing the report"):
-            page = evaluation.to_html(title=f"Evaluation of {output.shown_name(file)}")
+            page = evaluation.to_html(title=f"Evaluation of {shown_source(source)}")
         output.write_whole(report, page)
         typer.echo(f"report: {report}", err=True)
     if figures is not None:

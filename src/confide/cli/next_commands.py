@@ -14,6 +14,7 @@ from typing import Any
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 _CALL = re.compile(r"`Ledger\.(?P<call>open_account|change_caps)\((?P<name>'(?:[^'\\]|\\.)*'|NAME), epsilon=E\)`")
+_FILE = ("FILE", "[FILE]")
 _COMMAND = re.compile(r"`(?P<command>confide ledger (?:show|verify))`")
 
 
@@ -49,6 +50,6 @@ def _ledger(place: object) -> str:
 
 def _data(called: TyperCommand | TyperGroup, values: Mapping[str, Any]) -> str:
     """Return the option that names the file of private rows."""
-    files = [one.name for one in called.params if isinstance(one, TyperArgument) and one.metavar == "FILE"]
+    files = [one.name for one in called.params if isinstance(one, TyperArgument) and one.metavar in _FILE]
     given = values.get(files[0] or "") if files else None
     return "" if given is None else f" --data {shlex.quote(str(given))}"

@@ -62,6 +62,22 @@ def steps(total: int, what: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
+def counted_steps(what: str) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show on a terminal what takes a while: the time at first, and a progress bar once the number of steps is known.
+
+    Call the result, if there is one, with the steps that are done, the steps in all, and what begins.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    with _progress(BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}")) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total, name: bar.update(task, completed=done, total=total, description=name)
+
+
+@contextmanager
 def bytes_sent(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show a progress bar of bytes on standard error if it is a terminal.
 

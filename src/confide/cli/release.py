@@ -5,11 +5,12 @@ from __future__ import annotations
 from confide.cli import options, output, release_output
 from confide.cli import release_options as own
 from confide.cli.inputs import readable
+from confide.cli.table_options import EngineOption, OptionalFile, Query, Table, choose_source, local_file
 from confide.errors import UsageError
 
 
 def release(
-    file: options.File,
+    file: OptionalFile = None,
     label: options.Label = None,
     score: own.Score = None,
     model: own.Model = None,
@@ -40,6 +41,10 @@ def release(
     report: own.Report = None,
     title: options.Title = None,
     reveal: own.Reveal = False,
+    table: Table = None,
+    query: Query = None,
+    engine: EngineOption = None,
+    data_name: own.DataName = None,
 ) -> None:
     """Release metrics under differential privacy, with intervals, and charge the ledger.
 
@@ -52,6 +57,10 @@ def release(
 
     Metrics: auc, average_precision, brier, prevalence, confusion (all that follows from the matrix at
     --threshold), or single measures of it: accuracy, recall, specificity, precision, f1, ...
+
+    A table in a database (--table) is identified by the name and version that you declare (--data-name). Declare a new
+    version whenever its rows change. Counts on a grid or at a threshold are taken inside the database. With --query the
+    number of rows is private too, as it depends on values: give --neighbours add-remove-one.
 
     With --model, the rows that were held out of training are read and scored by the model. Their cost does not add
     up with that of the training. To evaluate a model on another file, score the file with `confide predict` and name
@@ -86,16 +95,21 @@ def release(
         confide release test.csv -l won -s submission -e 0.1 --neighbours label-only --account contest --analyst team-4
 
         confide release messages.csv --model model.json -m auc,accuracy --account messages --report evaluation.html
+
+        confide release --table postgresql://db.example/heart/trial.scores --data-name "heart attacks, version 2"
+        -l died -s risk -e 1 -m roc,pr --grid logit:64 --account heart
     """
-    output.check_published_page(report, file, ledger)
-    output.check_json_out(out, file, ledger, model)
+    source = choose_source(file, table, query, engine)
+    private = local_file(source)
+    output.check_published_page(report, private, ledger)
+    output.check_json_out(out, private, ledger, model)
     if reveal and report is None:
         raise UsageError("--reveal draws exact curves on a report and nowhere else; give --report OUT.html with it")
     from confide.tasks.release import prepare_release
 
     with output.busy("reading"):
         ready = prepare_release(
-            readable(file),
+            readable(source) if isinstance(source, str) else source,
             label=label,
             score=own.at_most_one(score, "--score"),
             model=model,
@@ -121,6 +135,7 @@ def release(
             analyst=analyst,
             also_charge=also_charge,
             reveal=reveal,
+            data_name=data_name,
         )
     release_output.print_remarks(ready)
     if dry_run:

@@ -110,6 +110,13 @@ Unit = Annotated[
         help="What it protects: row or person. [default: row; with --model that of the training]",
     ),
 ]
+DataName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="With --table: the declared name and version of its rows, which identify them in the ledger.",
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="OUT.json", help="Write JSON that may be published as it is: no ledger in it."),

@@ -58,7 +58,8 @@ ColludersOption = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Mode private: the promise holds even if N sites collude with the coordinator. [default: fewer than half]",
+        help="Mode private, and secure-sum with --fewest: the promise holds even if N sites collude with the "
+        "coordinator. [default: fewer than half]",
     ),
 ]
 MinimumCellOption = Annotated[
@@ -77,8 +78,8 @@ RowsOption = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Mode private: about how many rows all sites together have, as they state publicly. It decides the "
-        "number of cells. [default: 1,000 a site]",
+        help="Mode private, and --dry-run in every mode: about how many rows all sites together have, as they state "
+        "publicly. In mode private it decides the number of cells. [default: 1,000 a site]",
     ),
 ]
 BinsOption = Annotated[int, typer.Option(metavar="N", help="Bins of the calibration curve.")]
@@ -87,9 +88,19 @@ SitesOption = Annotated[
 ]
 FewestOption = Annotated[
     int | None,
-    typer.Option(metavar="N", help="At least N sites must take part; signed. [default: all that are asked]"),
+    typer.Option(
+        metavar="N",
+        help="At least N sites must take part, so that some may drop out; signed. [default: all that are asked]",
+    ),
 ]
-TimeoutOption = Annotated[float, typer.Option(metavar="SECONDS", help="The most that each of two rounds may take.")]
+TimeoutOption = Annotated[float, typer.Option(metavar="SECONDS", help="The most that each round may take.")]
+DropAfterOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        help="With --fewest: a silent site has dropped out after this time, from when enough others have replied.",
+    ),
+]
 NullAucOption = Annotated[
     float | None, typer.Option(metavar="A", help="Also test whether the pooled AUC is at most A.")
 ]
@@ -105,12 +116,42 @@ EditionOption = Annotated[
         help="Mode private: after data changed, ask as the next edition, which is charged anew. [default: 1]",
     ),
 ]
+NoiseOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        autocompletion=choices.one_of(choices.NOISES),
+        help="Mode private: laplace, or gaussian with --delta, which costs less where many questions are asked; sites "
+        "must allow it. [default: laplace]",
+    ),
+]
 DeltaOption = Annotated[
-    str | None, typer.Option(metavar="D", help="Mode noisy-scores: delta of its noise calibration.")
+    str | None,
+    typer.Option(
+        metavar="D",
+        help="Mode private, with --noise gaussian: far below 1 / rows, such as 1e-6. Mode noisy-scores: delta of its "
+        "noise calibration.",
+    ),
 ]
 SensitivityOption = Annotated[
     str | None,
     typer.Option(metavar="S", help="Mode noisy-scores: the model's sensitivity, which is stated and not measured."),
+]
+PurposeOption = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Why this is asked, for people at sites that approve each question; signed."),
+]
+EveryOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PERIOD",
+        help="Mode private: ask once in each month, quarter or year, as a new edition, and keep results in --series. "
+        "For a timer: called again in the same period, it asks nobody.",
+    ),
+]
+SeriesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="With --every: the folder of all results, with a page of performance over time."),
 ]
 ReportOption = Annotated[
     Path | None,

@@ -14,16 +14,21 @@ from confide.cli.site_progress import showing_progress
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
-    from confide.tasks.validate import ValidationRequest
+    from confide.tasks.validate import ValidationPlan, ValidationRequest
 
 
 def show_plan(request: ValidationRequest, *, as_json: bool) -> None:
     """Print question, promise, price and expected accuracy; no site is asked."""
-    from confide.report.validation.plan_text import print_plan
     from confide.tasks.validate import plan_validation
 
     with output.busy("simulating answers"):
         plan = plan_validation(request)
+    _print_plan(plan, as_json=as_json)
+
+
+def _print_plan(plan: ValidationPlan, *, as_json: bool) -> None:
+    from confide.report.validation.plan_text import print_plan
+
     if as_json:
         output.print_json(plan.to_dict())
     else:
@@ -50,6 +55,37 @@ def show_validation(request: ValidationRequest, report: Path | None, *, as_json:
         print_next(
             ("For tables and pictures in one file, ask again, which costs nothing more, with:", ("--report OUT.html",))
         )
+
+
+def show_series(
+    request: ValidationRequest, folder: Path, every: str, report: Path | None, *, dry_run: bool, as_json: bool
+) -> None:
+    """Ask this period's edition unless it is stored, and write the page of performance over time."""
+    from confide.report.validation.page import validation_page
+    from confide.report.validation.series_page import series_page
+    from confide.report.validation.series_text import print_series, series_document
+    from confide.tasks.validation_series import due_validation, plan_edition, store_edition, stored_editions
+
+    due = due_validation(request, folder, every=every)
+    if dry_run:
+        with output.busy("simulating answers"):
+            plan = plan_edition(due)
+        _print_plan(plan, as_json=as_json)
+        return
+    if due.known:
+        typer.echo(f"the result of {due.period.name} is in {folder}; nobody was asked", err=True)
+    else:
+        validation = _run(due.request, as_json=as_json)
+        store_edition(due, validation)
+        if report is not None:
+            output.write_whole(report, validation_page(validation))
+    editions = stored_editions(due)
+    output.write_whole(due.page, series_page(editions))
+    if as_json:
+        output.print_json(series_document(editions, asked=not due.known))
+    else:
+        print_series(editions, output.console())
+    print_next(("Performance over time is in:", (str(due.page),)))
 
 
 def _run(request: ValidationRequest, *, as_json: bool) -> Validation:

@@ -18,6 +18,7 @@ MOST_CELLS = 4_096
 """Distinct scores beyond which neighbours share a cell in the fit: cells of equal width in log-odds, at their mean."""
 
 _SMALLEST = 1e-6  # scores nearer to 0 or 1 count as this far away
+_NARROWEST = 1e-8  # log-odds in a narrower range are one score: rounding, 3e-15, would move knots by NEAREST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,8 @@ class Spline:
     curve is logistic recalibration: an intercept and a slope. Weights count as repetitions.
 
     Scores within 1e-6 of 0 or 1 count as 1e-6 away, and scores of exactly 0 (or 1) as half as far as the next score,
-    if that is farther.
+    if that is farther. Knots nearer to each other than 1e-6 of the range of log-odds are merged, and if this range is
+    below 1e-8, all scores are one.
     """
 
     knots: int = 10
@@ -65,7 +67,7 @@ class SplineBasis:
         """Place the knots, and merge neighbouring scores where they are more than `cells`; None for one score."""
         low, high = _clip_ends(counts.scores)
         distinct = counts.scores[_distinct_part(counts.scores, low, high)]
-        if distinct.size < 2:
+        if distinct.size < 2 or np.ptp(_log_odds(distinct[[0, -1]], low, high)) < _NARROWEST:
             return None
         places = np.linspace(0.0, distinct.size - 1.0, min(knots, distinct.size))
         below = np.minimum(places.astype(np.int64), distinct.size - 2)

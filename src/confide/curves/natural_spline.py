@@ -8,6 +8,13 @@ import numpy as np
 
 from confide.counts import FloatArray
 
+NEAREST = 1e-6
+"""Least distance of two knots, as a share of the distance from the first to the last.
+
+Roughness grows with the third power of 1 / distance: beside knots much nearer than this, rounding hides the roughness
+of all other functions. Knots that are merged at this distance move a fitted curve by some 1e-5 or less.
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NaturalSpline:
@@ -28,9 +35,9 @@ class NaturalSpline:
 
     @classmethod
     def through(cls, knots: FloatArray) -> NaturalSpline:
-        """Build the functions for ascending knots, two at least."""
+        """Build the functions for ascending knots, of which the last is above the first; near ones are merged."""
         first, width = float(knots[0]), float(knots[-1] - knots[0])
-        at = (knots - first) / width
+        at = _apart((knots - first) / width)
         line = np.column_stack((np.ones(at.size), at - 0.5))
         if at.size == 2:
             return cls(first, width, at, line, np.zeros_like(line))
@@ -78,6 +85,15 @@ class NaturalSpline:
                 near * values[left] + far * values[left + 1] + bend_near * bends[left] + bend_far * bends[left + 1]
             )
         return result
+
+
+def _apart(knots: FloatArray) -> FloatArray:
+    """Leave out knots that are near the one before, or the last; 0 and 1, the first and the last, stay."""
+    kept = [0.0]
+    for knot in knots[1:-1].tolist():
+        if knot - kept[-1] >= NEAREST and 1.0 - knot >= NEAREST:
+            kept.append(knot)
+    return np.array([*kept, 1.0])
 
 
 def _cubic(x: FloatArray, start: float, end: float, values: FloatArray, bends: FloatArray) -> FloatArray:

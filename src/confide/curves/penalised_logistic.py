@@ -27,7 +27,7 @@ _ROUGHLY = 1e-2  # near enough to tell which penalty of a coarse grid is best
 _GRID = 11
 _REFINEMENTS = 40
 _NEAR_STEPS = 20
-_NEAR_SAMPLES = 64  # at a time: their numbers stay in the processor's cache
+_NEAR_SAMPLES = 256  # at a time: with fewer, calls take longer than the work on them
 _FINER = 8  # points of the fine grid for each of the coarse one
 _RIVAL = 0.05  # points of the grid whose approximate criteria are so near may have the other order
 _LONGEST_MOVE = 1.0  # of a penalty's logarithm in one step
@@ -120,7 +120,7 @@ class _Problem:
 
     def information(self, weight: FloatArray, penalty: FloatArray) -> FloatArray:
         """Return the penalised information of each sample."""
-        matrix: FloatArray = _product(weight, self.products)[:, self.unpack]
+        matrix: FloatArray = small_products(weight, self.products)[:, self.unpack]
         diagonal = np.arange(penalty.shape[1])
         matrix[:, diagonal, diagonal] += penalty
         return matrix
@@ -136,11 +136,13 @@ class _Problem:
         active = np.arange(start.shape[0])
         part, information = self, np.empty((*start.shape, start.shape[1]))
         for _ in range(_MOST_STEPS):
-            rate = logistic(_product(coefficients[active], self.design.T))
-            gradient = _product(part.positives - part.rows * rate, self.design) - penalty[active] * coefficients[active]
+            rate = logistic(small_products(coefficients[active], self.design.T))
+            gradient = (
+                small_products(part.positives - part.rows * rate, self.design) - penalty[active] * coefficients[active]
+            )
             curvature = part.information(part.rows * rate * (1.0 - rate), penalty[active])
             step: FloatArray = np.linalg.solve(curvature, gradient[..., None])[..., 0].astype(np.float64, copy=False)
-            reach = np.abs(_product(step, self.design.T)).max(axis=1)
+            reach = np.abs(small_products(step, self.design.T)).max(axis=1)
             damped = np.divide(np.log1p(reach), reach, out=np.ones_like(reach), where=reach > 0.0)
             coefficients[active] += damped[:, None] * step
             information[active] = curvature
@@ -153,22 +155,22 @@ class _Problem:
 
     def look(self, coefficients: FloatArray, log_penalty: FloatArray) -> _Look:
         """Return Newton's step and the criterion's slope at coefficients that are near their maximum."""
-        rate = logistic(_product(coefficients, self.design.T))
+        rate = logistic(small_products(coefficients, self.design.T))
         penalty, amount, curved = self.penalty(log_penalty), np.exp(log_penalty), coefficients[:, 2:]
         weight = self.rows * rate
-        gradient = _product(self.positives - weight, self.design) - penalty * coefficients
+        gradient = small_products(self.positives - weight, self.design) - penalty * coefficients
         weight *= 1.0 - rate
         information = self.information(weight, penalty)
         inverse = np.linalg.inv(information)
         step = np.einsum("bij,bj->bi", inverse, gradient)
         turn = -amount[:, None] * np.einsum("bij,bj->bi", inverse[:, :, 2:], curved)
-        moved = _product(turn, self.design.T)
+        moved = small_products(turn, self.design.T)
         weight *= (1.0 - 2.0 * rate) * moved
-        turned = np.einsum("bij,bij->b", inverse, _product(weight, self.products)[:, self.unpack])
+        turned = np.einsum("bij,bij->b", inverse, small_products(weight, self.products)[:, self.unpack])
         trace = amount * np.trace(inverse[:, 2:, 2:], axis1=1, axis2=2)
         return _Look(
             step=step,
-            reach=np.abs(_product(step, self.design.T)).max(axis=1),
+            reach=np.abs(small_products(step, self.design.T)).max(axis=1),
             turn=turn,
             turn_reach=np.abs(moved).max(axis=1),
             slope=0.5 * (amount * np.sum(curved**2, axis=1) - curved.shape[1] + trace + turned),
@@ -178,7 +180,7 @@ class _Problem:
     def criterion(self, fit: PenalisedFit) -> tuple[FloatArray, FloatArray]:
         """Return `V` and its derivative in the logarithm of the penalty, for each sample."""
         amount, curved = np.exp(fit.log_penalty), fit.coefficients[:, 2:]
-        log_odds = _product(fit.coefficients, self.design.T)
+        log_odds = small_products(fit.coefficients, self.design.T)
         rate, size = logistic(log_odds), np.sum(curved**2, axis=1)
         soft = np.maximum(log_odds, 0.0) + np.log1p(np.exp(-np.abs(log_odds)))
         likelihood = np.sum(self.positives * log_odds - self.rows * soft, axis=1)
@@ -189,9 +191,9 @@ class _Problem:
         inverse = np.linalg.inv(fit.information)
         # The coefficients move with the penalty, and the information with them.
         turn = -amount[:, None] * np.einsum("bij,bj->bi", inverse[:, :, 2:], curved)
-        moved = _product(turn, self.design.T)
+        moved = small_products(turn, self.design.T)
         change = self.rows * rate * (1.0 - rate) * (1.0 - 2.0 * rate) * moved
-        turned = np.einsum("bij,bij->b", inverse, _product(change, self.products)[:, self.unpack])
+        turned = np.einsum("bij,bij->b", inverse, small_products(change, self.products)[:, self.unpack])
         trace = amount * np.trace(inverse[:, 2:, 2:], axis1=1, axis2=2)
         return value, 0.5 * (amount * size - columns + trace + turned)
 
@@ -218,9 +220,9 @@ class _Expansion:
         The free coefficients are eliminated; what remains of the information has the eigenvalues `values`, and
         `squares` are the squared gradients along its eigenvectors.
         """
-        information = _product(problem.rows, self.curvatures)[:, problem.unpack]
+        information = small_products(problem.rows, self.curvatures)[:, problem.unpack]
         information[:, [0, 1], [0, 1]] += _RIDGE
-        gradient = _product(problem.positives, problem.design) - _product(problem.rows, self.expected)
+        gradient = small_products(problem.positives, problem.design) - small_products(problem.rows, self.expected)
         target = gradient + information @ self.coefficients
         free, mixed, curved = information[:, :2, :2], information[:, :2, 2:], information[:, 2:, 2:]
         solved = np.linalg.solve(free, np.concatenate((mixed, target[:, :2, None]), axis=2))
@@ -289,7 +291,7 @@ class _Quadratic:
         return bend
 
 
-def _product(left: FloatArray, right: FloatArray) -> FloatArray:
+def small_products(left: FloatArray, right: FloatArray) -> FloatArray:
     """Multiply matrices some lines at a time: so small that the linear algebra library starts no threads for it.
 
     Its threads wait for each other in loops: on a processor that others use too, that takes many times longer.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
+from confide.curves.compiled_sums import compiled_hull
 from confide.curves.operating import OperatingPoints, operating_points
 from confide.predictions import accepts_predictions
 
@@ -76,6 +77,10 @@ def roc_hull(counts: ScoreCounts) -> RocCurve:
     edges of the blocks that pooling adjacent violators makes (Fawcett & Niculescu-Mizil 2007).
     """
     counts.both_classes()
+    few = compiled_hull(counts)
+    if few is not None:  # the corners of many small hulls, and so few points
+        index, x, y = few[:, _chain(few[1].tolist(), few[2].tolist())][:, 1:]
+        return _curve(OperatingPoints(counts.scores[len(counts) - index], y, x))
     points = operating_points(counts)
     return _curve(_take(points, hull_corners(counts)))
 

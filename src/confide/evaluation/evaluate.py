@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from confide.counts import ScoreCounts
@@ -20,6 +20,23 @@ from confide.intervals.comparison import Comparison
 from confide.intervals.folds import check_folds
 from confide.sources.hints import check_thresholds
 from confide.sources.rows import Grouping, MissingScores, Rows
+
+Progress = Callable[[int, int, str], None]
+"""Called as each step begins, with the number of steps before it, of all steps, and what it does."""
+
+
+@dataclass(slots=True)
+class _Steps:
+    """Steps of an evaluation, reported as each begins."""
+
+    total: int
+    progress: Progress | None
+    begun: int = 0
+
+    def begin(self, what: str) -> None:
+        if self.progress is not None:
+            self.progress(self.begun, self.total, what)
+        self.begun += 1
 
 
 def evaluate_counts(
@@ -47,7 +64,13 @@ def evaluate_counts(
     )
 
 
-def evaluate_rows(rows: Rows, settings: Settings, *, imputed: Mapping[str, Sequence[str]] | None = None) -> Evaluation:
+def evaluate_rows(
+    rows: Rows,
+    settings: Settings,
+    *,
+    imputed: Mapping[str, Sequence[str]] | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
     """Evaluate every column of scores, compare models pairwise, and evaluate each group.
 
     `imputed` maps the name of a model to its columns of scores, one for each imputed dataset. The estimates of these
@@ -61,6 +84,10 @@ def evaluate_rows(rows: Rows, settings: Settings, *, imputed: Mapping[str, Seque
     if rows.folds is not None:
         check_folds(rows.labels, rows.folds)
     columns = _model_columns(rows.names, imputed or {})
+    groupings = list(rows.all_groupings())
+    in_groups = 0 if progress is None else sum(len(set(grouping.groups.tolist())) for grouping in groupings)
+    steps = _Steps(1 + len(columns) + in_groups, progress)
+    steps.begin("ranking the rows")
     comparable = len(columns) > 1 and not imputed and not rows.survey and rows.folds is None
     if comparable and rows.clusters is None:
         rows.coded()  # comparisons need the places of rows, and counts come with them
@@ -68,7 +95,7 @@ def evaluate_rows(rows: Rows, settings: Settings, *, imputed: Mapping[str, Seque
     every[0].both_classes()
     check_thresholds(settings.thresholds or (), every)
     probabilities = {name: each.probabilities for name, each in zip(rows.names, every, strict=True)}
-    models = _models(rows, every, columns, settings, probabilities)
+    models = _models(rows, every, columns, settings, probabilities, begin=steps.begin)
     compared = None
     if comparable and min(every[0].both_classes()) > 1:
         compared = compare_models(rows, settings, probabilities=probabilities)
@@ -81,8 +108,8 @@ def evaluate_rows(rows: Rows, settings: Settings, *, imputed: Mapping[str, Seque
         joint=None if compared is None else compared.joint,
         groups=tuple(
             group
-            for grouping in rows.all_groupings()
-            for group in _evaluate_groups(grouping, rows, columns, settings, probabilities)
+            for grouping in groupings
+            for group in _evaluate_groups(grouping, rows, columns, settings, probabilities, steps)
         ),
         missing=rows.missing,
     )
@@ -107,6 +134,7 @@ def _models(
     probabilities: Mapping[str, bool],
     *,
     resample: bool = True,
+    begin: Callable[[str], None] = lambda what: None,
 ) -> tuple[ModelEvaluation, ...]:
     """Evaluate each model from the counts of all columns; several columns of one model are pooled."""
     position = {name: i for i, name in enumerate(rows.names)}
@@ -119,9 +147,11 @@ def _models(
     def pooled(name: str, several: Sequence[str]) -> ModelEvaluation:
         return pooled_model(name, [one(name, each) for each in several], level=settings.level, rows=len(rows))
 
-    return tuple(
-        one(name, several[0]) if len(several) == 1 else pooled(name, several) for name, several in columns.items()
-    )
+    models = []
+    for name, several in columns.items():
+        begin(f"evaluating {name}")
+        models.append(one(name, several[0]) if len(several) == 1 else pooled(name, several))
+    return tuple(models)
 
 
 def _evaluate_groups(
@@ -130,6 +160,7 @@ def _evaluate_groups(
     columns: Mapping[str, tuple[str, ...]],
     settings: Settings,
     probabilities: Mapping[str, bool],
+    steps: _Steps,
 ) -> list[GroupEvaluation]:
     """Evaluate each group, and compare it with all other rows.
 
@@ -138,6 +169,7 @@ def _evaluate_groups(
     groups: list[GroupEvaluation] = []
     members = list(grouping.members())
     for name, chosen in members:
+        steps.begin(f"groups of {grouping.column}")
         part, rest = rows.take(chosen), rows.take(~chosen)
         counts = part.counts()
         both = [bool(side.any() and not side.all()) for side in (part.labels, rest.labels)]

@@ -87,3 +87,7 @@ class Settings:
         if self.thresholds is None:
             return (_DEFAULT_THRESHOLD,) if probabilities else ()
         return self.thresholds
+
+    def thresholds_between(self, low: float, high: float) -> tuple[float, ...]:
+        """Return the thresholds of a model whose scores lie from `low` to `high`."""
+        return self.thresholds_of(probabilities=low >= 0.0 and high <= 1.0)

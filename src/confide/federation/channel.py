@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from confide.federation.site_state import SiteState
+
 OFFER, ANSWER = "confide_offer", "confide_answer"
 """Topics of the two rounds."""
+
+SHARES, VOTE, UNMASK = "confide_shares", "confide_vote", "confide_unmask"
+"""Topics of a sum that survives dropouts: shares before the answers, votes after sites dropped out, shown shares."""
+
+LATE = "it did not reply in time"
 
 Message: TypeAlias = Mapping[str, Any]
 """Plain data, as JSON holds it."""
@@ -21,13 +29,34 @@ class Silence:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that a round may take; once `enough` sites have said yes, the others have `grace` seconds more."""
+
+    seconds: float
+    enough: int | None = None
+    grace: float = 0.0
+
+    def deadline(self, start: float, agreed: Sequence[float]) -> float:
+        """Return when the round ends, from when it began and when sites said yes (`says_yes`)."""
+        last = start + self.seconds
+        if self.enough is None or len(agreed) < max(self.enough, 1):
+            return last
+        return min(last, sorted(agreed)[max(self.enough, 1) - 1] + self.grace)
+
+
+def says_yes(reply: Message | Silence) -> bool:
+    """Return whether a reply counts as one of enough: refusals and errors do not, as the others are still needed."""
+    return isinstance(reply, Mapping) and reply.get("state") == SiteState.ANSWERED
+
+
 class Channel(Protocol):
     """One request to each named site at once."""
 
     def ask(
-        self, topic: str, requests: Mapping[str, Message], *, timeout: float, heard: Callable[[str], None]
+        self, topic: str, requests: Mapping[str, Message], *, patience: Patience, heard: Callable[[str], None]
     ) -> Mapping[str, Message | Silence]:
-        """Return each site's reply, or a Silence, before the timeout; call `heard` with each site that replies."""
+        """Return each site's reply, or a Silence, before time is over; call `heard` with each site that replies."""
         ...
 
 
@@ -38,20 +67,24 @@ class InProcess:
     sites: Mapping[str, Callable[[str, Message], Message]]
 
     def ask(
-        self, topic: str, requests: Mapping[str, Message], *, timeout: float, heard: Callable[[str], None]
+        self, topic: str, requests: Mapping[str, Message], *, patience: Patience, heard: Callable[[str], None]
     ) -> Mapping[str, Message | Silence]:
         """Ask all sites at once."""
+        start, agreed = time.monotonic(), list[float]()
         pool = ThreadPoolExecutor(max_workers=max(len(requests), 1))
-        asked = {site: pool.submit(self.sites[site], topic, request) for site, request in requests.items()}
-        done, _ = wait(asked.values(), timeout=timeout)
-        replies: dict[str, Message | Silence] = {}
-        for site, future in asked.items():
-            if future not in done:
-                replies[site] = Silence("it did not reply in time")
-            elif future.exception() is not None:
-                replies[site] = Silence("it failed without a reply")
-            else:
+        asked = {pool.submit(self.sites[site], topic, request): site for site, request in requests.items()}
+        replies: dict[str, Message | Silence] = dict.fromkeys(requests, Silence(LATE))
+        waiting = set(asked)
+        while waiting and (left := patience.deadline(start, agreed) - time.monotonic()) > 0:
+            done, waiting = wait(waiting, timeout=left, return_when=FIRST_COMPLETED)
+            for future in done:
+                site = asked[future]
+                if future.exception() is not None:
+                    replies[site] = Silence("it failed without a reply")
+                    continue
                 replies[site] = future.result()
+                if says_yes(replies[site]):
+                    agreed.append(time.monotonic())
                 heard(site)
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False)  # as on a network, a request that was sent arrives
         return replies

@@ -92,7 +92,7 @@ class RunError(FederationError):
 
     `rounds` is how many rounds had begun when it ended; before the second nothing is charged or sent. `summary` is the
     message with the names of sites alone, to stand beside a table of `reports`. The exit code is 3 if a site lacks
-    budget.
+    budget, and 4 if a person at a site has not decided yet.
     """
 
     def __init__(
@@ -102,20 +102,32 @@ class RunError(FederationError):
         self.reports = reports
         self.rounds = rounds
         self.summary = message if summary is None else summary
-        self.exit_code = 3 if any(report.reason is RefusalReason.BUDGET for report in reports) else 1
+        self.exit_code = _exit_code(reports)
 
     @classmethod
     def naming(
-        cls, what: str, sites: Sequence[SiteReport], then: str, reports: tuple[SiteReport, ...], *, rounds: int
+        cls,
+        groups: Sequence[tuple[str, Sequence[SiteReport]]],
+        then: str,
+        reports: tuple[SiteReport, ...],
+        *,
+        rounds: int,
     ) -> RunError:
-        """Make the error of a run that some sites ended: what happened, at which sites, and what to do then."""
-        full, names = ("; ".join(words) for words in ([one.in_words() for one in sites], [one.name for one in sites]))
-        return cls(_joined(what, full, then), reports, rounds=rounds, summary=_joined(what, names, then))
+        """Make the error of a run that some sites ended: what happened at which sites, and what to do then."""
+        full = [_joined(what, [one.in_words() for one in sites]) for what, sites in groups]
+        short = [_joined(what, [one.name for one in sites]) for what, sites in groups]
+        return cls(" ".join((*full, then)), reports, rounds=rounds, summary=" ".join((*short, then)))
 
     def without_reports(self) -> RunError:
         """Return the error with its summary as its message."""
         return RunError(self.summary, self.reports, rounds=self.rounds)
 
 
-def _joined(what: str, sites: str, then: str) -> str:
-    return f"{what} {sites}. {then}" if sites else f"{what} {then}"
+def _exit_code(reports: tuple[SiteReport, ...]) -> int:
+    if any(report.reason is RefusalReason.BUDGET for report in reports):
+        return 3
+    return 4 if any(report.state is SiteState.HELD for report in reports) else 1
+
+
+def _joined(what: str, sites: Sequence[str]) -> str:
+    return f"{what} {'; '.join(sites)}." if sites else what

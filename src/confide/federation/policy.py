@@ -15,19 +15,35 @@ from types import MappingProxyType
 from typing import Any
 
 from confide.errors import ParameterError, did_you_mean
+from confide.federation.fingerprints import plain_fingerprint
 from confide.federation.modes.mode import FEWEST_MASKED, MOST_EXACT_CELLS
 from confide.federation.modes.registry import MODES, mode_of
+from confide.federation.periods import checked_period
 from confide.federation.policy_rules import refusal
+from confide.federation.private_noise import NOISES, checked_small_delta
 from confide.federation.question import Question
 from confide.federation.site_files import check_keys, parsed, read_text
 from confide.federation.term_checks import checked_names
+from confide.ledger.account_terms import Composition
 from confide.privacy.guarantee import checked_epsilon
+from confide.releases.share_noise import GAUSSIAN, LAPLACE
+
+AUTOMATIC, MANUAL = "automatic", "manual"
+"""Values of `approval`: rules decide alone, or a person says yes to each question that they allow."""
 
 ANY = "any"
 """Value of `studies` and `coordinators` that allows every one of them."""
 
 ALLOWED_BY_DEFAULT = tuple(mode.name for mode in MODES.values() if mode.allowed_by_default)
 """Modes that a policy allows unless it says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """Most epsilon that private questions may cost in each period: a month, a quarter or a year."""
+
+    period: str
+    epsilon: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +56,9 @@ class Policy:
 
     `least_colluders` is 1 by default: a guarantee that one other site could weaken is not worth much, and a stronger
     one costs little. Questions meet it by default.
+
+    `composition` and `delta_in_all` say how the site's ledger adds prices up: epsilons, or rho as well (zCDP). Gaussian
+    noise, if `noise` allows it, has a rho and needs the latter.
     """
 
     modes: tuple[str, ...] = ALLOWED_BY_DEFAULT
@@ -49,12 +68,17 @@ class Policy:
     most_cells: int = MOST_EXACT_CELLS
     epsilon_per_study: Fraction = Fraction(1)
     epsilon_in_all: Fraction = Fraction(3)
+    noise: tuple[str, ...] = (LAPLACE,)
+    composition: str = Composition.ADDITION.value
+    delta_in_all: Fraction = Fraction(0)
     least_colluders: int = 1
     fewest_sites: int = FEWEST_MASKED
     rows_per_person: int = 1
     studies: tuple[str, ...] | None = ()
     coordinators: tuple[str, ...] | None = None
     peers: Mapping[str, str] | None = None
+    approval: str = AUTOMATIC
+    allowance: Allowance | None = None
 
     def __post_init__(self) -> None:
         private = [name for name in self.modes if MODES[name].private]
@@ -62,6 +86,13 @@ class Policy:
             raise ParameterError(
                 f'studies can be "{ANY}" only where modes leave out "{private[0]}": epsilon_per_study limits nothing '
                 'while whoever asks names the studies. Name those that this site takes part in, such as ["stroke-2026"]'
+            )
+        if self.concentrated and not self.delta_in_all:
+            raise ParameterError('composition = "zcdp" needs delta_in_all, far below 1 / rows, such as "1e-6"')
+        if GAUSSIAN in self.noise and not self.concentrated:
+            raise ParameterError(
+                'noise "gaussian" needs composition = "zcdp" and a delta_in_all, such as "1e-6": a ledger that adds '
+                "epsilons up has no use for it"
             )
 
     @classmethod
@@ -84,6 +115,11 @@ class Policy:
         """Refuse a question, or a coordinator, that the site does not allow."""
         self._check_who(question, coordinator)
         mode_of(question).check_policy(self, question)
+
+    @property
+    def concentrated(self) -> bool:
+        """True if the site's ledger adds up rho."""
+        return self.composition == Composition.ZCDP
 
     @property
     def allows_exact(self) -> bool:
@@ -145,6 +181,26 @@ def _epsilon(value: object, name: str) -> Fraction:
         raise ParameterError(f"{name}: {error}") from None
 
 
+def _noise(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not set(map(str, value)) <= set(NOISES):
+        raise ParameterError(f'{name} must be a list of "{LAPLACE}" and "{GAUSSIAN}", or of one of them; got {value!r}')
+    return tuple(one for one in NOISES if one in value)
+
+
+def _composition(value: object, name: str) -> str:
+    try:
+        return Composition.parse(value).value
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from None
+
+
+def _delta(value: object, name: str) -> Fraction:
+    try:
+        return checked_small_delta(value)
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from None
+
+
 def _names(value: object, name: str) -> tuple[str, ...] | None:
     if value == ANY:
         return None
@@ -156,15 +212,30 @@ def _names(value: object, name: str) -> tuple[str, ...] | None:
         raise ParameterError(f"{name}: {error}") from None
 
 
+def _approval(value: object, name: str) -> str:
+    if value not in (AUTOMATIC, MANUAL):
+        raise ParameterError(f'{name} must be "{AUTOMATIC}" or "{MANUAL}"; got {value!r}')
+    return str(value)
+
+
+def _allowance(value: object, name: str) -> Allowance:
+    if not isinstance(value, Mapping) or set(value) != {"period", "epsilon"}:
+        raise ParameterError(f'{name} must be a table of a period and an epsilon, such as period = "year", epsilon = 2')
+    try:
+        return Allowance(period=checked_period(value["period"]), epsilon=checked_epsilon(value["epsilon"]))
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from None
+
+
 def _peers(value: object, name: str) -> Mapping[str, str]:
     if not isinstance(value, Mapping) or not value:
         raise ParameterError(f'{name} must be a table of fingerprints, for example "site-a" = "0f3c..."; or left out')
-    found = {site: str(fingerprint).replace(":", "").strip().lower() for site, fingerprint in value.items()}
+    found = {site: plain_fingerprint(str(fingerprint)) for site, fingerprint in value.items()}
     for site, fingerprint in found.items():
         if not re.fullmatch("[0-9a-f]{64}", fingerprint):
             raise ParameterError(
-                f"{name}: the fingerprint of {site!r} must be 64 hexadecimal digits, with or without colons; "
-                "`confide site status` shows it at that site"
+                f"{name}: the fingerprint of {site!r} must be 64 hexadecimal digits, with or without colons or "
+                "spaces; `confide site status` shows it at that site"
             )
     return MappingProxyType(found)
 
@@ -177,18 +248,25 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "most_cells": _whole(1, MOST_EXACT_CELLS),
     "epsilon_per_study": _epsilon,
     "epsilon_in_all": _epsilon,
+    "noise": _noise,
+    "composition": _composition,
+    "delta_in_all": _delta,
     "least_colluders": _whole(0, 1_000),
     "fewest_sites": _whole(FEWEST_MASKED, 1_000),
     "rows_per_person": _whole(1, 10_000),
     "studies": _names,
     "coordinators": _names,
     "peers": _peers,
+    "approval": _approval,
+    "allowance": _allowance,
 }
 
 
 def _plain(value: object) -> Any:
     if isinstance(value, Fraction):
         return str(value)
+    if isinstance(value, Allowance):
+        return {"period": value.period, "epsilon": str(value.epsilon)}
     if isinstance(value, tuple):
         return list(value)
     return dict(value) if isinstance(value, Mapping) else value

@@ -37,6 +37,8 @@ def check_sum(policy: Policy, question: Question) -> None:
             f"takes part only in sums over at least {policy.fewest_sites}",
             f"ask with `fewest={policy.fewest_sites}`",
         )
+    if question.threshold:
+        _check_colluders(policy, question)
     strangers = [site for site in question.sites if policy.peers is not None and site not in policy.peers]
     if strangers:
         raise refusal(
@@ -44,6 +46,16 @@ def check_sum(policy: Policy, question: Question) -> None:
             f"a sum with site {strangers[0]!r} was asked for",
             "adds up only with sites whose fingerprints its policy lists",
             "leave that site out, or ask the administrator to add its fingerprint",
+        )
+
+
+def _check_colluders(policy: Policy, question: Question) -> None:
+    if (question.colluders or 0) < policy.least_colluders:
+        raise refusal(
+            "least_colluders",
+            f"a guarantee against {question.colluders} colluding sites was offered",
+            f"asks for one against at least {policy.least_colluders}",
+            f"ask with `colluders={policy.least_colluders}`",
         )
 
 
@@ -56,13 +68,8 @@ def check_guarantee(policy: Policy, question: Question) -> None:
             f"grants a study at most {shown(policy.epsilon_per_study)}",
             f"ask with `epsilon={typed(policy.epsilon_per_study)}` or less",
         )
-    if (question.colluders or 0) < policy.least_colluders:
-        raise refusal(
-            "least_colluders",
-            f"a guarantee against {question.colluders} colluding sites was offered",
-            f"asks for one against at least {policy.least_colluders}",
-            f"ask with `colluders={policy.least_colluders}`",
-        )
+    _check_noise(policy, question)
+    _check_colluders(policy, question)
     if question.rows_per_person < policy.rows_per_person:
         rows = "row" if question.rows_per_person == 1 else "rows"
         raise refusal(
@@ -70,6 +77,28 @@ def check_guarantee(policy: Policy, question: Question) -> None:
             f"a guarantee for at most {question.rows_per_person} {rows} of a person was offered",
             f"has up to {policy.rows_per_person} rows of a person",
             f"ask with `unit=person` and `rows_per_person={policy.rows_per_person}`",
+        )
+
+
+def _check_noise(policy: Policy, question: Question) -> None:
+    """Refuse noise that the policy does not allow, or a delta above the site's."""
+    from confide.federation.gaussian_noise import GaussianNoise
+    from confide.federation.private_noise import noise_of
+
+    noise = noise_of(question)
+    if noise.family not in policy.noise:
+        raise refusal(
+            "noise",
+            f"{noise.family.capitalize()} noise was asked for",
+            f"answers with {' or '.join(one.capitalize() for one in policy.noise)} noise",
+            f"ask with `noise={policy.noise[0]}`, or ask its administrator to allow it",
+        )
+    if isinstance(noise, GaussianNoise) and noise.delta > policy.delta_in_all:
+        raise refusal(
+            "delta_in_all",
+            f"delta {shown(noise.delta)} was asked for",
+            f"allows at most {shown(policy.delta_in_all)}",
+            f"ask with `delta={typed(policy.delta_in_all)}` or less",
         )
 
 

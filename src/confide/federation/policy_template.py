@@ -42,6 +42,16 @@ most_cells = {MOST_EXACT_CELLS}
 epsilon_per_study = 1
 epsilon_in_all = 3
 
+# private: noise that answers may have. "laplace" has a pure guarantee. "gaussian" also has a small delta, and costs
+# less where many questions are asked: it needs composition = "zcdp".
+noise = ["laplace"]
+
+# private: how prices of questions add up. "addition": epsilons add up. "zcdp": the rho of questions adds up, and is
+# converted to epsilon at a delta of at most delta_in_all, which then must be far below 1 / rows, such as "1e-6". Decide
+# before the first private answer: composition cannot change after it was charged.
+composition = "addition"
+delta_in_all = 0
+
 # private: number of other sites that may share everything they know with the coordinator without weakening the
 # guarantee. With 0 it would depend on every single one of them.
 least_colluders = 1
@@ -58,12 +68,22 @@ rows_per_person = 1
 # each study may spend epsilon_per_study. Without the mode private the value may also be "any".
 studies = @studies@
 
+# "automatic": questions that these rules allow are answered. "manual": a person must also say yes to each question,
+# before anything is read, charged or sent: confide site pending, approve and refuse.
+approval = "automatic"
+
 # Coordinators whose requests are answered: "any", or a list such as ["coordinator@stroke.confide"].
 coordinators = "any"
 
+# private: most epsilon that all studies together may cost in each calendar month, quarter or year. epsilon_in_all and
+# epsilon_per_study limit the whole: raise them for studies that recur for years, as spent epsilon does not come back.
+# [allowance]
+# period = "year"
+# epsilon = 2
+
 # secure-sum and private: SHA-256 fingerprints of the sites' own keys (`confide site status` shows each there). Compare
-# them by telephone or on paper. Then nobody can pose as one of these sites, not even the coordinator, who made their
-# certificates and kits. With none listed, you trust the coordinator in this. If you list any, list all sites that take
+# them by telephone or on paper. Then nobody can pose as one of these sites, not even the coordinator, who signs
+# certificates. With none listed, you trust the coordinator in this. If you list any, list all sites that take
 # part, this one too.
 # [peers]
 # "hospital-a" = "0f3c..."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
@@ -13,16 +12,18 @@ from typing import Any
 from confide.errors import FederationError, ParameterError
 from confide.federation.modes.mode import FEWEST_MASKED
 from confide.federation.modes.registry import mode_named, mode_of, modes_that_take
+from confide.federation.recovery_terms import check_fewest, check_threshold, with_threshold
 from confide.federation.term_checks import (
     checked_grid,
     checked_name,
+    checked_purpose,
     checked_rows_per_person,
     checked_unit,
     checked_whole,
 )
 from confide.grid import Grid
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Version of the protocol. Sites and coordinators of different versions do not talk to each other."""
 
 _MOST_VERSION = 10_000
@@ -53,8 +54,16 @@ class Question:
     edition
         Number of a private question's repetition. A new edition is a new question: all sites draw fresh noise, and pay
         for it again. It is needed after a site's data changed.
+    noise, delta
+        Private mode: "gaussian" for discrete Gaussian noise, which has a delta; None for Laplace noise, which has none.
+        See `gaussian_noise`.
     delta, sensitivity
         Noisy-scores mode: terms of its noise, which guarantee nothing.
+    purpose
+        Why this is asked, for the people who approve it; no answer depends on it.
+    threshold
+        Masked modes: the number of sites that can take masks off together after others dropped out; 0 if a sum needs
+        every site that began it. See `recovery_terms`.
     """
 
     study: str
@@ -73,6 +82,9 @@ class Question:
     delta: str | None = None
     sensitivity: str | None = None
     edition: int | None = None
+    purpose: str | None = None
+    threshold: int | None = None
+    noise: str | None = None
     protocol: int = PROTOCOL
 
     @classmethod
@@ -96,6 +108,9 @@ class Question:
         sensitivity: object = None,
         edition: int | None = None,
         rows: int | None = None,
+        purpose: str | None = None,
+        threshold: int | None = None,
+        noise: str | None = None,
     ) -> Question:
         """Check all terms and fill in defaults.
 
@@ -112,6 +127,7 @@ class Question:
             "sensitivity": sensitivity,
             "edition": edition,
             "rows": rows,
+            "noise": noise,
         }
         for name, value in given.items():
             if value is not None and name not in chosen.parameters:
@@ -129,8 +145,10 @@ class Question:
             bins=checked_whole(bins, "bins", 2, 100),
             unit=checked_unit(unit),
             rows_per_person=checked_rows_per_person(rows_per_person, unit),
+            purpose=None if purpose is None else checked_purpose(purpose),
             **chosen.complete(given, len(named)),
         )
+        question = with_threshold(question, threshold, masked=chosen.masked)
         question._check_sites()
         if grid is None:
             question = replace(question, grid=chosen.default_grid(question, rows))
@@ -156,13 +174,8 @@ class Question:
                 f"mode {self.mode} needs at least {needed} sites: with two, each could subtract its own part from the "
                 "sum; ask more sites, or use another mode"
             )
-        least = mode_of(self).fewest_sites(self)
-        whole = isinstance(self.fewest, int) and not isinstance(self.fewest, bool)
-        if not whole or not least <= self.fewest <= len(self.sites):
-            raise ParameterError(
-                f"mode {self.mode} can go on with {least} to {len(self.sites)} of these sites; got {self.fewest!r} for "
-                "`fewest`"
-            )
+        check_fewest(self, mode_of(self).fewest_sites(self))
+        check_threshold(self)
 
     @property
     def public_grid(self) -> Grid:
@@ -171,8 +184,21 @@ class Question:
 
     @property
     def honest(self) -> int:
-        """Number of sites whose shares of the noise the guarantee relies on."""
-        return len(self.sites) - (self.colluders or 0)
+        """Number of sites whose shares of the noise the guarantee relies on, if as few answer as were signed."""
+        return self.left - (self.colluders or 0)
+
+    @property
+    def left(self) -> int:
+        """Least number of answers that make a sum: all, unless masks can be taken off after sites dropped out."""
+        return max(self.fewest, self.threshold) if self.threshold else len(self.sites)
+
+    @property
+    def least_sites(self) -> int:
+        """Least number of sites that take part: `fewest`, or `left` where sites may drop out.
+
+        Two disjoint lists of fewer than `left` sites could both be answered.
+        """
+        return self.left if self.threshold else self.fewest
 
     @property
     def exact_epsilon(self) -> Fraction:
@@ -183,29 +209,20 @@ class Question:
 
     @property
     def own_epsilon(self) -> Fraction:
-        """Part of epsilon for the site's own results; 0 if only the sum is released."""
+        """Part of epsilon for the site's own results, under Laplace noise; 0 if only the sum is released."""
         return self.exact_epsilon * Fraction(self.site_share or 0)
 
     @property
     def pooled_epsilon(self) -> Fraction:
-        """Part of epsilon for the sum over all sites."""
+        """Part of epsilon for the sum over all sites, under Laplace noise."""
         return self.exact_epsilon - self.own_epsilon
-
-    @property
-    def worth_epsilon(self) -> float:
-        """Epsilon at which a single trusted curator would add as much noise as the pooled counts have.
-
-        The sum has the noise of `sites / honest` shares; the sites' own counts, which are averaged in, have one each.
-        """
-        pooled, own = float(self.pooled_epsilon), float(self.own_epsilon)
-        return math.sqrt((self.honest * pooled**2 + own**2) / len(self.sites)) / self.rows_per_person
 
     def terms(self) -> dict[str, Any]:
         """Return the terms of a release, except epsilon."""
         return {"neighbours": "add-remove-one", "unit": self.unit, "rows_per_person": self.rows_per_person}
 
     def of(self, sites: tuple[str, ...]) -> Question:
-        """Return the same question to those of its sites that take part; the number of colluders stays."""
+        """Return the same question to those of its sites that take part; threshold and number of colluders stay."""
         strangers = sorted(set(sites) - set(self.sites))
         if strangers:
             raise ParameterError(f"site {strangers[0]!r} is not among those that the question names")
@@ -224,9 +241,18 @@ class Question:
         return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     def lasting_digest(self) -> str:
-        """Return a hash of what is asked, whatever the version of the protocol: a site's memory outlives versions."""
-        asked = {name: value for name, value in self.to_dict().items() if name != "protocol"}
+        """Return a hash of what is asked, whatever the version of the protocol and the purpose.
+
+        A site's memory outlives versions, and the same question for another purpose has the same answer.
+        """
+        left_out = {"protocol", "purpose"} | (set() if self.threshold else {"threshold"})
+        asked = {name: value for name, value in self.to_dict().items() if name not in left_out}
         return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+    @classmethod
+    def stored(cls, plain: Mapping[str, Any]) -> Question:
+        """Read a question that a site stored, whatever the version of the protocol was."""
+        return cls.from_dict({**plain, "protocol": PROTOCOL})
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Question:

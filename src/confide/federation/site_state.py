@@ -10,8 +10,10 @@ class SiteState(StrEnum):
 
     ANSWERED = "answered"
     REFUSED = "refused"
+    HELD = "waiting for approval"
     FAILED = "failed"
     SILENT = "silent"
+    LEFT_OUT = "left out"
 
 
 class RefusalReason(StrEnum):
@@ -30,8 +32,10 @@ class ProgressState(StrEnum):
     REPLIED = "replied"
     ACCEPTED = "well"
     REFUSED = "refused"
+    HELD = "waiting for approval"
     FAILED = "failed"
     SILENT = "silent"
+    LEFT_OUT = "left out"
 
     @classmethod
     def of(cls, state: SiteState) -> ProgressState:

@@ -10,6 +10,7 @@ from confide.privacy.guarantee import UNITS
 
 _MOST_CELLS = 2**20
 _LONGEST = 200
+_LONGEST_PURPOSE = 300
 _LONGEST_EDGES = 100_000
 _MOST_ROWS_PER_PERSON = 10_000
 
@@ -68,3 +69,11 @@ def checked_rows_per_person(rows: object, unit: str) -> int:
     if found > 1 and unit != "person":
         raise ParameterError("`rows_per_person` above 1 protects persons; give `unit` person with it")
     return found
+
+
+def checked_purpose(purpose: object) -> str:
+    """Return why a question is asked, in one line that is safe to print."""
+    text = " ".join(purpose.split()) if isinstance(purpose, str) else ""
+    if not text or len(text) > _LONGEST_PURPOSE or not text.isprintable():
+        raise ParameterError(f"`purpose` must be a text of 1 to {_LONGEST_PURPOSE} characters; got {purpose!r}")
+    return text

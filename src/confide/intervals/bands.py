@@ -11,7 +11,8 @@ from confide.counts import FloatArray, ScoreCounts, read_only
 from confide.curves.decision import decision_curve
 from confide.errors import ParameterError
 from confide.intervals.interval import check_level, normal_quantile
-from confide.intervals.replicates import CELLS, Replicates, draw_replicates, rising_shares
+from confide.intervals.reductions import CELLS
+from confide.intervals.replicates import Replicates, draw_replicates, rising_shares
 from confide.intervals.resample import check_replicates, check_whole_rows
 
 

@@ -6,24 +6,21 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.blocks import BLOCK, in_threads
 from confide.counts import CountArray, FloatArray, ScoreCounts
-from confide.errors import DataError, ParameterError
+from confide.errors import ParameterError
 from confide.intervals.delong import delong_variance
-from confide.intervals.influence import share_below
 from confide.intervals.interval import Interval, check_level, normal_quantile, plain_ends
+from confide.intervals.placements import Components, exact_placements, placements, summed_placements
 from confide.intervals.simultaneous import largest_normal_quantile
 from confide.metrics.ranking import auc_score
 from confide.sources.arrays import code_checked
 from confide.sources.coded import CodedScores
 
-_TOO_FEW = "comparing AUCs needs at least two rows of each class; add rows"
 _NO_VARIANCE = 1e-28  # what rounding leaves of a variance that is zero
 
 
@@ -94,180 +91,27 @@ class JointComparison:
         }
 
 
-class Components(Protocol):
-    """AUCs of several models on the same rows, with what their covariance follows from."""
-
-    @property
-    def aucs(self) -> FloatArray:
-        """AUC of each model."""
-
-    def covariance(self) -> FloatArray:
-        """Return the covariance of the AUCs."""
-
-    def contrasts(self, matrix: FloatArray) -> Components:
-        """Return the components of linear combinations of models, a combination a line."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Placements:
-    """DeLong's structural components of several models on the same rows, a model a line."""
-
-    of_positives: FloatArray
-    of_negatives: FloatArray
-    positive_weights: FloatArray
-    negative_weights: FloatArray
-
-    @property
-    def aucs(self) -> FloatArray:
-        """AUC of each model."""
-        return np.average(self.of_positives, axis=1, weights=self.positive_weights)
-
-    def covariance(self) -> FloatArray:
-        """Return the AUCs' covariance (DeLong et al. 1988, equation 6)."""
-        total = np.zeros((len(self.of_positives), len(self.of_positives)))
-        for components, weights in (
-            (self.of_positives, self.positive_weights),
-            (self.of_negatives, self.negative_weights),
-        ):
-            size = weights.sum()
-            centred = components - np.average(components, axis=1, weights=weights)[:, None]
-            total += (centred * weights) @ centred.T / (size - 1.0) / size
-        return total
-
-    def contrasts(self, matrix: NDArray[np.float64]) -> _Placements:
-        """Components of linear combinations of models: their variances lose nothing to cancellation."""
-        return _Placements(
-            matrix @ self.of_positives, matrix @ self.of_negatives, self.positive_weights, self.negative_weights
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ExactPlacements:
-    """Sums of DeLong's structural components over whole rows, in exact integers.
-
-    `of_positives` and `of_negatives` hold for each class its number of rows, the scale of its components (twice the
-    rows of the other class), their sums by model and their sums of products by pair of models.
-    """
-
-    of_positives: _ClassSums
-    of_negatives: _ClassSums
-
-    @property
-    def aucs(self) -> FloatArray:
-        """AUC of each model."""
-        ours = self.of_positives
-        return np.array([float(Fraction(total, ours.size * ours.scale)) for total in ours.sums])
-
-    def covariance(self) -> FloatArray:
-        """Return the AUCs' covariance (DeLong et al. 1988, equation 6), rounded once."""
-        parts = [side.covariance() for side in (self.of_positives, self.of_negatives)]
-        exact = [
-            [float(ours + theirs) for ours, theirs in zip(*lines, strict=True)] for lines in zip(*parts, strict=True)
-        ]
-        return np.array(exact)
-
-    def contrasts(self, matrix: FloatArray) -> _ExactPlacements:
-        """Return the sums of linear combinations of models, whose coefficients are whole numbers."""
-        whole = [[int(coefficient) for coefficient in line] for line in matrix.tolist()]
-        return _ExactPlacements(self.of_positives.contrasts(whole), self.of_negatives.contrasts(whole))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ClassSums:
-    size: int
-    scale: int
-    sums: list[int]
-    products: list[list[int]]
-
-    def covariance(self) -> list[list[Fraction]]:
-        """Return the covariance of the means of the components."""
-        below = self.size * self.size * (self.size - 1) * self.scale * self.scale
-        return [
-            [
-                Fraction(self.size * product - first * second, below)
-                for second, product in zip(self.sums, line, strict=True)
-            ]
-            for first, line in zip(self.sums, self.products, strict=True)
-        ]
-
-    def contrasts(self, matrix: list[list[int]]) -> _ClassSums:
-        def combined(line: list[int], values: list[int]) -> int:
-            return sum(weight * value for weight, value in zip(line, values, strict=True))
-
-        turned = [[combined(line, products) for products in self.products] for line in matrix]
-        return _ClassSums(
-            self.size,
-            self.scale,
-            [combined(line, self.sums) for line in matrix],
-            [[combined(other, line) for other in matrix] for line in turned],
-        )
-
-
-def _exact_placements(labels: NDArray[np.bool_], coded: Sequence[CodedScores]) -> _ExactPlacements:
-    """Add up the components of whole rows.
-
-    Products are added in 64 bits over so few rows that nothing overflows.
-    """
-    n, m = (int(total) for total in coded[0].counts.both_classes())
-    if n <= 1 or m <= 1:
-        raise DataError(_TOO_FEW)
-    step = min(BLOCK, max(1, (1 << 62) // (2 * max(n, m)) ** 2))
-    models = range(len(coded))
-
-    def sums(first: int) -> list[int]:
-        part = slice(first, first + step)
-        every = [each.components[part].astype(np.int64) for each in coded]
-        ours = [values * labels[part] for values in every]
-        found: list[int] = []
-        for values in (ours, every):
-            found += [int(each.sum()) for each in values]
-            found += [int(np.einsum("i,i->", values[i], every[j])) for i in models for j in range(i + 1)]
-        return found
-
-    parts = in_threads(sums, range(0, labels.size, step), rows=labels.size)
-    totals = [sum(column) for column in zip(*parts, strict=True)]
-    half = len(totals) // 2
-    ours = totals[:half]
-    theirs = [every - mine for every, mine in zip(totals[half:], ours, strict=True)]
-    return _ExactPlacements(_class_sums(n, 2 * m, ours, len(coded)), _class_sums(m, 2 * n, theirs, len(coded)))
-
-
-def _class_sums(size: int, scale: int, totals: list[int], models: int) -> _ClassSums:
-    below = iter(totals[models:])
-    products = [[0] * models for _ in range(models)]
-    for i in range(models):
-        for j in range(i + 1):
-            products[i][j] = products[j][i] = next(below)
-    return _ClassSums(size, scale, totals[:models], products)
-
-
-def _placements(
-    labels: NDArray[np.bool_], scores: Sequence[FloatArray], weights: CountArray | None = None
-) -> _Placements:
-    weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
-    ours, theirs = weight[labels], weight[~labels]
-    if ours.sum() <= 1.0 or theirs.sum() <= 1.0:
-        raise DataError(_TOO_FEW)
-    below = np.array([share_below(s[labels], s[~labels], theirs) for s in scores])
-    above = np.array([1.0 - share_below(s[~labels], s[labels], ours) for s in scores])
-    return _Placements(below, above, ours, theirs)
-
-
 def compare_auc(
-    labels: ArrayLike,
-    first: ArrayLike,
-    second: ArrayLike,
+    labels: ArrayLike | Any,
+    first: ArrayLike | str,
+    second: ArrayLike | str,
     *,
     weights: ArrayLike | None = None,
     positive: object = None,
     level: float = 0.95,
     names: tuple[str, str] = ("first", "second"),
+    label: str | None = None,
 ) -> Comparison:
     """Test whether two models have the same AUC on the same rows (paired DeLong test).
 
     Assumes independent rows; weights count as repetitions. Needs the rows, as counts do not say
     which scores belong together.
+
+    Or give an Ibis table, or the path of a file, the names of two columns of scores, and that of the column of labels
+    as `label`. The engine of the table then ranks its rows, and only sums leave it.
     """
+    if label is not None:
+        return _compare_in_table(labels, label, (first, second), weights, positive=positive, level=level)
     if names[0] == names[1]:
         raise ParameterError("the two names must differ; give each model its own name")
     joint = compare_aucs(
@@ -278,6 +122,31 @@ def compare_auc(
         level=level,
     )
     return joint.differences[0]
+
+
+def _compare_in_table(
+    table: Any,
+    label: str,
+    scores: tuple[ArrayLike | str, ArrayLike | str],
+    weights: ArrayLike | None,
+    *,
+    positive: object,
+    level: float,
+) -> Comparison:
+    """Compare two columns of a table by sums from its engine."""
+    from confide.sources.rank_tables import table_placements
+    from confide.sources.rows import Rows
+
+    first, second = scores
+    if not isinstance(first, str) or not isinstance(second, str) or first == second:
+        raise ParameterError("with a table, name two columns of scores, as in compare_auc(table, 'a', 'b', label='y')")
+    if weights is not None:
+        raise ParameterError("`weights` are for arrays; a table is compared without weights")
+    sums = table_placements(table, label=label, scores=(first, second), positive=positive)
+    if isinstance(sums, Rows):
+        return compare_checked(sums.labels, sums.names, sums.scores, None, level=level).differences[0]
+    components = summed_placements(sums)
+    return compare_components(components, (first, second), level=level, method="paired DeLong").differences[0]
 
 
 def compare_aucs(
@@ -323,9 +192,9 @@ def compare_checked(
     components: Components
     if weights is None and labels.any() and not labels.all():
         known = coded or [CodedScores(*code_checked(labels, each)) for each in scores]
-        components = _exact_placements(labels, known)
+        components = exact_placements(labels, known)
     else:
-        components = _placements(labels, scores, weights)
+        components = placements(labels, scores, weights)
     return compare_components(components, names, level=level, method="paired DeLong")
 
 

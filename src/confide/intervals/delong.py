@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.blocks import dot, scan_blocks
 from confide.counts import ScoreCounts
+from confide.curves.compiled_sums import compiled_sums
 from confide.device import on_device
 from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
@@ -33,6 +34,9 @@ def delong_variance(counts: ScoreCounts) -> float:
     Assumes independent rows. Weights count as repetitions.
     """
     positives, negatives = _enough(counts)
+    sums = compiled_sums(counts)
+    if sums is not None:
+        return sums.auc_variance
     area = auc_score(counts)
 
     def squares(part: slice, positives_below: float, negatives_below: float) -> tuple[float, float]:
@@ -197,18 +201,26 @@ class RankSummary:
 
 
 def rank_summary(
-    labels: ArrayLike | ScoreCounts,
+    labels: ArrayLike | ScoreCounts | Any,
     scores: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     *,
     positive: object = None,
+    label: str | None = None,
+    score: str | None = None,
 ) -> RankSummary:
-    """Compute AUC, its DeLong variance and average precision together, of counts or of rows.
+    """Compute AUC, its DeLong variance and average precision together, of counts, of rows or of a table.
 
     The numbers equal `auc_score`, `delong_variance` and `average_precision_score`; millions of
     unweighted rows are ranked without keeping their counts, which is several times faster. Unweighted arrays on a GPU
     are ranked there, and only sums come back.
+
+    Or give an Ibis table, or the path of a file, and name the columns `label` and `score`. The engine of the table
+    ranks its rows, however many distinct scores there are, and only sums leave it; DuckDB sends one range of scores
+    after the other to this process.
     """
+    if label is not None or score is not None:
+        return _summary_of_table(labels, label, score, positive, beside=scores is not None or weights is not None)
     if isinstance(labels, ScoreCounts):
         return _summary_of_counts(labels)
     if scores is None:
@@ -219,12 +231,12 @@ def rank_summary(
         return summary_of_sums(device_sums(labels, scores, positive=positive))
     from confide.sources.arrays import RANKED_FROM_ROWS, checked_rows, count_checked
 
-    label, score, weight = checked_rows(labels, scores, weights, positive=positive)
-    if weight is not None or score.size < RANKED_FROM_ROWS:
-        return _summary_of_counts(count_checked(label, score, weight))
+    checked, ranked, weight = checked_rows(labels, scores, weights, positive=positive)
+    if weight is not None or ranked.size < RANKED_FROM_ROWS:
+        return _summary_of_counts(count_checked(checked, ranked, weight))
     from confide.kernels.rows import summarise_rows
 
-    return summary_of_sums(summarise_rows(label.view(np.uint8), score))
+    return summary_of_sums(summarise_rows(checked.view(np.uint8), ranked))
 
 
 _TOO_FEW = "a variance needs at least two rows of each class; add rows, or report the value alone"
@@ -241,6 +253,16 @@ def summary_of_sums(sums: RankSums) -> RankSummary:
         auc_variance=sums.auc_variance,
         average_precision=sums.average_precision,
     )
+
+
+def _summary_of_table(
+    table: Any, label: str | None, score: str | None, positive: object, *, beside: bool
+) -> RankSummary:
+    from confide.sources.rank_tables import table_sums
+
+    if label is None or score is None or beside:
+        raise ParameterError("a table needs both `label` and `score`, the names of its columns, and no arrays beside")
+    return summary_of_sums(table_sums(table, label=label, score=score, positive=positive))
 
 
 def _summary_of_counts(counts: ScoreCounts) -> RankSummary:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from confide.errors import DataError, ParameterError
+from confide.normal import normal_quantile_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +64,7 @@ def check_level(level: float) -> float:
 
 def normal_quantile(level: float) -> float:
     """Return the half-width, in standard errors, of a two-sided normal interval."""
-    from scipy.special import ndtri
-
-    return float(ndtri(0.5 + check_level(level) / 2.0))
+    return normal_quantile_of(0.5 + check_level(level) / 2.0)
 
 
 def plain_ends(value: float, standard_error: float, level: float) -> tuple[float, float]:

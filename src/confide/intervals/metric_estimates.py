@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -44,20 +45,12 @@ from confide.intervals.calibration import (
 from confide.intervals.delong import auc_interval, delong_variance
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.intervals.proportion import binomial_interval_of, logit_interval_of
-from confide.intervals.replicates import (
-    CELLS,
-    Reduction,
-    draw_replicates,
-    moved,
-    reduced,
-    reduction,
-    replicate_values,
-    split_at,
-    spread,
-)
+from confide.intervals.reductions import CELLS, Cells, Reduction, SmallerCounts, reduced, reduction
+from confide.intervals.replicates import draw_replicates, moved, replicate_values, spread
 from confide.intervals.resample import BOOTSTRAPS, check_replicates, usable_replicates
 from confide.intervals.scales import IDENTITY, LOG, LOG_ODDS, LOG_OF_REST, Method, Scale, normal_estimate
 from confide.intervals.thresholds import MEASURE_RULES, threshold_estimate
+from confide.metrics.condensing import STEEPEST
 from confide.metrics.precision_recall import ESTIMATORS, aucpr_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.registry import Metric, Resampling, SharedScores, get_metric
@@ -78,13 +71,15 @@ class Rule:
 
     `closed` returns the estimate from a formula: its arguments are the counts, level, method (None for its default) and
     the metric's options; it returns None where these options have no formula. If it estimates several metrics at once,
-    `part` is the place of this one. `scale` keeps the metric in its range, where "plain" or "logit" is requested of a
-    metric without a formula.
+    `part` is the place of this one. If it adds up smooth functions of the score, `smooth` tells from its result for
+    condensed counts whether that is exact. `scale` keeps the metric in its range, where "plain" or "logit" is requested
+    of a metric without a formula.
     """
 
     default: Method
     closed: Callable[..., Any] | None = None
     part: int | None = None
+    smooth: Callable[[Any], bool] | None = None
     scale: Scale = IDENTITY
 
 
@@ -135,6 +130,14 @@ def _line(counts: ScoreCounts, *, level: float, method: Method) -> tuple[Estimat
     return line_estimates(counts, level=level)
 
 
+def _always(found: Estimate) -> bool:
+    return True
+
+
+def _not_steep(line: tuple[Estimate, Estimate]) -> bool:
+    return abs(line[1].value) <= STEEPEST  # not a NaN, either
+
+
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "auc": Rule(default="logit", closed=_auc, scale=LOG_ODDS),
@@ -147,13 +150,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             name: Rule(default=rule.default, closed=_measure(name), scale=rule.scale)
             for name, rule in MEASURE_RULES.items()
         },
-        "brier": Rule(default="plain", closed=brier_estimate, scale=LOG_ODDS),
-        "scaled_brier": Rule(default="plain", closed=scaled_brier_estimate, scale=LOG_OF_REST),
-        "log_loss": Rule(default="plain", closed=log_loss_estimate, scale=LOG),
-        "observed_expected": Rule(default="logit", closed=observed_expected_estimate, scale=LOG),
-        "calibration_intercept": Rule(default="plain", closed=_intercept),
-        "calibration_slope": Rule(default="plain", closed=_line, part=1),
-        "joint_intercept": Rule(default="plain", closed=_line, part=0),
+        "brier": Rule(default="plain", closed=brier_estimate, smooth=_always, scale=LOG_ODDS),
+        "scaled_brier": Rule(default="plain", closed=scaled_brier_estimate, smooth=_always, scale=LOG_OF_REST),
+        "log_loss": Rule(default="plain", closed=log_loss_estimate, smooth=_always, scale=LOG),
+        "observed_expected": Rule(default="logit", closed=observed_expected_estimate, smooth=_always, scale=LOG),
+        "calibration_intercept": Rule(default="plain", closed=_intercept, smooth=_always),
+        "calibration_slope": Rule(default="plain", closed=_line, part=1, smooth=_not_steep),
+        "joint_intercept": Rule(default="plain", closed=_line, part=0, smooth=_not_steep),
         **{
             name: Rule(default="bootstrap", scale=LOG_ODDS)
             for name in (
@@ -236,16 +239,18 @@ def estimates(
     if method is not None and method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     requested = [_Requested.of(each, method) for each in metrics]
-    computed: _Computed = {}
-    cut: dict[float, ScoreCounts] = {}
-    found = {place: each.closed(counts, cut, level, computed) for place, each in enumerate(requested)}
-    open_places = [place for place, known in found.items() if known is None]
+    smaller, computed = SmallerCounts(counts), _Computed()
+    found = [each.closed(smaller, level, computed) for each in requested]
+    open_places = [place for place, known in enumerate(found) if known is None]
     shared = SharedScores(counts)
     values = {place: requested[place].value(shared) for place in open_places}
-    drawn = _bootstrap(counts, {place: (requested[place], values[place]) for place in open_places}, replicates, rng)
-    for place in open_places:
-        found[place] = requested[place].bootstrapped(values[place], drawn.get(place), level)
-    return tuple(known for known in found.values() if known is not None)
+    draws = _draws(counts, {place: requested[place] for place in open_places}, replicates, rng)
+    parts = in_threads(lambda draw: draw(), draws, rows=replicates * min(len(counts), CELLS))
+    drawn = {place: sample for part in parts for place, sample in part.items()}
+    for place, value in values.items():
+        sample = drawn.get(place)
+        found[place] = requested[place].bootstrapped(value, None if sample is None else sample.around(value), level)
+    return tuple(each for each in found if each is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,38 +270,34 @@ class _Requested:
         chosen = rule.default if method in (None, "wilson") else method
         return cls(metric=metric, options=options, rule=rule, requested=method, method=chosen)
 
-    def enough(self, counts: ScoreCounts, cut: dict[float, ScoreCounts]) -> ScoreCounts:
-        """Return counts with the same value of the metric: of both sides of a threshold, kept in `cut`, or all.
-
-        Sums of float weights would round otherwise, so these stay apart.
-        """
-        threshold = reduction(self.metric, self.options).cut
-        if threshold is None or math.isnan(threshold) or not len(counts) or counts.weighted:
-            return counts
-        if threshold not in cut:
-            cut[threshold] = split_at(counts, threshold)
-        return cut[threshold]
-
-    def closed(
-        self, counts: ScoreCounts, cut: dict[float, ScoreCounts], level: float, computed: _Computed
-    ) -> Estimate | None:
+    def closed(self, smaller: SmallerCounts, level: float, computed: _Computed) -> Estimate | None:
         """Return the estimate by formula; None if there is none, or the bootstrap is requested.
 
-        `computed` holds what a formula for several metrics has returned, so that it is worked out once, and `cut` the
-        counts on both sides of thresholds.
+        `computed` holds what a formula for several metrics has returned, so that it is worked out once.
         """
         if self.method == "bootstrap" or self.rule.closed is None:
             return None
         self.metric.check_options(self.options)
         if self.metric.probabilities:
-            check_probabilities(counts)
-        counts = self.enough(counts, cut)
+            check_probabilities(smaller.whole)
         if self.rule.part is None:
-            alone: Estimate | None = self.rule.closed(counts, level=level, method=self.method, **self.options)
+            alone: Estimate | None = self._worked_out(self.rule.closed, smaller, level)
             return alone
         if self.rule.closed not in computed:
-            computed[self.rule.closed] = self.rule.closed(counts, level=level, method=self.method)
+            computed[self.rule.closed] = self._worked_out(self.rule.closed, smaller, level)
         return computed[self.rule.closed][self.rule.part]
+
+    def _worked_out(self, formula: Callable[..., Any], smaller: SmallerCounts, level: float) -> Any:
+        """Work out a formula, from smaller counts where they say as much."""
+        work_out = partial(formula, level=level, method=self.method, **self.options)
+        threshold = reduction(self.metric, self.options).cut
+        if threshold is not None:
+            return work_out(smaller.split(threshold))
+        if self.rule.smooth is None:
+            return work_out(smaller.whole)
+        few = smaller.condensed()
+        found = work_out(few)
+        return found if few is smaller.whole or self.rule.smooth(found) else work_out(smaller.whole)
 
     def value(self, scores: SharedScores) -> float:
         """Compute the metric."""
@@ -318,41 +319,45 @@ class _Requested:
         return Estimate(value=value, standard_error=error, interval=interval)
 
 
-def _bootstrap(
-    counts: ScoreCounts,
-    requested: Mapping[int, tuple[_Requested, float]],
-    replicates: int,
-    rng: np.random.Generator | int,
-) -> dict[int, FloatArray]:
-    """Return replicates of metrics whose values are known; none with float weights: nothing can be resampled then."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """Replicates of a metric, and its value at the cells that they were drawn from, unless these are the counts."""
+
+    values: FloatArray
+    coarse: float | None
+
+    def around(self, value: float) -> FloatArray:
+        """Return replicates around the metric's value."""
+        return self.values if self.coarse is None else moved(self.values, value, self.coarse)
+
+
+def _draws(
+    counts: ScoreCounts, requested: Mapping[int, _Requested], replicates: int, rng: np.random.Generator | int
+) -> list[Callable[[], dict[int, _Drawn]]]:
+    """Return tasks that draw replicates of metrics; none with float weights: nothing can be resampled then."""
     if counts.weighted or not requested:
-        return {}
-    counts.both_classes()
+        return []
     seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else rng
     shared: dict[tuple[Resampling, Reduction], list[int]] = {}
-    for place, (each, _) in requested.items():
+    for place, each in requested.items():
         shared.setdefault((each.metric.resampling, reduction(each.metric, each.options)), []).append(place)
 
-    def draw(group: tuple[tuple[Resampling, Reduction], list[int]]) -> dict[int, FloatArray]:
-        (resampling, kind), places = group
-        first = requested[places[0]][0]
-        source = reduced(counts, first.metric, first.options)
+    def draw(resampling: Resampling, kind: Reduction, places: Sequence[int]) -> dict[int, _Drawn]:
+        counts.both_classes()
+        source = reduced(counts, kind)
         generator = np.random.default_rng([seed, _STREAMS.index(resampling)])
         sample = draw_replicates(source, replicates, generator, resampling)
         drawn = replicate_values(
-            sample, {place: (requested[place][0].metric, requested[place][0].options) for place in places}
+            sample, {place: (requested[place].metric, requested[place].options) for place in places}
         )
-        if kind.cut is None and source is not counts:
-            coarse = SharedScores(source)
-            for place in places:
-                each, value = requested[place]
-                drawn[place] = moved(drawn[place], value, each.value(coarse))
-        return drawn
+        if kind.cut is not None or source is counts:
+            return {place: _Drawn(values, None) for place, values in drawn.items()}
+        coarse = SharedScores(source)
+        return {place: _Drawn(values, requested[place].value(coarse)) for place, values in drawn.items()}
 
     # Each group has its own stream of random numbers, so that none waits for another.
-    groups = sorted(shared.items(), key=lambda group: not group[0][1].curve)  # the dearest first
-    work = replicates * min(len(counts), CELLS)
-    return {place: values for part in in_threads(draw, groups, rows=work) for place, values in part.items()}
+    groups = sorted(shared.items(), key=lambda group: group[0][1].cells is not Cells.CURVE)  # the dearest first
+    return [partial(draw, *kind, places) for kind, places in groups]
 
 
 _STREAMS: tuple[Resampling, ...] = ("rows", "classes")

@@ -31,14 +31,20 @@ def _as_they_are(integers: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisePart:
-    """Discrete Laplace noise of a scale, worth so many shares of it, that is added with a weight."""
+    """Discrete noise, worth so many shares of noise of a scale, that is added with a weight.
+
+    The scale is that of Laplace noise, or the deviation of Gaussian noise.
+    """
 
     scale: float
     shares: float
     weight: float
+    gaussian: bool = False
 
     def draw(self, generator: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Draw it, without its weight."""
+        if self.gaussian:
+            return np.rint(generator.normal(0.0, self.scale * np.sqrt(self.shares), shape))
         stop = -np.expm1(-1.0 / self.scale)
         if self.shares == 1.0:
             return (generator.geometric(stop, shape) - generator.geometric(stop, shape)).astype(np.float64)
@@ -47,7 +53,12 @@ class NoisePart:
 
     @property
     def variance(self) -> float:
-        """Variance, without the weight: `2 q / (1 - q)^2` for each share, with `q = exp(-1/scale)`."""
+        """Variance, without the weight.
+
+        Each share of Laplace noise has `2 q / (1 - q)^2` with `q = exp(-1/scale)`, of Gaussian noise `scale^2`.
+        """
+        if self.gaussian:
+            return float(self.shares * self.scale**2)
         stop = -np.expm1(-1.0 / self.scale)
         return float(self.shares * 2.0 * (1.0 - stop) / stop**2)
 
@@ -56,7 +67,7 @@ class NoisePart:
 class NoisyCells:
     """Released counts, positives in the first row and negatives in the second, with what is public about them.
 
-    `scale` is that of discrete Laplace noise, or the deviation of Gaussian noise. Laplace noise is worth so many
+    `scale` is that of discrete Laplace noise, or the deviation of Gaussian noise. The noise is worth so many
     `shares`: one, or more, also 4/3 say, where several sites added parts of it. Where the counts are a weighted mean
     of several tables, `parts` has the noise of each, and `scale` and `shares` are those of the first. `rows` is the
     sum of all counts where it is public, `cell_rows` that of each cell where scores are public; then only the
@@ -102,9 +113,8 @@ class NoisyCells:
         return self.reconstruct(self._drawn(generator, shape))
 
     def _drawn(self, generator: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
-        if self.gaussian:
-            return np.rint(generator.normal(0.0, self.scale, shape))
-        parts = self.parts or (NoisePart(scale=self.scale, shares=self.shares, weight=1.0),)
+        whole = NoisePart(scale=self.scale, shares=self.shares, weight=1.0, gaussian=self.gaussian)
+        parts = self.parts or (whole,)
         first, *others = (part.weight * part.draw(generator, shape) for part in parts)
         return sum(others, first)
 

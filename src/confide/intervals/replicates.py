@@ -24,9 +24,6 @@ from confide.metrics.ranking import partial_range
 from confide.metrics.registry import Metric, Resampling, SharedScores
 from confide.metrics.threshold import MEASURES, ConfusionMatrix
 
-CELLS = 1_000
-"""Distinct scores that replicates keep; of more, neighbours are put together in so many cells of equal mass."""
-
 Drawn = NDArray[np.int64]
 
 _SQUARES_OVERFLOW = 1e150
@@ -82,45 +79,6 @@ def check_resampling(resampling: Resampling | None) -> None:
     """Refuse anything but rows and classes."""
     if resampling not in (None, "rows", "classes"):
         raise ParameterError(f"resampling must be 'rows' or 'classes', got {resampling!r}")
-
-
-def split_at(counts: ScoreCounts, threshold: float) -> ScoreCounts:
-    """Put scores together below a threshold, and at or above it: the confusion matrix there stays the same."""
-    first = int(np.searchsorted(counts.scores, threshold, side="left"))
-    starts = np.unique([0, min(first, len(counts) - 1)]) if 0 < first < len(counts) else np.array([0])
-    return ScoreCounts(
-        counts.scores[starts], np.add.reduceat(counts.positives, starts), np.add.reduceat(counts.negatives, starts)
-    )
-
-
-def reduced(counts: ScoreCounts, metric: Metric, options: Mapping[str, Any]) -> ScoreCounts:
-    """Return the coarsest counts that replicates of a metric need.
-
-    A measure at a threshold needs the confusion matrix there, which is exact. Errors of the smooth calibration curve
-    take the cells of that curve. Other metrics take scores put together in at most `CELLS` cells of equal mass.
-    """
-    kind = reduction(metric, options)
-    if kind.cut is not None:
-        return split_at(counts, kind.cut)
-    return SampledCurves.of(counts).cells if kind.curve else counts.coarsen(CELLS)
-
-
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """How `reduced` puts scores together: at a threshold, for the smooth calibration curve, or in cells.
-
-    Metrics that have it in common can share replicates.
-    """
-
-    cut: float | None = None
-    curve: bool = False
-
-
-def reduction(metric: Metric, options: Mapping[str, Any]) -> Reduction:
-    """Return how scores may be put together for a metric."""
-    if "threshold" in metric.options:
-        return Reduction(cut=float(options.get("threshold", 0.5)))
-    return Reduction(curve=metric.name in SAMPLED_ERRORS and not options)
 
 
 def moved(drawn: FloatArray, value: float, coarse_value: float) -> FloatArray:

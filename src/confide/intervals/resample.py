@@ -11,12 +11,12 @@ import numpy as np
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import ParameterError, SmallSampleWarning
 from confide.intervals.interval import Estimate, Interval, check_level
+from confide.intervals.reductions import reduced, reduction
 from confide.intervals.replicates import (
     Replicates,
     check_resampling,
     draw_replicates,
     moved,
-    reduced,
     replicate_values,
     spread,
 )
@@ -96,7 +96,7 @@ def bootstrap_estimate(
     if isinstance(chosen, Metric) and chosen.name in _FAST and not options:
         drawn = replicate_ranks(counts, replicates, generator, resampling=scheme)[_FAST.index(chosen.name)]
     else:
-        few = reduced(counts, chosen, options) if isinstance(chosen, Metric) else counts
+        few = reduced(counts, reduction(chosen, options)) if isinstance(chosen, Metric) else counts
         drawn = np.concatenate(
             [
                 replicate_values(part, {0: (chosen, options)})[0]

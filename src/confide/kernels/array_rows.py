@@ -4,17 +4,19 @@ Everything is written against the array API standard, so the same lines run on N
 holds at most 2^26 rows, so twice the product of its class sizes is below 2^53: sums of pairs are whole numbers that
 float64 holds exactly, in whatever order a device adds them. Chunks are put together in Python's integers. Squares are
 taken about the mean of their chunk, so none are lost where AUC is near 0 or 1.
+
+Where Triton can compile for the device, its kernels take the place of chunks (see `triton_sums`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from confide.device import device_of, namespace_of, sorted_with_order, to_host
+from confide.kernels.device_kernels import device_kernels
+from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean
 from confide.kernels.sums import RankSums, no_sums
 
 LARGEST_CHUNK = 1 << 26
@@ -62,6 +64,9 @@ def sort_rows(labels: Any, scores: Any) -> SortedRows:
     """Sort rows with boolean labels and finite scores, which the caller has checked."""
     xp = namespace_of(scores)
     ordered, order = sorted_with_order(xp, scores)
+    kernels = device_kernels(scores)
+    if kernels is not None:
+        return SortedRows(xp, ordered, *kernels.gathered_labels(labels, order))
     return SortedRows(xp, ordered, labels[order], int(xp.count_nonzero(labels)))
 
 
@@ -70,12 +75,17 @@ def sum_sorted(rows: SortedRows, *, chunk: int | None = None) -> RankSums:
     n, m = rows.positives, rows.negatives
     if n == 0 or m == 0:
         return no_sums(n, m)
-    total = _Total(n, m)
+    kernels = device_kernels(rows.scores)
+    if kernels is not None and chunk is None:
+        sums: RankSums = kernels.sum_strips(rows.scores, rows.labels, n)
+        return sums
+    total = RangeTotal(n, m)
     for first, last, tied in _chunks(rows, chunk):
         if tied:
-            total.add_tie(int(rows.xp.count_nonzero(rows.labels[first:last])), last - first)
+            positives = int(rows.xp.count_nonzero(rows.labels[first:last]))
+            total.add_tie(positives, last - first - positives)
         else:
-            total.add(_chunk_sums(rows, first, last, n - total.positives, n + m - first), last - first)
+            total.add(_range_sums(_chunk_sums(rows, first, last, n - total.positives, n + m - first), last - first))
     return total.sums()
 
 
@@ -196,63 +206,17 @@ def _tie_edges(xp: Any, scores: Any, labels: Any) -> tuple[Any, Any]:
     return xp.concat([none, changes + 1, none + labels.shape[0]]), before
 
 
-class _Total:
-    """Sums of chunks, put together exactly."""
-
-    def __init__(self, n: int, m: int) -> None:
-        self.n, self.m = n, m
-        self.positives = self.negatives = 0
-        self._precision: list[float] = []
-        self._of_positives: list[tuple[int, int, float]] = []  # rows, twice the wins, squares about the mean
-        self._of_negatives: list[tuple[int, int, float]] = []
-
-    def add(self, chunk: tuple[float, ...], size: int) -> None:
-        """Add the sums of the next chunk, of so many rows."""
-        count, wins, precision, centre, above_centre, squares, above_squares = chunk
-        p, w = int(count), int(wins)
-        q = size - p
-        v = 2 * p * q - w  # over the chunk's negatives, twice its positives below plus those tied
-        self._precision.append(precision)
-        self._of_positives.append((p, w + 2 * self.negatives * p, _about_mean(squares, w, int(centre), p)))
-        above = 2 * (self.n - self.positives) * q - v
-        self._of_negatives.append((q, above, _about_mean(above_squares, v, int(above_centre), q)))
-        self.positives += p
-        self.negatives += q
-
-    def add_tie(self, p: int, size: int) -> None:
-        """Add rows that all have one score."""
-        q, left = size - p, self.n - self.positives
-        self._precision.append(float(Fraction(p * left, left + self.m - self.negatives)))
-        self._of_positives.append((p, p * (2 * self.negatives + q), 0.0))
-        self._of_negatives.append((q, q * (2 * left - p), 0.0))
-        self.positives += p
-        self.negatives += q
-
-    def sums(self) -> RankSums:
-        """Return the sums over all rows."""
-        n, m = self.n, self.m
-        twice_wins = sum(wins for _, wins, _ in self._of_positives)
-        return RankSums(
-            positives=n,
-            negatives=m,
-            twice_wins=twice_wins,
-            precision_sum=math.fsum(self._precision),
-            positive_placement_ss=_all_squares(self._of_positives, n, twice_wins) / (4 * m * m),
-            negative_placement_ss=_all_squares(self._of_negatives, m, twice_wins) / (4 * n * n),
-        )
-
-
-def _about_mean(squares: float, total: int, centre: int, count: int) -> float:
-    """Return squares about the mean, given those about a whole number near it."""
-    if not count:
-        return 0.0
-    return max(0.0, float(Fraction(squares) - Fraction((total - count * centre) ** 2, count)))
-
-
-def _all_squares(chunks: list[tuple[int, int, float]], count: int, total: int) -> float:
-    """Return squares about the mean of all, given those about the mean of each chunk."""
-    between = ((count * part - size * total, size) for size, part, _ in chunks if size)
-    return math.fsum(
-        [squares for _, _, squares in chunks]
-        + [float(Fraction(far * far, size * count * count)) for far, size in between]
+def _range_sums(chunk: tuple[float, ...], size: int) -> RangeSums:
+    """Return the sums of a chunk of so many rows, with squares about their means."""
+    count, wins, precision, centre, above_centre, squares, above_squares = chunk
+    p, w = int(count), int(wins)
+    q = size - p
+    v = 2 * p * q - w  # over the chunk's negatives, twice its positives below plus those tied
+    return RangeSums(
+        positives=p,
+        negatives=q,
+        twice_wins=w,
+        precision_sum=precision,
+        squares_below=about_mean(squares, w, p, int(centre)),
+        squares_above=about_mean(above_squares, v, q, int(above_centre)),
     )

@@ -178,14 +178,14 @@ def _replicate(
     positives = np.empty(groups, np.int32)
     negatives = np.empty(2 * groups + 1, np.int32)
     for r in range(states.size):
-        state = _resample(states[r], positive_owner, sizes[r], positives)
-        _resample(state, negative_owner, positive_owner.size + negative_owner.size - sizes[r], negatives)
+        state = resample(states[r], positive_owner, sizes[r], positives)
+        resample(state, negative_owner, positive_owner.size + negative_owner.size - sizes[r], negatives)
         auc[r], ap[r] = _auc_ap(positives, negatives)
 
 
 @compiled
-def _resample(state: np.uint64, owner: Owners, draws: int, drawn: Drawn) -> np.uint64:
-    """Draw rows, and count them by owner; return the next state of the stream."""
+def resample(state: np.uint64, owner: Owners, draws: int, drawn: Drawn) -> np.uint64:
+    """Draw rows with replacement, and count them by owner; return the next state of the stream."""
     drawn[:] = 0
     size = np.uint64(owner.size)
     for _ in range(draws // 2):

@@ -7,12 +7,14 @@ positives and negatives lie below it, buckets are independent and threads share 
 from __future__ import annotations
 
 import math
+import mmap
 from typing import NamedTuple
 
 import numpy as np
 
 from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, compiled, frozen
 
+_MANY_ROWS = 1 << 24
 _TRIM = 0.01  # share of the sample left outside each end of a trimmed bucket map
 
 # Compiled into the kernels.
@@ -59,25 +61,42 @@ class Partition(NamedTuple):
 
 def partition_rows(labels: Labels, scores: Scores, sample: tuple[Scores, int], threads: Threads) -> Partition:
     """Return the rows in the order of buckets that the sample suggests."""
-    bucket_map = choose_bucket_map(sample[0], scores.size)
-    parts = threads.slices(scores.size)
+    return partition_parts([(labels[part], scores[part]) for part in threads.slices(scores.size)], sample, threads)
+
+
+def partition_parts(parts: list[tuple[Labels, Scores]], sample: tuple[Scores, int], threads: Threads) -> Partition:
+    """Return the rows of all parts likewise, and empty the list.
+
+    Each part is let go as soon as its rows are in their buckets: parts and buckets together take hardly more memory
+    than the parts did.
+    """
+    bucket_map = choose_bucket_map(sample[0], sum(scores.size for _, scores in parts))
     by_label = np.zeros((len(parts), bucket_map.buckets, 2), np.int64)
-
-    def count(worker: int) -> None:
-        count_buckets(labels[parts[worker]], scores[parts[worker]], bucket_map, by_label[worker].reshape(-1))
-
-    threads.map(count, range(len(parts)))
+    threads.map(lambda i: count_buckets(*parts[i], bucket_map, by_label[i].reshape(-1)), range(len(parts)))
     rows = by_label.sum(axis=2)
     starts = prefix_sums(rows.sum(axis=0))
-    # A worker's rows of a bucket follow those of the workers before it, so that no two write to one place.
+    # A part's rows of a bucket follow those of the parts before it, so that no two threads write to one place.
     places = starts[:-1] + np.cumsum(rows, axis=0) - rows
-    keys = np.empty(scores.size, np.uint64)
+    keys = _empty_keys(int(starts[-1]))
+    waiting = list(enumerate(parts))[::-1]
+    parts.clear()
 
-    def scatter(worker: int) -> None:
-        _scatter_keys(labels[parts[worker]], scores[parts[worker]], bucket_map, places[worker], keys)
+    def scatter(_: int) -> None:
+        place, part = waiting.pop()
+        _scatter_keys(*part, bucket_map, places[place], keys)
 
-    threads.map(scatter, range(len(parts)))
+    threads.map(scatter, range(len(waiting)))
     return Partition(keys, starts, prefix_sums(by_label[:, :, 1].sum(axis=0)), bucket_map.zero)
+
+
+def _empty_keys(rows: int) -> Keys:
+    """Return room for keys; of many, room that takes up memory only as buckets fill.
+
+    NumPy asks for pages of two megabytes, on which a bucket's first key would take up as much as all of its others.
+    """
+    if rows < _MANY_ROWS:
+        return np.empty(rows, np.uint64)
+    return np.frombuffer(mmap.mmap(-1, rows * np.uint64().nbytes), np.uint64)
 
 
 def _bucket_count(rows: int) -> int:

@@ -9,13 +9,15 @@ floating-point sums do in their last bits only.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from confide.kernels.buckets import Partition, partition_rows, prefix_sums
+from confide.kernels.buckets import Partition, partition_parts, partition_rows, prefix_sums
 from confide.kernels.hashing import hash_counts
+from confide.kernels.range_sums import RangeSums, about_mean
 from confide.kernels.sorting import DIGIT_BITS, sort_bucket
 from confide.kernels.sums import Centre, RankSums, no_sums, rank_sums, sum_counts
 from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, available_workers, compiled, frozen
@@ -57,6 +59,40 @@ def summarise_rows(labels: Labels, scores: Scores, *, workers: int | None = None
         return _sum_partition(partition_rows(labels, scores, sample, threads), threads)
 
 
+def sum_range(
+    labels: Labels, scores: Scores, *, above: tuple[int, int] = (0, 0), workers: int | None = None
+) -> RangeSums:
+    """Return the sums of the rows of one range of scores, with so many positives and negatives above the range.
+
+    Assumes what `summarise_rows` assumes, and at least one row.
+    """
+    workers = workers or available_workers(scores.size)
+    edges = [scores.size * worker // workers for worker in range(workers + 1)]
+    parts = [(labels[first:last], scores[first:last]) for first, last in pairwise(edges)]
+    return sum_parts(parts, above=above, workers=workers)
+
+
+def sum_parts(
+    parts: list[tuple[Labels, Scores]], *, above: tuple[int, int] = (0, 0), workers: int | None = None
+) -> RangeSums:
+    """Return the sums of one range of scores whose rows come in parts, and empty the list (see `partition_parts`)."""
+    parts[:] = [(frozen(labels), frozen(scores)) for labels, scores in parts]
+    sample = _sample_of([scores for _, scores in parts])
+    with Threads(workers or available_workers(sum(scores.size for _, scores in parts))) as threads:
+        partition = partition_parts(parts, sample, threads)
+        n, m = _class_sizes(partition)
+        centre = _centre(partition)
+        twice_wins, precision, below, above_squares = _bucket_sums(partition, centre, above, threads)
+    return RangeSums(
+        positives=n,
+        negatives=m,
+        twice_wins=twice_wins,
+        precision_sum=precision,
+        squares_below=about_mean(below, twice_wins, n, centre.below),
+        squares_above=about_mean(above_squares, twice_wins, m, centre.above),
+    )
+
+
 def count_rows(
     labels: Labels, scores: Scores, *, workers: int | None = None, _route: Route = "auto"
 ) -> tuple[Scores, Counts, Counts]:
@@ -86,10 +122,19 @@ def distinct_sample(scores: Scores) -> tuple[Scores, int]:
     The sample only chooses the route and the buckets: results are the same whatever it holds. Its rows are drawn at
     random because evenly spaced ones would be misled by periodic input.
     """
-    size = min(scores.size, max(256, min(_LARGEST_SAMPLE, scores.size // 16)))
-    if size < scores.size:
-        scores = scores[np.random.default_rng(0).integers(0, scores.size, size)]
-    return np.unique(scores + 0.0), size
+    return _sample_of([scores])
+
+
+def _sample_of(parts: Sequence[Scores]) -> tuple[Scores, int]:
+    """Return such a sample of the rows of all parts."""
+    edges = prefix_sums(np.array([scores.size for scores in parts]))
+    rows = int(edges[-1])
+    size = min(rows, max(256, min(_LARGEST_SAMPLE, rows // 16)))
+    if size < rows:
+        places = np.sort(np.random.default_rng(0).integers(0, rows, size))
+        within = np.split(places, np.searchsorted(places, edges[1:-1]))
+        parts = [scores[places - first] for scores, places, first in zip(parts, within, edges[:-1], strict=True)]
+    return np.unique(np.concatenate(parts) + 0.0), size
 
 
 def _try_hashing(sample: tuple[Scores, int], route: Route) -> bool:
@@ -109,23 +154,45 @@ def bucket_ranges(starts: Counts, threads: Threads) -> list[tuple[int, int]]:
 
 def _sum_partition(partition: Partition, threads: Threads) -> RankSums:
     """Return the rank sums of partitioned rows."""
-    n = int(partition.positives_before[-1])
-    m = partition.keys.size - n
+    n, m = _class_sizes(partition)
     if n == 0 or m == 0:
         return no_sums(n, m)
+    centre = _centre(partition)
+    twice_wins, precision, below, above = _bucket_sums(partition, centre, (0, 0), threads)
+    return rank_sums(n, m, twice_wins, precision_sum=precision, centre=centre, squares_below=below, squares_above=above)
+
+
+def _class_sizes(partition: Partition) -> tuple[int, int]:
+    n = int(partition.positives_before[-1])
+    return n, partition.keys.size - n
+
+
+def _centre(partition: Partition) -> Centre:
+    """Return whole numbers near the means, from an AUC as if each bucket were one tie."""
+    n, m = _class_sizes(partition)
     negatives_before = partition.starts - partition.positives_before
     in_middle = 0.5 * (negatives_before[:-1] + negatives_before[1:])
-    auc = float(np.dot(np.diff(partition.positives_before), in_middle)) / n / m  # as if each bucket were one tie
-    centre = Centre(round(2 * m * auc), round(2 * n * auc))
+    wins = float(np.dot(np.diff(partition.positives_before), in_middle))
+    return Centre(round(2 * wins / max(n, 1)), round(2 * wins / max(m, 1)))
+
+
+def _bucket_sums(
+    partition: Partition, centre: Centre, beyond: tuple[int, int], threads: Threads
+) -> tuple[int, float, float, float]:
+    """Return `twice_wins`, the sum of precisions, and the squares about the centre over either class.
+
+    `beyond` are the positives and negatives above all these rows, which only precisions count.
+    """
     ranges = bucket_ranges(partition.starts, threads)
     sums = np.zeros((len(ranges), 3))
+    rows_beyond = (np.int64(beyond[0]), np.int64(beyond[1]))
 
     def add(task: int) -> int:
-        return int(_add_buckets(*partition[:3], *ranges[task], centre, sums[task]))
+        return int(_add_buckets(*partition[:3], *ranges[task], centre, rows_beyond, sums[task]))
 
     twice_wins = sum(threads.map(add, range(len(ranges))))
     precision, below, above = sums.sum(axis=0).tolist()
-    return rank_sums(n, m, twice_wins, precision_sum=precision, centre=centre, squares_below=below, squares_above=above)
+    return twice_wins, precision, below, above
 
 
 @compiled
@@ -145,12 +212,13 @@ def _add_buckets(
     first: int,
     last: int,
     centre: Centre,
+    beyond: tuple[np.int64, np.int64],
     sums: Scores,
 ) -> np.int64:
     """Return the part of ``twice_wins`` of some buckets' positives, and add to ``sums`` three more sums.
 
     They are the precision over positives, and the squared deviations from the centre over positives and over
-    negatives.
+    negatives. Precisions count the positives and negatives ``beyond`` all buckets too.
     """
     n = positives_before[-1]
     m = starts[-1] - n
@@ -185,7 +253,8 @@ def _add_buckets(
             twice_wins += p * below
             tp += p
             fp += q
-            precision += p * (tp / (tp + fp))
+            called = tp + beyond[0]
+            precision += p * (called / (called + fp + beyond[1]))
             z = float(below - centre.below)
             squares_below += p * z * z
             z = float(above - centre.above)

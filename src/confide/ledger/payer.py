@@ -187,7 +187,7 @@ class Payer:
                 NoteCode.OTHER_NEIGHBOURS,
                 f"epsilon {shown(requested)} counts as {shown(receipt.full_price.epsilon)} in this account: to "
                 "replace a row, or its label, is to remove one row and to add another. An account keeps its "
-                "neighbours. Open the next account for training with add-remove-one neighbours: there epsilon "
+                "neighbours. Open the next account for such requests with add-remove-one neighbours: there epsilon "
                 f"{shown(requested)} counts as {shown(requested)}.",
             )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, NullPool, create_engine, insert, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, insert, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from confide.errors import LedgerError, ParameterError
@@ -19,13 +19,14 @@ from confide.ledger.place import ServerPlace
 from confide.ledger.store import LOCK_SECONDS, Store
 from confide.ledger.tables import ENTRIES, META, SCHEMA
 from confide.ledger.transaction import first_meta
+from confide.postgresql_reach import Reach, reach_of
 
 _CONNECT_SECONDS = 10
+_LOST = "08"  # class of SQLSTATE: connection exception
 _MAKING = 0x636F6E66696465  # "confide": the lock of those who make a ledger
 
 # Classes and codes of SQLSTATE; the first that fits.
 _MEANING = {
-    "": "the server cannot be reached; check that it runs, and the user, host and database in the ledger's URL",
     "08": "the connection to the server was lost; try again",
     "28": "the server does not let this user in; check the user and the password",
     "3D": "there is no such database; create it first (createdb)",
@@ -117,6 +118,23 @@ class PostgreSQLStore(Store):
 
     def explain(self, error: Exception) -> str:
         """Describe a driver's error and the next step."""
-        state = getattr(error.orig, "sqlstate", None) or "" if isinstance(error, DBAPIError) else "?"
-        fits = (meaning for known, meaning in _MEANING.items() if state == known or (known and state.startswith(known)))
-        return next(fits, _DAMAGED)
+        if not isinstance(error, DBAPIError):
+            return _DAMAGED
+        reach = unreached(error, self.engine)
+        if reach is not None:
+            return f"{reach}. Host, user and database are in the ledger's URL"
+        state = getattr(error.orig, "sqlstate", None) or _LOST
+        return next((meaning for known, meaning in _MEANING.items() if state.startswith(known)), _DAMAGED)
+
+
+def unreached(error: DBAPIError, engine: Engine) -> Reach | None:
+    """Return how far a connection of an engine came that failed before it stood; None if it stood, or has a code."""
+    if error.connection_invalidated or getattr(error.orig, "sqlstate", None):
+        return None
+    settings = {name: _first(engine.url.query.get(name)) for name in ("host", "port", "sslmode", "sslrootcert")}
+    given = {"host": engine.url.host, "port": None if engine.url.port is None else str(engine.url.port)}
+    return reach_of(error.orig, settings | {name: one for name, one in given.items() if one})
+
+
+def _first(value: str | tuple[str, ...] | None) -> str | None:
+    return value[0] if isinstance(value, tuple) else value

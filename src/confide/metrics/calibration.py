@@ -56,12 +56,16 @@ def log_losses(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @accepts_predictions
 def observed_expected_ratio(counts: ScoreCounts) -> float:
-    """Divide the number of positives by the sum of scores; above 1, risks are underestimated."""
+    """Divide the number of positives by the sum of scores; above 1, risks are underestimated.
+
+    NaN where the sum is 0, or so near that no float holds the ratio.
+    """
     check_probabilities(counts)
     (expected,) = sum_blocks(
         lambda part: (dot(counts.positives[part] + counts.negatives[part], counts.scores[part]),), len(counts)
     )
-    return float(counts.total_positives / expected) if expected > 0.0 else np.nan
+    ratio = float(counts.total_positives) / expected if expected > 0.0 else np.inf
+    return ratio if np.isfinite(ratio) else np.nan
 
 
 @accepts_predictions

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
 
 from confide.blocks import dot, scan_blocks, sum_blocks
-from confide.counts import CountArray, FloatArray, ScoreCounts
+from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
+from confide.curves.compiled_sums import compiled_areas, compiled_sums
 from confide.curves.pr import (
     PrPath,
     RecallLevels,
@@ -24,6 +26,7 @@ from confide.curves.pr import (
 )
 from confide.curves.roc import roc_hull
 from confide.errors import ParameterError
+from confide.normal import normal_quantile_of, normal_shares
 from confide.predictions import accepts_predictions
 from confide.sources.device_sums import sums_on_device
 
@@ -113,10 +116,14 @@ def aucpr_score(
 
 def aucpr_scores(counts: ScoreCounts) -> dict[str, float]:
     """Compute the area under the whole curve by each of `ESTIMATORS`; what they share is computed once."""
-    levels = recall_levels(counts)
+    known = compiled_areas(counts)
+    levels = recall_levels(counts) if known is None else None
 
     def area(estimator: str) -> float:
         if estimator in _OF_LEVELS and estimator != "average_precision":
+            if levels is None:
+                found: float = getattr(known, estimator)
+                return found
             return _OF_LEVELS[estimator](levels).area()
         return aucpr_score(counts, estimator=estimator)
 
@@ -134,6 +141,9 @@ def average_precision_score(counts: ScoreCounts) -> float:
     0.8333333333333333
     """
     positives, _ = counts.both_classes()
+    sums = compiled_sums(counts)
+    if sums is not None:
+        return sums.average_precision
 
     def precision(part: slice, positives_above: float, negatives_above: float) -> float:
         ours = counts.positives[part][::-1]
@@ -216,22 +226,27 @@ def _moments(scores: FloatArray, unit: float, weights: CountArray, total: float)
     return mean, float(np.sqrt(squares / (total - 1.0)))
 
 
+@cache
+def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
+    """Return nodes and weights of a panel; to find them takes as long as to use them."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    return read_only(nodes), read_only(weights)
+
+
 def _binormal_area(counts: ScoreCounts, low: float, high: float) -> float:
     """Integrate over `z = Phi^-1(recall)`, where the integrand is smooth, by Gauss-Legendre panels."""
-    from scipy.special import ndtr, ndtri
-
     counts.both_classes()
     intercept, slope = binormal_parameters(counts)
     if np.isnan(slope):
         return np.nan
-    first, last = max(float(ndtri(low)), -9.0), min(float(ndtri(high)), 9.0)
+    first, last = max(normal_quantile_of(low), -9.0), min(normal_quantile_of(high), 9.0)
     # The false-positive rate turns from 0 to 1 around -intercept/slope, within some 1/slope.
     turn = -intercept / slope + np.linspace(-9.0, 9.0, 73) / slope
     edges = np.union1d(np.linspace(first, last, 73), np.clip(turn, first, last))
-    nodes, weights = np.polynomial.legendre.leggauss(12)
+    nodes, weights = _gauss_legendre()
     half = np.diff(edges)[:, None] / 2.0
     z = (edges[:-1, None] + half) + half * nodes
     pi, density = counts.prevalence, np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)
-    caught = pi * ndtr(z)
-    precision = caught / (caught + (1.0 - pi) * ndtr(intercept + slope * z))
+    caught = pi * normal_shares(z)
+    precision = caught / (caught + (1.0 - pi) * normal_shares(intercept + slope * z))
     return float(np.sum(half * weights * density * precision))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ParameterError
-from confide.privacy.noise import choice, flips, heavy_tailed, integers, shares, spherical
+from confide.privacy.noise import choice, flips, gaussian_shares, heavy_tailed, integers, shares, spherical
 from confide.privacy.noise.pareto import pareto_between, pareto_on_grid
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Noise:
     permute_and_flip_top: Callable[..., list[int]] = choice.permute_and_flip_top
     spherical_laplace: Callable[..., list[int]] = spherical.spherical_laplace_on_grid
     laplace_share: Callable[[Sequence[int], Fraction, int], list[int]] = shares.laplace_share
+    gaussian_share: Callable[[Sequence[int], Fraction], list[int]] = gaussian_shares.gaussian_share
     flips: Callable[[int, Fraction], NDArray[np.bool_]] = flips.flips
 
 
@@ -117,8 +118,36 @@ class ShareQuery:
 
     def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
         """Do so independently many times, as an audit does."""
-        drawn, width = iter(noise.laplace_share(self.values * times, self.scale, self.honest)), len(self.values)
-        return [tuple(islice(drawn, width)) for _ in range(times)]
+        return _rows(noise.laplace_share(self.values * times, self.scale, self.honest), len(self.values), times)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianShareQuery:
+    """Integers of one site, each to be shown inside a sum alone, with discrete Gaussian noise of one variance.
+
+    What a sum of m sites' answers promises follows from `m` and the variance: `mechanisms.gaussian_shares`. What is
+    drawn is taken modulo 2^64, and so must the sum be.
+    """
+
+    values: tuple[int, ...] = field(repr=False)
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        gaussian_shares.checked_variance(self.variance)
+
+    def draw(self, noise: Noise = SYSTEM_NOISE) -> tuple[int, ...]:
+        """Add a share to every integer once."""
+        return tuple(noise.gaussian_share(self.values, self.variance))
+
+    def draw_many(self, times: int, noise: Noise = SYSTEM_NOISE) -> list[tuple[int, ...]]:
+        """Do so independently many times, as an audit does."""
+        return _rows(noise.gaussian_share(self.values * times, self.variance), len(self.values), times)
+
+
+def _rows(drawn: list[int], width: int, times: int) -> list[tuple[int, ...]]:
+    """Return integers that were drawn together as one release in each row."""
+    numbers = iter(drawn)
+    return [tuple(islice(numbers, width)) for _ in range(times)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -162,6 +162,7 @@ def _from_counts(counts: ScoreCounts, terms: Terms, grid: Grid, rows: int | None
         build=build,
         noise=noise,
         numbers=len(query.values) + 2 * len(grid.edges),
+        cells=grid,
     )
 
 

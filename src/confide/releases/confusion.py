@@ -11,6 +11,7 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
+from confide.grid import Grid
 from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
 from confide.metrics.threshold import MEASURES, ConfusionMatrix
 from confide.privacy.accounting import rho_for
@@ -20,6 +21,7 @@ from confide.privacy.mechanisms.private_counts import cells_above, concentrated_
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.counting import noisy_cells
+from confide.releases.public_cells import threshold_cells
 from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
 
@@ -187,6 +189,7 @@ def prepare_confusion(
         noise=noise,
         requested=tuple(measures),
         numbers=_NUMBERS * len(CONFUSION_METRICS),
+        cells=threshold_cells(cut),
     )
 
 
@@ -283,6 +286,7 @@ def prepare_prevalence(
         drawn=query.draw,
         build=build,
         noise=noise,
+        cells=Grid.uniform(1),
     )
 
 

@@ -148,6 +148,16 @@ class Counting:
         """A public upper bound on the number of cells."""
         return most_cells(self.grid)
 
+    def public_cells(self, threshold: float | None) -> Grid | None:
+        """Return the finest public cells that the answer depends on, with an edge at a threshold; None without such."""
+        if isinstance(self.grid, PrivateQuantiles) and self.neighbours != Neighbours.LABEL_ONLY:
+            finest = self.grid.candidates
+        elif isinstance(self.grid, Grid):
+            finest = self.grid
+        else:
+            return None
+        return finest if threshold is None else finest.with_edge(threshold)
+
     def find_grid(self, counts: ScoreCounts, noise: Noise) -> Grid:
         """Find the grid, which costs its share of epsilon."""
         return find_grid(

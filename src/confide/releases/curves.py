@@ -217,6 +217,7 @@ def prepare_curves(
         requested=tuple(CURVE_METRICS if metrics is None else metrics),
         derive=derive,
         numbers=8 * (counting.most_cells + 2),  # edges, rows of cells, at most four integers a cell
+        cells=counting.public_cells(cut) if area is None else None,
     )
 
 

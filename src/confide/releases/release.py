@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import DataError
+from confide.grid import Grid
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
@@ -218,7 +219,8 @@ class PreparedRelease(Prepared[Release]):
     `chosen` returns the releases named in `requested`, in that order. With `derive`, noisy counts are drawn, and the
     releases follow from them. With `build`, the releases follow from the numbers that were drawn, and are built again
     where the level of their intervals is another one. Requests that differ only in this post-processing share one
-    identity.
+    identity. `cells` is a public grid whose cells alone decide the answer, so that rows may be counted by cell; None if
+    the answer depends on scores within cells.
     """
 
     counts: ScoreCounts = field(repr=False)
@@ -227,6 +229,7 @@ class PreparedRelease(Prepared[Release]):
     derive: Callable[[Release], tuple[Release, ...]] | None = field(default=None, repr=False)
     build: Callable[[Sequence[float]], tuple[Release, ...]] | None = field(default=None, repr=False)
     level: float | None = None
+    cells: Grid | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "read", Release.from_dict)
@@ -268,6 +271,7 @@ def prepare_numbers(
     noise: Noise,
     requested: tuple[str, ...] = (),
     numbers: int = 0,
+    cells: Grid | None = None,
 ) -> PreparedRelease:
     """Prepare releases that follow from some noisy numbers: `drawn` draws these, and `build` makes the releases.
 
@@ -291,4 +295,5 @@ def prepare_numbers(
         build=built,
         level=level,
         numbers=numbers,
+        cells=cells,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,15 @@ from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.intervals.interval import check_level
 from confide.intervals.private_counts import NoisePart
-from confide.privacy.guarantee import Guarantee, shown
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.strategies import Strategy
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.noise.integers import checked_scale, checked_values
-from confide.privacy.noise.shares import checked_honest
+from confide.privacy.noise.integers import checked_values
 from confide.releases.curve_numbers import rows_intervals
 from confide.releases.curves_from_counts import noisy_counts
 from confide.releases.release import Release
 from confide.releases.shapes import AUTO
-
-SHARED = "laplace-shares"
-"""Name of the mechanism."""
+from confide.releases.share_noise import GAUSSIAN, ShareNoise
 
 
 def pooled_release(
@@ -32,38 +28,43 @@ def pooled_release(
     *,
     grid: Grid,
     strategy: Strategy,
-    scale: Fraction,
+    noise: ShareNoise,
     guarantee: Guarantee,
     participants: int,
-    honest: int,
     level: float = 0.95,
 ) -> Release:
     """Make the release "counts" from the integers that were seen: sums over all participants of integer and share.
 
     They are those of a strategy, first of the positives and then of the negatives. Each participant drew a share of
-    which `honest` make noise of the scale, so the noise is worth `participants / honest` of it. `curves_of` gives
+    which `noise.honest` make the whole noise, so the sum has `participants / honest` of it. `curves_of` gives
     everything else.
 
+    >>> from fractions import Fraction
     >>> from confide.privacy.mechanisms.strategies import FLAT
+    >>> from confide.releases.share_noise import LaplaceShares
     >>> promise = Guarantee(epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE_ONE)
-    >>> pooled = pooled_release([40, 60, 70, 30], grid=Grid.uniform(2), strategy=FLAT, scale=Fraction(1),
-    ...     guarantee=promise, participants=4, honest=3)
+    >>> pooled = pooled_release([40, 60, 70, 30], grid=Grid.uniform(2), strategy=FLAT,
+    ...     noise=LaplaceShares(scale=Fraction(1), honest=3), guarantee=promise, participants=4)
     >>> pooled.value, round(pooled.options["shares"], 3)
     (200.0, 1.333)
     """
-    _check_guarantee(guarantee, strategy.levels(len(grid)) / checked_scale(scale))
-    drawn, shares = _checked_integers(integers, grid, strategy), _shares(participants, honest)
+    if guarantee.neighbours != Neighbours.ADD_REMOVE_ONE:
+        raise ParameterError(
+            "shares of noise are proven for neighbours add-remove-one alone: state the guarantee under that relation"
+        )
+    noise.require(guarantee, strategy.levels(len(grid)))
+    drawn, shares = _checked_integers(integers, grid, strategy), _shares(participants, noise.honest)
     public: dict[str, Any] = {
         "grid": [float(edge) for edge in grid.edges],
         "strategy": strategy.name,
         "shape": AUTO,
-        "noise": "laplace",
-        "scale": float(scale),
+        "noise": noise.family,
+        "scale": float(noise.scale),
         "rows": None,
         "cell_rows": None,
         "shares": shares,
         "participants": participants,
-        "honest": honest,
+        "honest": noise.honest,
     }
     noisy = noisy_counts(drawn, public)
     return Release(
@@ -71,7 +72,7 @@ def pooled_release(
         value=max(float(noisy.agreed().sum()), 0.0),
         intervals=rows_intervals(noisy, check_level(level)),
         guarantee=guarantee,
-        mechanism=SHARED,
+        mechanism=noise.mechanism,
         parts={"noisy_integers": drawn},
         options=public,
     )
@@ -87,11 +88,14 @@ def combined_release(pooled: Release, own: Sequence[Release], guarantee: Guarant
     if not own:
         return pooled
     options = pooled.options
-    if any(each.options[name] != options[name] for each in own for name in ("grid", "strategy")):
-        raise ParameterError("tables on different grids cannot be combined; release all of them on the same one")
+    if any(each.options[name] != options[name] for each in own for name in ("grid", "strategy", "noise")):
+        raise ParameterError(
+            "tables on different grids, or with different noise, cannot be combined; release all of them alike"
+        )
+    gaussian = options["noise"] == GAUSSIAN
     first, second = weighted_parts(
-        NoisePart(scale=options["scale"], shares=options.get("shares", 1.0), weight=1.0),
-        NoisePart(scale=own[0].options["scale"], shares=float(len(own)), weight=1.0),
+        NoisePart(scale=options["scale"], shares=options.get("shares", 1.0), weight=1.0, gaussian=gaussian),
+        NoisePart(scale=own[0].options["scale"], shares=float(len(own)), weight=1.0, gaussian=gaussian),
     )
     sums = np.sum([each.parts["noisy_integers"] for each in own], axis=0, dtype=np.float64)
     mean = first.weight * np.array(pooled.parts["noisy_integers"], dtype=np.float64) + second.weight * sums
@@ -113,19 +117,6 @@ def weighted_parts(first: NoisePart, second: NoisePart) -> tuple[NoisePart, Nois
     return replace(first, weight=weight), replace(second, weight=1.0 - weight)
 
 
-def _check_guarantee(guarantee: Guarantee, lost: Fraction) -> None:
-    """Refuse to call something private at an epsilon below what noise of this scale loses."""
-    if guarantee.neighbours != Neighbours.ADD_REMOVE_ONE:
-        raise ParameterError(
-            "shares of noise are proven for neighbours add-remove-one alone: state the guarantee under that relation"
-        )
-    if guarantee.epsilon < lost:
-        raise ParameterError(
-            f"noise of this scale costs epsilon {shown(lost)}, more than the {shown(guarantee.epsilon)} stated: "
-            "take the scale `levels / epsilon` of the query"
-        )
-
-
 def _checked_integers(integers: Sequence[int], grid: Grid, strategy: Strategy) -> list[int]:
     drawn = checked_values(integers)
     expected = 2 * strategy.measure(np.zeros(len(grid), dtype=np.int64)).size
@@ -138,7 +129,6 @@ def _checked_integers(integers: Sequence[int], grid: Grid, strategy: Strategy) -
 
 
 def _shares(participants: int, honest: int) -> float:
-    checked_honest(honest)
     if isinstance(participants, bool) or not isinstance(participants, int) or participants < honest:
         raise ParameterError(
             f"participants must be a whole number of at least honest, {honest}: fewer shares make less than the whole "

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from confide.errors import HomeError
+from confide.ledger.postgresql import unreached
 
 LOCK_SECONDS = 30
 _POOL = 8
@@ -78,12 +79,15 @@ class Database:
             with self.engine.connect() as connection:
                 fsync = "on" if self.is_sqlite else connection.exec_driver_sql("SHOW fsync").scalar()
         except SQLAlchemyError as error:
-            raise HomeError(
-                f"the server's database cannot be reached ({type(error).__name__}); check that it runs, and its URL "
-                "or the home folder"
-            ) from None
+            raise HomeError(f"the server's database cannot be used: {self._explain(error)}") from None
         if fsync != "on":
             raise HomeError("PostgreSQL runs with fsync off, so that a crash could lose submissions; switch it on")
+
+    def _explain(self, error: SQLAlchemyError) -> str:
+        reach = None if self.is_sqlite or not isinstance(error, DBAPIError) else unreached(error, self.engine)
+        if reach is not None:
+            return f"{reach}. Host, user and database are in its URL"
+        return f"{type(error).__name__}; check that it runs, and its URL or the home folder"
 
     def close(self) -> None:
         """Close all connections."""

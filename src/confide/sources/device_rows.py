@@ -8,18 +8,13 @@ from typing import Any
 import numpy as np
 
 from confide.counts import ScoreCounts
-from confide.device import detached, device_of, namespace_of, on_device
+from confide.device import detached, device_of, least_and_largest, namespace_of, on_device
 from confide.errors import LabelError, ParameterError, ScoreError
 from confide.kernels.array_cells import thin_sorted
 from confide.kernels.array_rows import MOST_ROWS, SortedRows, count_sorted, distinct_scores, sort_rows, sum_sorted
 from confide.kernels.sums import RankSums
+from confide.sources.curve_points import CURVE_ERROR, MOST_SCORES
 from confide.sources.labels import binary_labels, positive_value
-
-CURVE_ERROR = 2e-5
-"""No rate of a thinned curve is off by more than this."""
-
-MOST_SCORES = 100_000
-"""Distinct scores up to which curves are not thinned."""
 
 
 def device_rows(labels: Any, scores: Any, *, positive: object = None) -> SortedRows:
@@ -73,8 +68,7 @@ def _checked_scores(scores: Any) -> Any:
         raise ScoreError("scores must be numbers; check that this is the right column")
     if scores.shape[0] > MOST_ROWS:
         raise ParameterError("a device evaluates at most 2^31 - 1 rows at once; count parts and add the counts")
-    # Both are NaN if any score is.
-    if scores.shape[0] and not all(np.isfinite(float(end)) for end in (xp.min(scores), xp.max(scores))):
+    if scores.shape[0] and not np.isfinite(least_and_largest(xp, scores)).all():
         raise ScoreError("scores must be finite; remove or replace missing, NaN and infinite scores first")
     return scores
 
@@ -95,8 +89,8 @@ def _checked_labels(labels: Any, scores: Any, positive: object) -> Any:
 def _distinct(xp: Any, labels: Any) -> list[Any]:
     """Return up to three distinct labels."""
     if xp.isdtype(labels.dtype, "bool"):
-        count = int(xp.count_nonzero(labels))
-        return [value for value, seen in ((False, labels.shape[0] - count), (True, count)) if seen]
+        every, some = bool(xp.all(labels)), bool(xp.any(labels))
+        return [value for value, seen in ((False, not every), (True, some)) if seen]
     if not xp.isdtype(labels.dtype, ("integral", "real floating")):
         raise LabelError("labels must be numbers or booleans; check that these are the labels")
     whole = xp.isdtype(labels.dtype, "integral")

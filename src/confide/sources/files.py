@@ -11,11 +11,13 @@ import tempfile
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from confide.errors import DataError, NoRowsError, UnreadableError, UsageError
 from confide.sources.details import detail
+from confide.sources.locations import no_file
 from confide.sources.named_csv import read_named
 from confide.sources.written_csv import read_written
 from confide.sources.written_json import select_written
@@ -29,18 +31,25 @@ _READERS = {
     ".ndjson": "read_json",
     ".json": "read_json",
 }
-_MISSING = ["", "NA"]
+MISSING = ["", "NA"]
 # Types are decided from the whole file: a late odd value must be neither rounded nor fail. Of text only
 # numbers are read as such: "yes", "T" and dates stay what was written. "NA" is a missing value, as R writes it.
+# A folder such as `died=1` is no column: DuckDB would let it replace the one in the file.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "read_csv": {
         "header": True,
         "sample_size": -1,
         "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],
-        "nullstr": _MISSING,
+        "nullstr": MISSING,
+        "hive_partitioning": False,
     },
-    "read_json": {"sample_size": -1, "convert_strings_to_integers": False, "maximum_depth": 2},
-    "read_parquet": {},
+    "read_json": {
+        "sample_size": -1,
+        "convert_strings_to_integers": False,
+        "maximum_depth": 2,
+        "hive_partitioning": False,
+    },
+    "read_parquet": {"hive_partitioning": False},
 }
 
 
@@ -53,24 +62,24 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
     import duckdb
 
     file = spooled_input() if str(path) == "-" else Path(path)
-    reader, packed = _reader(file, path)
+    reader, packed = reader_of(file, path)
     start = b"" if reader == "read_parquet" else _check_text(file, path, packed, reader)
-    connection = _connection()
+    connection = connect_duckdb()
     if as_written and reader == "read_csv":
         tabs = file.name.lower().removesuffix(".gz").endswith(".tsv")
         connection.con.register("written", read_written(file, path, tabs=tabs, packed=packed, columns=columns))
         return connection.table("written")
     try:
         if as_written and reader == "read_json" and columns is not None:
-            return select_written(connection, _literally(file), start, path, columns)
+            return select_written(connection, literally(file), start, path, columns)
         if reader == "read_csv" and columns is not None:
-            named = read_named(connection, _literally(file), columns, missing=_MISSING)
+            named = read_named(connection, literally(file), columns, missing=MISSING)
             if named is not None:
                 return named
-        table = getattr(connection, reader)(_literally(file), **_OPTIONS[reader])
+        table = getattr(connection, reader)(literally(file), **_OPTIONS[reader])
         if as_written and reader == "read_json" and list(table.columns) != ["json"]:
             texts = dict.fromkeys(table.columns, "VARCHAR")
-            table = connection.read_json(_literally(file), columns=texts, **_OPTIONS[reader])
+            table = connection.read_json(literally(file), columns=texts, **_OPTIONS[reader])
         if as_written and reader == "read_parquet":
             return _with_null_columns(table, file)
         # Text is parsed once and kept in columns; Parquet is read again as needed.
@@ -97,12 +106,12 @@ def _with_null_columns(table: Any, file: Path) -> Any:
     return table.mutate(**{name: ibis.null("string") for name in empty if name in table.columns}) if empty else table
 
 
-def _reader(file: Path, given: str | Path) -> tuple[str, bool]:
+def reader_of(file: Path, given: str | Path) -> tuple[str, bool]:
     """Return the DuckDB reader for a file's ending, and whether the file is gzipped."""
     if file.is_dir():
         raise UsageError(f"{given} is a folder; give a file")
     if not file.exists():
-        raise UsageError(f"{given} does not exist; check the path")
+        raise no_file(given)
     if not os.access(file, os.R_OK):
         raise UsageError(f"{given} may not be read by you; check its permissions")
     endings = [suffix.lower() for suffix in file.suffixes]
@@ -142,22 +151,35 @@ def _check_text(file: Path, given: str | Path, packed: bool, reader: str) -> byt
     return start
 
 
-def _literally(file: Path) -> str:
+def literally(file: Path) -> str:
     """Write a path so that DuckDB takes it for this file, not for a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 
-def _connection() -> Any:
+def connect_duckdb(file: Path | None = None) -> Any:
+    """Connect Ibis to a DuckDB in this process, or to a file that is opened read-only."""
     import ibis
 
+    opened = {} if file is None else {"database": str(file), "read_only": True}
+    connection = ibis.duckdb.connect(temp_directory=spill_folder(), **opened)
+    limit_engine(connection.con)
+    return connection
+
+
+@cache
+def spill_folder() -> str:
+    """Return a folder for what engines of this process cannot hold in memory; it is removed at the end."""
     spill = tempfile.mkdtemp(prefix="confide-")
     atexit.register(shutil.rmtree, spill, ignore_errors=True)
-    connection = ibis.duckdb.connect(temp_directory=spill)
-    connection.raw_sql("SET enable_progress_bar = false")  # it would be drawn among the output
+    return spill
+
+
+def limit_engine(con: Any) -> None:
+    """Keep a DuckDB connection quiet, and within the memory that this process may use."""
+    con.execute("SET enable_progress_bar = false")  # it would be drawn among the output
     limit = _memory_limit()
     if limit is not None:
-        connection.raw_sql(f"SET memory_limit = '{limit // 2**20}MiB'")
-    return connection
+        con.execute(f"SET memory_limit = '{limit // 2**20}MiB'")
 
 
 def _memory_limit() -> int | None:

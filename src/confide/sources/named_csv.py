@@ -10,21 +10,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_DIGITS = "0123456789"
+NAMED = "confide_named"
+"""Table that holds the named columns."""
+
 _WHOLE = 18  # digits, with the sign, that a 64-bit integer always holds
 
 
 def read_named(connection: Any, file: str, columns: Sequence[str], *, missing: Sequence[str]) -> Any | None:
-    """Read columns of a CSV file into a table of the connection; None if a type is in doubt or the file is odd.
+    """Read columns of a CSV file into a table of an Ibis connection; None if a type is in doubt or the file is odd.
 
     `file` is a path as DuckDB reads it, and `missing` are the texts that stand for missing values.
     """
+    found = keep_named(connection.con, file, columns, missing=missing)
+    return connection.table(NAMED) if found else None
+
+
+def keep_named(con: Any, file: str, columns: Sequence[str], *, missing: Sequence[str]) -> bool:
+    """Read columns into the table `NAMED` of a DuckDB connection, as `read_named` does; tell whether they were read."""
     import duckdb
 
-    nulls = ", ".join(_text(each) for each in missing)
-    source = f"read_csv({_text(file)}, header = true, all_varchar = true, nullstr = [{nulls}])"
-    chosen = ", ".join(_name(column) for column in columns)
-    con = connection.con
+    nulls = ", ".join(quoted_text(each) for each in missing)
+    options = f"header = true, all_varchar = true, hive_partitioning = false, nullstr = [{nulls}]"
+    source = f"read_csv({quoted_text(file)}, {options})"
+    chosen = ", ".join(quoted_name(column) for column in columns)
     try:
         con.execute(f"CREATE TEMP TABLE confide_text AS SELECT {chosen} FROM {source}")  # noqa: S608  # quoted
         tests = ", ".join(test for column in columns for test in _tests(column))
@@ -32,16 +40,17 @@ def read_named(connection: Any, file: str, columns: Sequence[str], *, missing: S
         kinds = [_kind(*row[first : first + 6]) for first in range(0, len(row), 6)]
         if any(kind is None for kind in kinds):
             con.execute("DROP TABLE confide_text")
-            return None
+            return False
         casts = ", ".join(
-            f"CAST({_name(column)} AS {kind}) AS {_name(column)}" for column, kind in zip(columns, kinds, strict=True)
+            f"CAST({quoted_name(column)} AS {kind}) AS {quoted_name(column)}"
+            for column, kind in zip(columns, kinds, strict=True)
         )
-        con.execute(f"CREATE TEMP TABLE confide_named AS SELECT {casts} FROM confide_text")  # noqa: S608  # quoted
+        con.execute(f"CREATE TEMP TABLE {NAMED} AS SELECT {casts} FROM confide_text")  # noqa: S608  # quoted
         con.execute("DROP TABLE confide_text")
     except duckdb.Error:  # an unknown column, or a file that cannot be read: the caller finds out what
         con.execute("DROP TABLE IF EXISTS confide_text")
-        return None
-    return connection.table("confide_named")
+        return False
+    return True
 
 
 def _tests(column: str) -> list[str]:
@@ -49,13 +58,13 @@ def _tests(column: str) -> list[str]:
 
     DuckDB takes numbers with a plus sign or leading zeros for text: such columns are left to it.
     """
-    name = _name(column)
+    name = quoted_name(column)
     return [
         f"count({name})",
         f"count(TRY_CAST({name} AS DOUBLE))",
         f"count_if(contains({name}, '\"') OR contains({name}, ''''))",
-        f"count_if(translate({name}, '{_DIGITS}.eE+-', '') <> '' OR regexp_matches({name}, '^([+]|-?0[0-9])'))",
-        f"count_if(translate({name}, '{_DIGITS}-', '') <> '')",
+        f"count_if(regexp_matches({name}, '[^0-9.eE+-]|^([+]|-?0[0-9])'))",
+        f"count_if(regexp_matches({name}, '[^0-9-]'))",
         f"max(length({name}))",
     ]
 
@@ -73,9 +82,11 @@ def _kind(values: int, numbers: int, quoted: int, odd: int, not_whole: int, long
     return "BIGINT" if longest is not None and longest <= _WHOLE else None
 
 
-def _text(value: str) -> str:
+def quoted_text(value: str) -> str:
+    """Write a text for DuckDB."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def _name(column: str) -> str:
+def quoted_name(column: str) -> str:
+    """Write the name of a column for DuckDB."""
     return '"' + column.replace('"', '""') + '"'

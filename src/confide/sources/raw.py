@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from confide.errors import UsageError
+from confide.sources.locations import no_file
 
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
@@ -29,7 +30,7 @@ def raw_bytes(file: Path) -> Iterator[bytes]:
     if file.is_dir():
         raise UsageError(f"{file} is a folder; give a file")
     if not file.exists():
-        raise UsageError(f"{file} does not exist; check the path")
+        raise no_file(file)
     try:
         with file.open("rb") as stream:
             while piece := stream.read(_PIECE):

@@ -1,5 +1,7 @@
 """Rows in a table that an engine holds: counted there when distinct scores are few, streamed when many.
 
+Ranks of one score need neither: see `rank_tables`.
+
 Any Ibis table works: DuckDB over files, PostgreSQL, Spark, ... One query looks at the columns (how
 many rows, anything missing, how many distinct scores); then either the engine groups by score and
 sends one row for each, or it streams the columns that are needed to the counting kernel.
@@ -16,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import (
@@ -31,12 +32,16 @@ from confide.errors import (
 )
 from confide.sources.arrays import count_checked
 from confide.sources.details import detail, replaced_errors
-from confide.sources.fit_rows import fit_rows
+from confide.sources.fetched import array_of, check_unchanged, fetch, numbers
+from confide.sources.fit_rows import as_number, fit_rows
 from confide.sources.labels import positive_value
 from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, member_codes, name_groups
 
 _FEW_DISTINCT_SHARE = 0.1
 _BATCH_ROWS = 1 << 20
+
+STREAMED_ROWS = 5_000_000
+"""Rows that an engine in this process sends at once; of more, distinct scores are summed range by range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +54,18 @@ class CountedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
-    """A table whose columns were looked at: `label` is 0/1, the others numbers that are present."""
+class CheckedTable:
+    """A table whose columns were looked at: `label` is 0/1, the others numbers that are present.
+
+    `ends` are the least and the greatest of each score, unless rows are private.
+    """
 
     table: Any
     rows: int
     distinct: int
     integer_weights: bool
     missing: MissingScores | None = None
+    ends: tuple[tuple[float, float], ...] = ()
 
 
 def count_table(
@@ -81,10 +90,19 @@ def count_table(
             checked = _fit(table, label=label, score=score, positive=positive)
         else:
             held = as_table(table, columns=columns.names)
-            checked = _look(held, columns, positive=positive, one_class=one_class, missing=missing)
-        if checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows:
-            return CountedTable(_count_in_engine(checked, weight is not None), checked.rows, checked.missing)
-        rows = _stream(checked, columns)
+            checked = look(held, columns, positive=positive, one_class=one_class, missing=missing)
+        return count_looked(checked, columns)
+
+
+def count_looked(checked: CheckedTable, columns: RowColumns, *, in_engine: bool = False) -> CountedTable:
+    """Count the one score of a table whose columns were looked at; with `in_engine`, never from rows.
+
+    Engines add up weights in any order. Sums of weights that are not whole would depend on it, so these are streamed.
+    """
+    exact = columns.weight is None or checked.integer_weights
+    if in_engine or (exact and checked.distinct <= _FEW_DISTINCT_SHARE * checked.rows):
+        return CountedTable(_count_in_engine(checked, columns.weight is not None), checked.rows, checked.missing)
+    rows = stream(checked, columns)
     return CountedTable(count_checked(rows.labels, rows.scores[0], rows.weights), checked.rows, checked.missing)
 
 
@@ -92,7 +110,7 @@ def table_rows(table: Any, columns: RowColumns, *, positive: object = None, miss
     """Read the needed columns of a table into memory, row by row."""
     with discreet(table):
         held = as_table(table, columns=columns.names)
-        return _stream(_look(held, columns, positive=positive, missing=missing), columns)
+        return stream(look(held, columns, positive=positive, missing=missing), columns)
 
 
 def table_column(table: Any, column: str) -> FloatArray:
@@ -138,18 +156,27 @@ def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | 
     return source
 
 
-def _fit(source: Any, *, label: str, score: str, positive: object) -> _Checked:
+def _fit(source: Any, *, label: str, score: str, positive: object) -> CheckedTable:
     """Check private rows, each by itself."""
     table = as_table(source, as_written=True, columns=(label, score))
     is_file = isinstance(source, str | Path)
     fit = fit_rows(table, label=label, score=score, positive=positive, parse_text=is_file)
-    return _Checked(fit.table, fit.rows, fit.distinct, True)
+    return CheckedTable(fit.table, fit.rows, fit.distinct, True)
 
 
-def _look(
-    table: Any, columns: RowColumns, *, positive: object, one_class: bool = False, missing: Missing = "refuse"
-) -> _Checked:
-    """Check the columns in one query, then name them label, score0, ..., weight, group0, ..., cluster, fold."""
+def look(
+    table: Any,
+    columns: RowColumns,
+    *,
+    positive: object,
+    one_class: bool = False,
+    missing: Missing = "refuse",
+    distinct: bool = True,
+) -> CheckedTable:
+    """Check the columns in one query, then name them label, score0, ..., weight, group0, ..., cluster, fold.
+
+    Unless `distinct`, distinct scores are not counted, and their number is that of rows.
+    """
     import ibis
 
     label, scores, weight = columns.label, columns.scores, columns.weight or columns.survey_weight
@@ -166,19 +193,21 @@ def _look(
         "label": ibis.literal(False)
         if chosen is None
         else table[label] == ibis.literal(chosen, type=table[label].type()),
-        **{f"score{i}": table[name].cast("float64") for i, name in enumerate(scores)},
+        **{f"score{i}": as_number(table[name]) for i, name in enumerate(scores)},
         **{f"group{i}": table[name] for i, name in enumerate(columns.groups)},
     }
     whole = weight is None or table[weight].type().is_integer()
     if weight is not None:
-        named["weight"] = table[weight].cast("int64" if whole else "float64")
+        named["weight"] = table[weight].cast("int64") if whole else as_number(table[weight])
     named |= {role: table[name] for role, name in (("cluster", columns.cluster), ("fold", columns.fold)) if name}
     read, left_out = table.select(**named), None
     if missing == "drop":
         read, left_out = _without_missing(read, scores)
-    summary = _summary(read, len(scores), weight is not None)
+    summary = _summary(read, len(scores), weight is not None, distinct)
     _refuse_bad(summary, scores, weight)
-    return _Checked(read.mutate(label=read.label.ifelse(1, 0)), summary["rows"], summary["distinct"], whole, left_out)
+    ends = tuple((summary[f"low{i}"], summary[f"high{i}"]) for i in range(len(scores)))
+    coded = read.mutate(label=read.label.ifelse(1, 0))
+    return CheckedTable(coded, summary["rows"], summary["distinct"], whole, left_out, ends)
 
 
 def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingScores]:
@@ -189,7 +218,7 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
     anywhere = functools.reduce(operator.or_, absent)
     tally = {f"absent{i}": mask.ifelse(1, ibis.literal(0)).sum() for i, mask in enumerate(absent)}
     counted = table.aggregate(rows=anywhere.ifelse(1, ibis.literal(0)).sum(), all=table.count(), **tally)
-    found = _fetch(counted).to_pylist()[0]
+    found = fetch(counted).to_pylist()[0]
     if found["rows"] == found["all"]:
         raise DataError("every row lacks a score; check the columns of scores")
     by_score = tuple((name, int(found[f"absent{i}"])) for i, name in enumerate(scores))
@@ -198,7 +227,7 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
 
 def _label_values(table: Any, label: str) -> list[Any]:
     """Return up to four distinct labels as Python values."""
-    result = _fetch(table.select(value=table[label]).distinct().limit(4))
+    result = fetch(table.select(value=table[label]).distinct().limit(4))
     if result.num_rows == 0:
         raise DataError("the table has no rows; check the file or the query that made it")
     values: list[Any] = result.column("value").to_pylist()
@@ -207,21 +236,23 @@ def _label_values(table: Any, label: str) -> list[Any]:
     return values
 
 
-def _summary(table: Any, scores: int, weighted: bool) -> dict[str, Any]:
+def _summary(table: Any, scores: int, weighted: bool, distinct: bool) -> dict[str, Any]:
     import ibis
 
     zero = ibis.literal(0)
-    aggregates: dict[str, Any] = {"rows": table.count(), "distinct": table.score0.approx_nunique()}
+    aggregates: dict[str, Any] = {"rows": table.count()}
+    aggregates["distinct"] = table.score0.approx_nunique() if distinct else table.count()
     for i in range(scores):
         column = table[f"score{i}"]
         bad = column.isnull() | column.isnan() | column.isinf()
         aggregates[f"bad{i}"] = bad.ifelse(1, zero).sum()
+        aggregates |= {f"low{i}": column.min(), f"high{i}": column.max()}
     if weighted:
         column = table.weight
         bad = column.isnull() if column.type().is_integer() else column.isnull() | column.isnan() | column.isinf()
         aggregates["bad_weight"] = bad.ifelse(1, zero).sum()
         aggregates["least_weight"] = column.min()
-    row = _fetch(table.aggregate(**aggregates)).to_pylist()[0]
+    row = fetch(table.aggregate(**aggregates)).to_pylist()[0]
     return dict(row)
 
 
@@ -243,51 +274,27 @@ def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | No
             raise WeightError(f"column {weight!r} has weights of zero; remove those rows")
 
 
-def _count_in_engine(checked: _Checked, weighted: bool) -> ScoreCounts:
+def _count_in_engine(checked: CheckedTable, weighted: bool) -> ScoreCounts:
     table = checked.table
     score = table.score0 + 0.0  # minus zero and zero are one score
     if not weighted:
         grouped = table.group_by(score=score).aggregate(ours=table.label.sum(), all=table.count())
-        result = _fetch(grouped)
-        ours, every = _column(result, "ours", np.int64), _column(result, "all", np.int64)
+        result = fetch(grouped)
+        ours, every = array_of(result, "ours", np.int64), array_of(result, "all", np.int64)
         theirs = every - ours
     else:
         positive, kind = table.label == 1, np.int64 if checked.integer_weights else np.float64
         grouped = table.group_by(score=score).aggregate(
             ours=positive.ifelse(table.weight, 0).sum(), theirs=positive.ifelse(0, table.weight).sum()
         )
-        result = _fetch(grouped)
-        ours, theirs = _column(result, "ours", kind), _column(result, "theirs", kind)
-    scores = _column(result, "score", np.float64)
+        result = fetch(grouped)
+        ours, theirs = array_of(result, "ours", kind), array_of(result, "theirs", kind)
+    scores = array_of(result, "score", np.float64)
     order = np.argsort(scores)
     return ScoreCounts(scores[order], ours[order], theirs[order])
 
 
-def _fetch(table: Any) -> Any:
-    """Return a small result as an Arrow table; from DuckDB by way of batches, which does not load pandas."""
-    if table.get_backend().name != "duckdb":
-        return table.to_pyarrow()
-    import pyarrow as pa
-
-    schema = table.schema().to_pyarrow()
-    batches = [batch for batch in table.to_pyarrow_batches() if batch.num_rows]
-    return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
-
-
-def _column(table: Any, name: str, kind: type) -> NDArray[Any]:
-    chunks = [_numbers(chunk) for chunk in table.column(name).chunks]
-    return np.concatenate(chunks).astype(kind) if chunks else np.empty(0, kind)
-
-
-def _numbers(array: Any) -> NDArray[Any]:
-    """Return a column of numbers without missing ones; Arrow's own conversion would load pandas."""
-    try:
-        return np.from_dlpack(array)
-    except (TypeError, NotImplementedError, ValueError):  # booleans, decimals and the like
-        return np.asarray(array.to_numpy(zero_copy_only=False))
-
-
-def _stream(checked: _Checked, columns: RowColumns) -> Rows:
+def stream(checked: CheckedTable, columns: RowColumns) -> Rows:
     """Fill arrays of known length from batches, so that nothing is held twice."""
     labels = np.empty(checked.rows, dtype=np.bool_)
     scores: tuple[FloatArray, ...] = tuple(np.empty(checked.rows) for _ in columns.scores)
@@ -303,20 +310,18 @@ def _stream(checked: _Checked, columns: RowColumns) -> Rows:
     filled = 0
     for batch in checked.table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
         part = slice(filled, filled + batch.num_rows)
-        if part.stop > checked.rows:
-            raise DataError("the table changed while it was read; try again when nobody writes to it")
-        labels[part] = _numbers(batch.column("label"))
+        check_unchanged(part.stop <= checked.rows)
+        labels[part] = numbers(batch.column("label"))
         for i, column in enumerate(scores):
-            column[part] = _numbers(batch.column(f"score{i}"))
+            column[part] = numbers(batch.column(f"score{i}"))
         if weights is not None:
-            weights[part] = _numbers(batch.column("weight"))
+            weights[part] = numbers(batch.column("weight"))
         for i, texts in enumerate(groups):
             texts[part] = name_groups(batch.column(f"group{i}").to_pylist())
         for role, values in members.items():
             values[part] = batch.column(role).to_pylist()
         filled = part.stop
-    if filled != checked.rows:
-        raise DataError("the table changed while it was read; try again when nobody writes to it")
+    check_unchanged(filled == checked.rows)
     codes = {role: member_codes(values, role) for role, values in members.items()}
     return Rows(
         labels,

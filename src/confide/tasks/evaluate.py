@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from confide.counts import ScoreCounts
 from confide.device import on_device, to_host
 from confide.errors import ParameterError
-from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
+from confide.evaluation.evaluate import Progress, evaluate_counts, evaluate_rows
 from confide.evaluation.evaluation import Evaluation
 from confide.evaluation.settings import SEED, IntervalChoice, PartialRegion, Settings, check_interval
 from confide.sources.hints import explaining_swaps, first_rows
 from confide.sources.labels import labels_of
+from confide.sources.locations import TableLocation, as_location
 from confide.sources.rows import Missing, RowColumns, Rows, check_missing
 from confide.tasks.provenance import read_provenance
 
@@ -51,6 +52,7 @@ def evaluate(
     cost_ratio: float | None = None,
     replicates: int = 1_000,
     seed: int = SEED,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Evaluate one score, or compare several on the same rows. The numbers are exact, not private.
 
@@ -59,9 +61,11 @@ def evaluate(
     data, scores
         Labels and scores as arrays or series. `scores` may be a mapping or a dataframe with one column for each
         model; the name of a series is the name of its model. Or `data` alone: a `ScoreCounts`, or a table, which is
-        the path of a file (CSV, TSV, JSON lines, Parquet), a dataframe (pandas, Polars, PyArrow and others) or an
-        Ibis table. One score on a GPU, without weights, groups, clusters or folds, is evaluated there; curves of more
-        than 100,000 distinct scores are then thinned, which the result states. Other arrays on a GPU are copied.
+        the path of a file (CSV, TSV, JSON lines, Parquet), the URL of a table in a database
+        ("postgresql://host/database/schema.table" or "duckdb:///file.db?table=name"; see `TableLocation`, which also
+        takes a query), a dataframe (pandas, Polars, PyArrow and others) or an Ibis table. One score on a GPU, without
+        weights, groups, clusters or folds, is evaluated there; curves of more than 100,000 distinct scores are then
+        thinned, which the result states. Other arrays on a GPU are copied.
     label, score, weight, survey_weight, group, cluster, fold
         Columns of a table: labels, one or more scores, weights (rows that a row stands for), sampling weights (inverse
         sampling probabilities), one or more groupings, clusters of rows that depend on each other (such as the stays
@@ -86,6 +90,9 @@ def evaluate(
         Cost of a missed positive over the cost of a false alarm, for the threshold of least cost.
     replicates, seed
         Number and seed of the bootstrap's replicates. With 0, numbers whose intervals need the bootstrap have none.
+    progress
+        Function that is called as each model or group begins, with the number of steps before it, of all steps, and
+        what it does. One score without groups is a single step, which is not reported.
 
     >>> evaluate([0, 0, 1, 0, 1, 1], [0.1, 0.4, 0.35, 0.2, 0.8, 0.9], replicates=0).models[0].auc.value
     0.8888888888888888
@@ -112,6 +119,7 @@ def evaluate(
         "scores": scores, "weights": weights, "survey_weights": survey_weights, "groups": groups, "clusters": clusters,
         "folds": folds,
     }  # fmt: skip
+    data = as_location(data)
     file = _digestible(data)
     provenance = read_provenance(file=file, seed=seed)
 
@@ -127,10 +135,17 @@ def evaluate(
     if _is_table(data):
         _refuse(arrays, f"is for arrays; name columns of the table with {_listed(columns)}")
         named = _named_columns(columns, imputed or {})
+        from confide.sources.open_tables import opened
+
         advice = "exchange `label` and `score`"
-        swapped = explaining_swaps(lambda: first_rows(data, named.label, named.scores[0]), advice)
-        with swapped, labels_of(named.label):
-            evaluation = _evaluate_table(data, named, settings, imputed, positive=positive, missing=treat_missing)
+        with (
+            opened(data) as held,
+            explaining_swaps(lambda: first_rows(held, named.label, named.scores[0]), advice),
+            labels_of(named.label),
+        ):
+            evaluation = _evaluate_table(
+                held, named, settings, imputed, positive=positive, missing=treat_missing, progress=progress
+            )
         return with_provenance(evaluation)
     _refuse(columns, f"is for tables; give arrays with {_listed(arrays)}")
     if scores is None:
@@ -157,12 +172,12 @@ def evaluate(
             positive=positive,
             missing=treat_missing,
         )
-    return with_provenance(evaluate_rows(rows, settings, imputed=imputed))
+    return with_provenance(evaluate_rows(rows, settings, imputed=imputed, progress=progress))
 
 
 def _evaluate_on_device(labels: Any, name: str, scores: Any, settings: Settings, positive: object) -> Evaluation:
     """Evaluate one score of independent rows on the device that holds them."""
-    from confide.evaluation.device import evaluate_device_rows
+    from confide.evaluation.thinned import evaluate_device_rows
     from confide.sources.device_rows import device_rows
 
     return evaluate_device_rows(device_rows(labels, scores, positive=positive), settings, name=name)
@@ -176,29 +191,49 @@ def _evaluate_table(
     *,
     positive: object,
     missing: Missing,
+    progress: Progress | None,
 ) -> Evaluation:
-    """Evaluate columns of a table. One score of independent rows is counted inside the engine of a file or table."""
+    """Evaluate columns of a table. One score of independent rows is counted or summed by the engine that holds it."""
     if not _is_engine_table(data):
         from confide.sources.frames import frame_rows
 
         rows = frame_rows(data, columns, positive=positive, missing=missing)
-        return evaluate_rows(rows, settings, imputed=imputed)
-    from confide.sources.tables import count_table, table_rows
-
+        return evaluate_rows(rows, settings, imputed=imputed, progress=progress)
     if not columns.countable:
+        from confide.sources.tables import table_rows
+
         rows = table_rows(data, columns, positive=positive, missing=missing)
-        return evaluate_rows(rows, settings, imputed=imputed)
+        return evaluate_rows(rows, settings, imputed=imputed, progress=progress)
     (score,) = columns.scores
-    counted = count_table(
-        data, label=columns.label, score=score, weight=columns.weight, positive=positive, missing=missing
-    )
+    plain = isinstance(data, str | Path) and str(data) != "-" and columns.weight is None and missing == "refuse"
+    if plain:
+        from confide.sources.plain_files import count_plain_file
+
+        counted = count_plain_file(data, label=columns.label, score=score, positive=positive)
+        if counted is not None:
+            return evaluate_counts(counted.counts, settings, rows=counted.rows, name=score)
+    from confide.sources.rank_tables import SummedTable, rank_table
+
+    found = rank_table(data, columns, positive=positive, missing=missing, thresholds=settings.thresholds_between)
+    if isinstance(found, SummedTable):
+        from confide.evaluation.thinned import evaluate_thinned
+
+        return evaluate_thinned(
+            found.ranked.counts,
+            found.ranked.sums,
+            settings,
+            error=found.ranked.error,
+            where="by the engine that holds them",
+            name=score,
+            missing=found.missing,
+        )
     return evaluate_counts(
-        counted.counts,
+        found.counts,
         settings,
-        rows=counted.rows,
+        rows=found.rows,
         weighted=columns.weight is not None,
         name=score,
-        missing=counted.missing,
+        missing=found.missing,
     )
 
 
@@ -263,7 +298,7 @@ def _digestible(data: Any) -> Path | None:
 
 
 def _is_engine_table(data: Any) -> bool:
-    return isinstance(data, str | Path) or hasattr(data, "to_pyarrow_batches")
+    return isinstance(data, str | Path | TableLocation) or hasattr(data, "to_pyarrow_batches")
 
 
 def _is_table(data: Any) -> bool:

@@ -1,10 +1,13 @@
-"""A coordinator's administration: make a federation, add sites, start and stop its server, see who is connected."""
+"""A coordinator's administration: make a federation, add sites, start and stop its server, see who is connected.
+
+`federation_certificates` signs for sites and renews certificates.
+"""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from confide.errors import FederationError, UsageError
 from confide.tasks.federation_folders import open_federation, require_engine, require_new_folder
 
 if TYPE_CHECKING:
+    from confide.federation.certificate_dates import CertificateDates
     from confide.federation.flare.federation import Federation
     from confide.federation.flare.processes import Running
 
@@ -38,13 +42,17 @@ class StartedServer:
 class FederationStatus:
     """A federation, whether its server runs, and the connected sites.
 
-    `connected` is None if it is not known; `problem` then says why, unless the server does not run.
+    `connected` is None if it is not known; `problem` then says why, unless the server does not run. `certificates` has
+    the ends of the certificates of the root, the server, the coordinator and each site that was signed for, and
+    `fingerprints` those of these sites' own keys.
     """
 
     federation: Federation
     running: bool
     connected: tuple[str, ...] | None = None
     problem: str | None = None
+    certificates: Mapping[str, CertificateDates] = field(default_factory=dict)
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
@@ -54,13 +62,21 @@ class FederationStatus:
             "running": self.running,
             "connected": connected,
             "problem": self.problem,
+            "certificates": {name: dates.to_dict() for name, dates in self.certificates.items()},
+            "fingerprints": dict(self.fingerprints),
         }
 
 
 def init_federation(
-    folder: str | Path, *, name: str, sites: Sequence[str], server: str = "localhost", port: int | None = None
+    folder: str | Path,
+    *,
+    name: str,
+    sites: Sequence[str],
+    server: str = "localhost",
+    port: int | None = None,
+    listen: int | None = None,
 ) -> Federation:
-    """Make a federation in a new folder: certificates, and a kit for each site.
+    """Make a federation in a new folder: a root, and certificates for the server and the coordinator.
 
     Parameters
     ----------
@@ -68,6 +84,8 @@ def init_federation(
         The names of the federation and of its sites.
     server, port
         Where sites reach the server. A server named localhost can be reached from this machine alone.
+    listen
+        Port at which the server listens, if a balancer passes connections on from `port`.
     """
     require_engine()
     require_new_folder(Path(folder))
@@ -75,24 +93,27 @@ def init_federation(
         raise UsageError("a site is named twice; name each site once")
     from confide.federation.flare.provision import provision
 
-    return provision(folder, name=name, sites=sites, server=server, port=port)
+    return provision(folder, name=name, sites=sites, server=server, port=port, listen=listen)
 
 
 def add_site(folder: str | Path, site: str) -> Federation:
-    """Make the certificate and the kit of one more site. The others need no new kits."""
+    """Let one more site into a federation. It then sends a request; the others need nothing new."""
     federation = open_federation(folder)
-    from confide.federation.flare import provision
+    from confide.federation.flare import signing
 
-    return provision.add_site(federation, site)
+    return signing.add_site(federation, site)
 
 
-def start_server(folder: str | Path) -> StartedServer:
-    """Start a federation's server; return when sites can reach it."""
+def start_server(folder: str | Path, *, attached: bool = False) -> StartedServer:
+    """Start a federation's server; return when sites can reach it.
+
+    An `attached` server ends with this process, also if this process is killed.
+    """
     federation = open_federation(folder)
     from confide.federation.flare import processes
     from confide.federation.flare.privileges import runs_as_root
 
-    running = processes.start_server(federation)
+    running = processes.start_server(federation, attached=attached)
     return StartedServer(
         federation=federation,
         running=running,
@@ -119,24 +140,37 @@ def federation_status(folder: str | Path) -> FederationStatus:
     from confide.federation.flare.session import open_session
 
     here = find_running(federation) is not None
+    found = FederationStatus(federation=federation, running=here, **_certificates(federation))
     if not here and federation.server in _THIS_MACHINE:
-        return FederationStatus(federation=federation, running=False)
+        return found
     try:
         with open_session(federation, timeout=_LOGIN_SECONDS) as session:
             connected = tuple(sorted(session.connected_sites()))
     except FederationError as error:
-        return FederationStatus(federation=federation, running=here, problem=str(error))
-    return FederationStatus(federation=federation, running=True, connected=connected)
+        return replace(found, problem=str(error))
+    return replace(found, running=True, connected=connected)
+
+
+def _certificates(federation: Federation) -> dict[str, Any]:
+    from confide.federation.flare.certificates import federation_certificates, site_fingerprints
+
+    return {
+        "certificates": federation_certificates(federation),
+        "fingerprints": site_fingerprints(federation),
+    }
 
 
 def federation_document(federation: Federation) -> dict[str, Any]:
-    """Return a federation as plain data in the published schema."""
+    """Return a federation as plain data in the published schema; `root` is the fingerprint of the root's key."""
+    from confide.federation.crypto.identity import root_fingerprint
+
     return {
         "schema": SCHEMA,
         "name": federation.name,
         "server": federation.server,
         "port": federation.port,
         "coordinator": federation.coordinator,
+        "root": root_fingerprint(federation.root),
         "sites": [{"name": site, "kit": str(federation.site_kit(site))} for site in federation.sites],
     }
 

@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING
 
 from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
 from confide.tasks.federation import init_federation
+from confide.tasks.federation_certificates import sign_site
 from confide.tasks.federation_demo_rows import MOST_SITES, DemoData, Rows, split_rows, write_rows
 from confide.tasks.federation_folders import require_engine, require_new_folder
-from confide.tasks.site import forget_model, init_site, site_model
+from confide.tasks.site import forget_model, init_site
+from confide.tasks.site_certificates import request_site
+from confide.tasks.site_model import site_model
 from confide.tasks.validate import ValidationRequest, ask_sites
 
 if TYPE_CHECKING:
-    from confide.federation.coordinator.rounds import Progress
+    from confide.federation.coordinator.run_state import Progress
     from confide.federation.coordinator.validation import Validation
     from confide.federation.flare.federation import Federation
     from confide.federation.flare.session import FederationSession
@@ -106,21 +109,22 @@ def plan_demo(
 
 
 def make_demo_federation(demo: Demo) -> Federation:
-    """Make the coordinator's folder, with a kit for each hospital."""
+    """Make the coordinator's folder."""
     demo.folder.mkdir(exist_ok=True)
     return init_federation(demo.folder / "coordinator", name="demo", sites=demo.sites)
 
 
 def make_demo_sites(demo: Demo, federation: Federation) -> DemoFederation:
-    """Set up each hospital's site with its own rows."""
+    """Set up each hospital's site with keys and rows of its own; the coordinator signs its request."""
     data, limits = demo.data, _limits(demo.questions)
     (demo.folder / "rows").mkdir(mode=0o700)
     places = []
     for name, rows in demo.parts.items():
         file = demo.folder / "rows" / f"{name}.csv"
         write_rows(file, data.columns, rows)
+        request = request_site(demo.folder / name, name=name)
         made = init_site(
-            federation.site_kit(name),
+            sign_site(federation.folder, request.file, compared=True).kit,
             demo.folder / name,
             model_name=data.model_name,
             data=file,
@@ -276,9 +280,9 @@ def _processes(made: DemoFederation) -> Iterator[None]:
     from confide.federation.flare.processes import start_server, start_site
 
     try:
-        start_server(made.federation)
+        start_server(made.federation, attached=True)
         for place in made.places:
-            start_site(place)
+            start_site(place, attached=True)
         yield
     finally:
         with _ignoring_interrupts():

@@ -26,9 +26,12 @@ from confide.privacy.guarantee import Exact, checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
+from confide.releases.public_cells import common_cells
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease, Release
 from confide.releases.terms import public_rows
+from confide.sources.locations import TableLocation, as_location
+from confide.tasks.data_identity import refuse_names_of_files
 from confide.tasks.parameters import with_parameters_of
 from confide.tasks.provenance import public_provenance
 from confide.tasks.public_grid import describe_grid, public_files, read_grid
@@ -120,6 +123,7 @@ def prepare_release(
     reveal: bool = False,
 ) -> ReadyRelease:
     """Check a release and read its rows; then `quote` its price or `pay` for it. See `release`."""
+    source = as_location(source)
     source = Path(source) if isinstance(source, str) else source
     if isinstance(source, ScoreCounts) and question is not None:  # its names are all that is known
         label, score = label or question.label or "label", score or str(question.details.get("score", "score"))
@@ -143,11 +147,18 @@ def prepare_release(
         "level": level,
     }
     trial = check_options(metrics, options)
+    _check_location(source, trial[0])
     if reveal and not any(name in CURVES for part in trial for name in part.requested):
         raise ParameterError("`reveal` draws exact curves; ask for roc, pr, calibration or counts, or leave it out")
     subject = _subject(source, scores, data_name, question, public_files(grid))
     payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
-    prepared = scores.prepare(source, metrics, options)
+    from confide.sources.open_tables import is_view, opened
+
+    cells = None if reveal else common_cells(trial)
+    with opened(source, private=True) as rows:
+        if isinstance(source, TableLocation) and is_view(rows, source):
+            _check_neighbours(trial[0])
+        prepared = scores.prepare(rows, metrics, options, cells)
     remarks = _threshold_remark(threshold, grid)
     return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal, remarks=remarks)
 
@@ -162,8 +173,10 @@ def release(ready: ReadyRelease) -> ReleaseResult:
     Parameters
     ----------
     source
-        The private rows: the path of a file (CSV, TSV, JSON lines, Parquet), a dataframe, an Ibis table, or a
-        `ScoreCounts`. The bytes of a file identify its data. All else needs `data_name` or `question`.
+        The private rows: the path of a file (CSV, TSV, JSON lines, Parquet), the URL of a table in a database
+        ("postgresql://host/database/schema.table" or "duckdb:///file.db?table=name"; see `TableLocation`), a dataframe,
+        an Ibis table, or a `ScoreCounts`. The bytes of a file identify its data. All else needs `data_name` or
+        `question`.
     label, score, positive
         Columns of labels and of scores, and the positive label unless labels are 0/1, -1/1 or false/true. With a
         `ScoreCounts` they are the public names of what was counted.
@@ -244,6 +257,31 @@ def _target(target: Target | str | None, *, safe: bool) -> Target | None:
     return target if isinstance(target, Target) else Target.parse(target, safe=safe)
 
 
+def _check_location(source: Any, trial: PreparedRelease) -> None:
+    """Refuse columns whose types follow from all values, and a public number of rows that a query selects."""
+    if not isinstance(source, TableLocation):
+        return
+    if source.infers_types:
+        raise ParameterError(
+            "Spark decides the types of a CSV file by all its rows, so that one row changes how others are read; give "
+            "Parquet, or the file without `engine`"
+        )
+    if source.query is not None:
+        _check_neighbours(trial)
+
+
+def _check_neighbours(trial: PreparedRelease) -> None:
+    """Refuse a public number of rows of a query or a view.
+
+    Both select by values. Were the number of their rows public, it would reveal how many people have these values.
+    """
+    if trial.guarantee.neighbours != Neighbours.ADD_REMOVE_ONE:
+        raise ParameterError(
+            "the number of rows that a query or a view returns depends on values in them, so it must be private: give "
+            "`neighbours=add-remove-one`, or the name of a table"
+        )
+
+
 def _subject(
     source: Any,
     scores: Scores,
@@ -253,8 +291,7 @@ def _subject(
 ) -> Subject:
     """Identify the data: a file by its bytes, data in memory by what the caller declares."""
     if isinstance(source, Path):
-        if data_name is not None or question is not None:
-            raise ParameterError("the bytes of a file identify its data; leave `data_name` and `question` out")
+        refuse_names_of_files(data_name=data_name, question=question)
         return FileSubject(
             file=source,
             label=scores.label,
@@ -270,14 +307,20 @@ def _subject(
         raise ParameterError(
             "data in memory have no identity of their own; give `data_name`, their declared name and version, or "
             "`question`, not both"
+            if not isinstance(source, TableLocation)
+            else "a table has no identity of its own; declare the name and version of its rows in `data_name`, such as "
+            "'heart attacks, version 2', and a new version whenever they change"
         )
+    details = {**scores.details(), **(source.details() if isinstance(source, TableLocation) else {})}
     if question is None:
         question = PublicQuestion(data=str(data_name), label=scores.label, positive=scores.positive)
     elif (question.label, question.positive) != (scores.label, scores.positive) and not (
         isinstance(source, ScoreCounts) and question.label is None
     ):
         raise ParameterError("`question` is about other labels than those that are read; state the same label in both")
-    if any(question.details.get(name, value) != value for name, value in scores.details().items()):
-        raise ParameterError("`question` is about another score than the one that is read; state the same one in both")
-    stated = replace(question, details={**question.details, **scores.details()})
+    if any(question.details.get(name, value) != value for name, value in details.items()):
+        raise ParameterError(
+            "`question` is about another score or table than the one that is read; state the same one in both"
+        )
+    stated = replace(question, details={**question.details, **details})
     return DeclaredSubject(stated=stated)

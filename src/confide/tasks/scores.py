@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from confide.counts import ScoreCounts
 from confide.errors import NoRowsError, ParameterError
+from confide.grid import Grid
 from confide.privacy.neighbours import Neighbours
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease
@@ -49,9 +50,12 @@ class Scores(Protocol):
         """Describe the scores as plain data."""
 
     def prepare(
-        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
+        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any], cells: Grid | None = None
     ) -> tuple[PreparedRelease, ...]:
-        """Count the rows of a source, and prepare the request. A source with one class is no error."""
+        """Count the rows of a source, and prepare the request. A source with one class is no error.
+
+        `cells` are public cells that are enough for the request (see `common_cells`); None if scores are needed.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,19 +99,20 @@ class ColumnScores:
         return {"label": self.label, "score": self.score, "positive": self.positive}
 
     def prepare(
-        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
+        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any], cells: Grid | None = None
     ) -> tuple[PreparedRelease, ...]:
         """Count the columns, each row by itself. Where the number of rows is private, there may be none."""
         try:
-            counts = self._count(source)
+            counts = self._count(source, cells)
         except NoRowsError:
             if Neighbours.parse(options["neighbours"]) != Neighbours.ADD_REMOVE_ONE:
                 raise
             counts = ScoreCounts.empty()
         return prepare(metrics, counts, **options)
 
-    def _count(self, source: Any) -> ScoreCounts:
+    def _count(self, source: Any, cells: Grid | None) -> ScoreCounts:
         from confide.sources.frames import is_frame, private_frame_table
+        from confide.sources.table_cells import MOST_CELLS, count_cells
         from confide.sources.tables import count_table, discreet
 
         if isinstance(source, ScoreCounts):
@@ -115,7 +120,10 @@ class ColumnScores:
         if is_frame(source):
             with discreet(source, private=True):
                 source = private_frame_table(source, label=self.label, score=self.score)
-        return count_table(source, label=self.label, score=self.score, positive=self.value, one_class=True).counts
+        columns: dict[str, Any] = {"label": self.label, "score": self.score, "positive": self.value}
+        if cells is not None and len(cells) <= MOST_CELLS:
+            return count_cells(source, **columns, edges=cells.edges)
+        return count_table(source, **columns, one_class=True).counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +187,7 @@ class ModelScores:
         return {"label": workflow.label, "model": kind, "positive": workflow.positive, "held_out": held_out}
 
     def prepare(
-        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any]
+        self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any], cells: Grid | None = None
     ) -> tuple[PreparedRelease, ...]:
         """Run the model on the rows held out, and count its scores."""
         from confide.learning.holdout import HELD_OUT

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confide.errors import ParameterError, UsageError, did_you_mean
-from confide.tasks.federation_folders import open_site, require_engine, require_new_folder
+from confide.tasks.federation_folders import open_site, require_engine
+from confide.tasks.site_model import site_model
 
 if TYPE_CHECKING:
     from confide.federation.flare.processes import Running
@@ -56,40 +57,6 @@ class StartedSite:
     wide_folders: tuple[Path, ...]
 
 
-def site_model(
-    *,
-    data: str | Path,
-    label: str,
-    positive: str | None = None,
-    score: str | None = None,
-    model_file: str | Path | None = None,
-    features: Sequence[str] = (),
-    score_range: tuple[float, float] | None = None,
-) -> SiteModel:
-    """Describe a model's rows and scores, with absolute paths, so that they hold wherever the site is started."""
-    require_engine()
-    from confide.federation.site.data import SiteModel
-
-    rows, model = Path(data), None if model_file is None else Path(model_file)
-    if not rows.is_file():
-        raise UsageError(f"there is no file {rows}; give the file of rows")
-    if model is not None and not model.is_file():
-        raise UsageError(f"there is no file {model}; give the model's file")
-    if score is not None and score == label:
-        raise UsageError(f"column {label!r} cannot be both label and score; name the column that holds scores")
-    if (score is None) == (model is None and not features):
-        raise UsageError("give `score`, the column of scores, or `model_file` with `features`, the columns it takes")
-    return SiteModel(
-        data=str(rows.resolve()),
-        label=label,
-        positive=positive,
-        score=score,
-        features=tuple(features),
-        model_file=None if model is None else str(model.resolve()),
-        range=(0.0, 1.0) if score_range is None else score_range,
-    )
-
-
 def init_site(
     kit: str | Path,
     folder: str | Path,
@@ -105,21 +72,26 @@ def init_site(
     studies: Sequence[str] = (),
     epsilon_in_all: object = None,
     epsilon_per_study: object = None,
+    delta_in_all: object = None,
+    query: str | Path | None = None,
 ) -> NewSite:
-    """Make a site's folder from the kit that the coordinator made; a failure leaves nothing behind.
+    """Set up a site in the folder of its request, with the kit that the coordinator signed for it.
+
+    A failure leaves the folder as it was.
 
     Parameters
     ----------
     kit, folder
-        The ZIP file, and a new or empty folder.
+        The ZIP file, and the folder in which `request_site` made the site's keys.
     model_name
         The first model, under the name by which the coordinator asks for it.
-    data, label, positive, score, model_file, features, score_range
+    data, label, positive, score, model_file, features, score_range, query
         The model's rows and scores; see `site_model`.
     studies
         The studies that the site takes part in. Without any, one with the federation's name.
-    epsilon_in_all, epsilon_per_study
-        Limits of the private mode: epsilon of all studies together, and of one study. None keeps the default.
+    epsilon_in_all, epsilon_per_study, delta_in_all
+        Limits of the private mode: epsilon of all studies together, and of one study. None keeps the default. With a
+        delta of all studies together, the ledger adds up rho, and Gaussian noise is allowed.
     """
     require_engine()
     from confide.federation.flare.kits import kit_federation
@@ -130,7 +102,7 @@ def init_site(
     packed, place = Path(kit), Path(folder)
     if not packed.is_file():
         raise UsageError(f"there is no file {packed}; give the kit that the coordinator handed to you")
-    require_new_folder(place)
+    _require_request(place)
     model = site_model(
         data=data,
         label=label,
@@ -139,11 +111,13 @@ def init_site(
         model_file=model_file,
         features=features,
         score_range=score_range,
+        query=query,
     )
     policy = new_policy(
         tuple(studies) or (kit_federation(packed),),
         epsilon_in_all=epsilon_in_all,
         epsilon_per_study=epsilon_per_study,
+        delta_in_all=delta_in_all,
     )
     check = check_data(model_name, model, Policy.from_toml(policy))
     return NewSite(folder=_make_site(packed, place, model_name, model, policy), check=check)
@@ -163,6 +137,7 @@ def add_model(
     same_as: str | None = None,
     replace: bool = False,
     studies: Sequence[str] = (),
+    query: str | Path | None = None,
 ) -> NewModel:
     """Add a model to a site, or replace one; with `same_as`, add another name for a model that the site has.
 
@@ -172,11 +147,11 @@ def add_model(
     """
     place = open_site(folder)
     if same_as is not None:
-        if any((data, label, positive, score, model_file, features, score_range)):
+        if any((data, label, positive, score, model_file, features, score_range, query)):
             raise UsageError("`same_as` takes rows and scores of the model that it names; leave the other options out")
         return _add_alias(place, model_name, same_as, replace=replace, studies=studies)
     if data is None or label is None:
-        raise UsageError("give the file of rows and the column of labels (`data`, `label`), or `same_as=MODEL`")
+        raise UsageError("give the rows and the column of labels (`data`, `label`), or `same_as=MODEL`")
     model = site_model(
         data=data,
         label=label,
@@ -185,6 +160,7 @@ def add_model(
         model_file=model_file,
         features=features,
         score_range=score_range,
+        query=query,
     )
     return _add_model(place, model_name, model, replace=replace, studies=studies)
 
@@ -198,14 +174,17 @@ def check_site(folder: str | Path) -> StartCheck:
     return start_check.check_site(place, certificate_name=site_identity(place).name)
 
 
-def start_site(folder: str | Path) -> StartedSite:
-    """Check a site and start its engine, which connects as soon as it can reach the server."""
+def start_site(folder: str | Path, *, attached: bool = False) -> StartedSite:
+    """Check a site and start its engine, which connects as soon as it can reach the server.
+
+    An `attached` engine ends with this process, also if this process is killed.
+    """
     check, place = check_site(folder), open_site(folder)
     from confide.federation.flare import processes
     from confide.federation.flare.confinement import wide_folders
     from confide.federation.flare.privileges import runs_as_root
 
-    running = processes.start_site(place)
+    running = processes.start_site(place, attached=attached)
     return StartedSite(
         folder=place,
         check=check,
@@ -282,22 +261,21 @@ def _make_site(kit: Path, folder: Path, model_name: str, model: SiteModel, polic
     from confide.federation.flare.kits import unpack_site_kit
     from confide.federation.policy import Policy
     from confide.federation.site.data import SiteConfig
-    from confide.federation.site.private_answer import account_by_policy
+    from confide.federation.site.site_account import account_by_policy
     from confide.federation.site.site_folder import SiteFolder
     from confide.federation.site_files import write_whole
     from confide.ledger.ledger import Ledger
 
-    place, existed = SiteFolder(folder.absolute()), folder.exists()
+    place = SiteFolder(folder.absolute())
+    before = {path.name: path.read_bytes() for path in place.path.iterdir() if path.is_file()}
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        folder.chmod(0o700)
         name = unpack_site_kit(kit, place)
         SiteConfig(name=name, models={model_name: model}, folder=place.path).write(place.path)
         write_whole(place.policy, policy)
         with Ledger(place.ledger) as ledger:
             account_by_policy(ledger, Policy.from_toml(policy))
     except BaseException:
-        _remove(folder, keep=existed)
+        _restore(place.path, before)
         raise
     return place
 
@@ -321,8 +299,28 @@ def _write(place: SiteFolder, config: SiteConfig, studies: Sequence[str]) -> Non
     config.write(place.path)
 
 
-def _remove(folder: Path, *, keep: bool) -> None:
-    """Remove a folder that could not be completed; keep it, empty, if it existed before."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if keep:
-        folder.mkdir(exist_ok=True)
+def _require_request(folder: Path) -> None:
+    """Refuse a folder without the keys of a request, or that is a site already."""
+    from confide.federation.site.site_folder import SiteFolder
+
+    place = SiteFolder(folder)
+    if place.config.exists() or place.kit.exists():
+        raise UsageError(f"{folder} is a site already; renew its certificate with `confide site renew`")
+    if not place.new_key.is_file():
+        raise UsageError(
+            f"{folder} has no keys of a site; make them, and a request to the coordinator, with `confide site request`"
+        )
+
+
+def _restore(folder: Path, before: Mapping[str, bytes]) -> None:
+    """Remove what was added to a folder that could not be completed, and put back what was moved."""
+    from confide.federation.site_files import write_whole
+
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name not in before:
+            path.unlink(missing_ok=True)
+    for name, content in before.items():
+        if not (folder / name).exists():
+            write_whole(folder / name, content.decode("ascii"))

@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any
 from confide.tasks.federation_folders import open_site
 
 if TYPE_CHECKING:
+    from confide.federation.certificate_dates import CertificateDates
     from confide.federation.policy import Policy
     from confide.federation.site.budget import SiteBudget
     from confide.federation.site.data import SiteConfig, SiteModel
 
 SCHEMA = "confide.site/1"
 
-_MODEL_KEYS = ("data", "label", "positive", "score", "model_file", "features", "range")
+_MODEL_KEYS = ("data", "label", "positive", "score", "model_file", "features", "range", "query", "query_sha256")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteStatus:
     """A site as its administrator sees it.
 
-    `pid` is the process of the site's engine, None if it does not run. `same_as` gives, for each further name of a
-    model, the name of its entry. `answered_exactly` names the models that were asked about without noise.
+    `fingerprint` is that of the site's own key, `root` that of the federation's root. `pid` is the process of the
+    site's engine, None if it does not run. `same_as` gives, for each further name of a model, the name of its entry.
+    `answered_exactly` names the models that were asked about without noise, `waiting` is the number of questions that
+    wait for a person, and `log_problems` says which logs were changed.
     """
 
     name: str
@@ -33,6 +36,8 @@ class SiteStatus:
     server: str
     port: int
     fingerprint: str
+    root: str
+    certificate: CertificateDates
     pid: int | None
     connected: bool
     models: Mapping[str, SiteModel]
@@ -41,6 +46,8 @@ class SiteStatus:
     answered_exactly: tuple[str, ...]
     budget: SiteBudget | None
     requests: tuple[Mapping[str, Any], ...]
+    waiting: int = 0
+    log_problems: tuple[str, ...] = ()
 
     @property
     def running(self) -> bool:
@@ -57,6 +64,8 @@ class SiteStatus:
             "server": self.server,
             "port": self.port,
             "fingerprint": self.fingerprint,
+            "root": self.root,
+            "certificate": self.certificate.to_dict(),
             "running": self.running,
             "pid": self.pid,
             "connected": self.connected,
@@ -65,6 +74,8 @@ class SiteStatus:
             "answered_exactly": list(self.answered_exactly),
             "ledger": None if self.budget is None else self.budget.to_dict(),
             "requests": [dict(request) for request in self.requests],
+            "waiting": self.waiting,
+            "log_problems": list(self.log_problems),
         }
 
     def _repr_html_(self) -> str:
@@ -81,15 +92,20 @@ class SiteStatus:
 def site_status(folder: str | Path, *, requests: int = 5) -> SiteStatus:
     """Read the state of a site, with its last `requests` requests."""
     place = open_site(folder)
+    from confide.federation.certificate_dates import CertificateDates
     from confide.federation.flare.kits import site_home, site_identity
     from confide.federation.flare.processes import find_running
     from confide.federation.policy import Policy
+    from confide.federation.site.approvals import Approvals
     from confide.federation.site.budget import read_budget
     from confide.federation.site.data import SiteConfig
     from confide.federation.site.request_log import last_requests
+    from confide.federation.site.sealed_log import SealedLog
 
     identity, home, running = site_identity(place), site_home(place), find_running(place)
     config = SiteConfig.load(place.path)
+    checks = [SealedLog(path).check() for path in (place.log, place.approvals)]
+    problems = tuple(check.in_words() for check in checks if check.problem is not None)
     return SiteStatus(
         name=identity.name,
         folder=place.path,
@@ -97,6 +113,8 @@ def site_status(folder: str | Path, *, requests: int = 5) -> SiteStatus:
         server=home.server,
         port=home.port,
         fingerprint=identity.fingerprint(),
+        root=identity.root_fingerprint(),
+        certificate=CertificateDates.until(identity.ends),
         pid=None if running is None else running.pid,
         connected=running is not None and running.connected(home.port),
         models={name: config.model(name) for name in config.names},
@@ -105,6 +123,8 @@ def site_status(folder: str | Path, *, requests: int = 5) -> SiteStatus:
         answered_exactly=_answered_exactly(config, place.path),
         budget=read_budget(place),
         requests=last_requests(place, requests),
+        waiting=0 if problems else len(Approvals(place).waiting()),
+        log_problems=problems,
     )
 
 

@@ -13,7 +13,8 @@ from confide.tasks.parameters import with_parameters_of
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.expected_accuracy import Expected
-    from confide.federation.coordinator.rounds import Progress
+    from confide.federation.coordinator.mode_choice import ModeWidth
+    from confide.federation.coordinator.run_state import Progress
     from confide.federation.coordinator.validation import Validation
     from confide.federation.flare.federation import Federation
     from confide.federation.flare.session import FederationSession
@@ -35,6 +36,7 @@ class ValidationRequest:
     federation: Federation
     question: Question
     timeout: float
+    drop_after: float = 5.0
     level: float
     null_auc: float | None
     rows: int | None
@@ -46,12 +48,17 @@ class ValidationPlan:
     """A question with its promise, its price at each site and its expected accuracy. No site was asked.
 
     `prices` has each site's epsilon, None in modes that charge no ledger. `expected` is None outside the private mode.
+    `consequences` says what an answer makes impossible later, and `widths` what interval each mode would give.
     """
 
     question: Question
     promise: tuple[str, ...]
     prices: Mapping[str, str | None]
     expected: Expected | None
+    consequences: tuple[str, ...] = ()
+    widths: tuple[ModeWidth, ...] = ()
+    rows_stated: bool = False
+    most_seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
@@ -61,6 +68,10 @@ class ValidationPlan:
             "promise": list(self.promise),
             "epsilon": dict(self.prices),
             "expected": None if self.expected is None else self.expected.to_dict(),
+            "consequences": list(self.consequences),
+            "widths": [width.to_dict() for width in self.widths],
+            "rows_stated": self.rows_stated,
+            "most_seconds": self.most_seconds,
         }
 
     def _repr_html_(self) -> str:
@@ -85,24 +96,29 @@ def request_validation(
     sites: Sequence[str] | None = None,
     fewest: int | None = None,
     timeout: float = 60.0,
+    drop_after: float = 5.0,
     null_auc: float | None = None,
     level: float = 0.95,
     unit: str = "row",
     rows_per_person: int = 1,
     edition: int | None = None,
+    noise: str | None = None,
     delta: object = None,
     sensitivity: object = None,
+    purpose: str | None = None,
     progress: Progress | None = None,
 ) -> ValidationRequest:
     """Check the parameters of a validation; then `plan_validation` or `run_validation`. See `validate`."""
     network = open_federation(federation)
     from confide.federation.coordinator.rounds import checked_timeout
+    from confide.federation.modes.registry import modes_that_take
     from confide.federation.question import Question
     from confide.intervals.interval import check_level
 
     check_level(level)
     _check_null_auc(null_auc)
     checked_timeout(timeout)
+    checked_timeout(drop_after, "drop_after")
     _require_epsilon(mode, epsilon)
     question = Question.checked(
         study=network.name if study is None else study,
@@ -119,14 +135,17 @@ def request_validation(
         unit=unit,
         rows_per_person=rows_per_person,
         edition=edition,
+        noise=noise,
         delta=delta,
         sensitivity=sensitivity,
-        rows=rows,
+        rows=rows if mode in modes_that_take("rows") else None,
+        purpose=purpose,
     )
     return ValidationRequest(
         federation=network,
         question=question,
         timeout=timeout,
+        drop_after=drop_after,
         level=level,
         null_auc=null_auc,
         rows=rows,
@@ -151,23 +170,30 @@ def validate(request: ValidationRequest) -> Validation:
         "disclosure-control", "secure-sum", "private" or, for comparison only, "noisy-scores".
     epsilon, site_share, colluders, edition
         Of the private mode: the epsilon that each site charges to its ledger, the share of it for each site's own
-        results, the number of sites that may collude with the coordinator, and the edition of the question after data
-        changed.
+        results, the number of sites that may collude with the coordinator (also of the mode secure-sum, if `fewest`
+        allows that sites drop out), and the edition of the question after data changed.
     minimum_cell
         Of modes without noise: the least number of rows of a class in a cell.
     grid, rows, bins
         Cells of scores, the stated number of rows of all sites together (private mode: it decides the number of cells
         if `grid` is None), and bins of the calibration curve.
     sites, fewest
-        The sites to ask, by default all, and the least number of them that must take part.
-    timeout
-        Seconds that each of the two rounds may take.
+        The sites to ask, by default all, and the least number of them that must take part. With fewer than all, a sum
+        survives sites that drop out.
+    timeout, drop_after
+        Seconds that each round may take; and seconds after which a silent site counts as dropped out, from when enough
+        others have replied.
     null_auc, level
         Also test whether the pooled AUC is at most `null_auc`; confidence level of intervals.
     unit, rows_per_person
         Of the private mode: whom it protects, a "row" or a "person" with at most so many rows.
-    delta, sensitivity
+    noise, delta
+        Of the private mode: "laplace" (the default) or "gaussian". Gaussian noise needs a delta, far below 1 / rows,
+        and costs less where many questions are asked; sites must allow it. The mode noisy-scores has a delta, too.
+    sensitivity
         Of the mode noisy-scores.
+    purpose
+        Why this is asked, in a line, for people at sites that approve each question.
     progress
         Called with a site's name and its state whenever the state changes.
 
@@ -181,6 +207,10 @@ def validate(request: ValidationRequest) -> Validation:
 
 def run_validation(request: ValidationRequest, *, progress: Progress | None = None) -> Validation:
     """Ask the sites of a checked request, and derive the results from their answers."""
+    from confide.federation.modes.registry import mode_of
+
+    if request.rows is not None and "rows" not in mode_of(request.question).parameters:
+        raise ParameterError("`rows` is for the mode private, and for plans of all modes; leave it out")
     from confide.federation.flare.session import open_session
 
     with open_session(request.federation, timeout=min(request.timeout, _LOGIN_SECONDS)) as session:
@@ -193,20 +223,32 @@ def ask_sites(
     """Ask the sites of a checked request over an open session, and derive the results from their answers."""
     from confide.federation.coordinator.validation import derive
 
-    outcome = session.run(request.question, timeout=request.timeout, progress=progress or (lambda site, state: None))
+    outcome = session.run(
+        request.question,
+        timeout=request.timeout,
+        drop_after=request.drop_after,
+        progress=progress or (lambda site, state: None),
+    )
     return derive(outcome, level=request.level, null_auc=request.null_auc)
 
 
 def plan_validation(request: ValidationRequest) -> ValidationPlan:
-    """Return promise, price and expected accuracy of a checked request, from public facts alone."""
+    """Return promise, price, expected accuracy and consequences of a checked request, from public facts alone."""
+    from confide.federation.coordinator.mode_choice import consequences, expected_widths
+    from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
     from confide.federation.modes.registry import mode_of
 
     question, mode = request.question, mode_of(request.question)
+    expected = _expected(request) if mode.private else None
     return ValidationPlan(
         question=question,
         promise=mode.promise(question),
         prices=dict.fromkeys(question.sites, mode.price(question)),
-        expected=_expected(request) if mode.private else None,
+        expected=expected,
+        consequences=consequences(question),
+        widths=expected_widths(question, rows=request.rows, level=request.level, expected=expected),
+        rows_stated=request.rows is not None,
+        most_seconds=2 * request.timeout + BEGIN_SECONDS + END_SECONDS,
     )
 
 

@@ -28,6 +28,7 @@ from confide.privacy.prepared import Prepared
 from confide.selection.selection import Selection
 from confide.sources.encoding import Encoding
 from confide.sources.words import read_vocabulary
+from confide.tasks.data_identity import refuse_names_of_files
 from confide.tasks.output_files import check_json_out, ledger_files
 
 Answer = TypeVar("Answer", Selection, LinearModel)
@@ -192,8 +193,7 @@ def workflow_subject(
     """
     details = {"workflow": workflow.digest()}
     if isinstance(source, str | Path):
-        if data_name is not None or question is not None:
-            raise ParameterError("the bytes of a file identify its data; leave `data_name` and `question` out")
+        refuse_names_of_files(data_name=data_name, question=question)
         return FileSubject(
             file=Path(source),
             label=workflow.label,

@@ -13,16 +13,18 @@ import pytest
 from numpy.typing import NDArray
 
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
-from confide.federation.flare.provision import Federation, provision, unpack_site_kit
+from confide.federation.flare.provision import Federation, provision
 from confide.federation.flare.session import FederationSession, open_session
 from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.flare import registered
+from tests.federation.joining import join
+from tests.ports import free_port
 
 SITES = ("east", "north", "west")
 STUDIES = ("first", "noise")
-MODELS = ("disclosed", "summed", "noised", "faulty", "shipped", "kept")
+MODELS = ("disclosed", "summed", "noised", "faulty", "shipped", "kept", "approved")
 PATIENCE = 120.0
 """Seconds that a round may take where nothing is slow on purpose: machines that run tests may be overloaded."""
 
@@ -69,7 +71,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None
 def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:
     """A site with rows of its own, scored by several models so that questions about one do not bind another."""
     place = SiteFolder(folder)
-    assert unpack_site_kit(federation.site_kit(name), place) == name
+    assert join(federation, name, place) == name
     labels, scores = drawn_rows(name)
     lines = [",".join(str(value) for value in row) for row in zip(labels, *scores.values(), strict=True)]
     (folder / "rows.csv").write_text("\n".join([",".join(["y", *scores]), *lines]) + "\n")
@@ -81,7 +83,7 @@ def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:
 
 def drawn_rows(site: str) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
     """A site's labels, and the scores that each model gives its rows; no two scores of a model share a cell."""
-    random = np.random.default_rng(SITES.index(site))
+    random = np.random.default_rng(sum(site.encode()))
     labels = (random.random(150) < 0.4).astype(np.int64)
     drawn = {model: random.normal(0.4 + 0.2 * labels, 0.2) for model in MODELS}
     return labels, {model: np.clip(scores, 0.0, 1.0).round(4) for model, scores in drawn.items()}
@@ -100,7 +102,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     """Server and sites, started once, and stopped after the last test that needs them."""
     folder = tmp_path_factory.mktemp("network")
-    federation = provision(folder / "federation", name="Test network", sites=SITES)
+    federation = provision(folder / "federation", name="Test network", sites=SITES, port=free_port())
     folders = {name: make_site(federation, name, folder / name) for name in SITES}
     started: list[Running] = []
     with pytest.MonkeyPatch.context() as patch:

@@ -26,6 +26,7 @@ from tests.federation.flare import unruly
 from tests.federation.flare.conftest import PATIENCE, SITES, make_site, python_path, wait_until
 from tests.federation.flare.hostile import Attacker, Shot, flare_engine, flare_site
 from tests.federation.flare.shots import answered, modules_of, shell, shots_at
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.processes, pytest.mark.flare]
 
@@ -47,7 +48,7 @@ class Siege:
 @pytest.fixture(scope="module")
 def siege(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
     folder = tmp_path_factory.mktemp("siege")
-    federation = provision(folder / "federation", name="Siege", sites=SITES)
+    federation = provision(folder / "federation", name="Siege", sites=SITES, port=free_port())
     places = {name: make_site(federation, name, folder / name) for name in SITES}
     path = python_path(folder)
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:

@@ -17,8 +17,9 @@ import pytest
 from confide.errors import FederationError
 from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable, runs_as_root
 from confide.federation.flare.processes import start_site
-from confide.federation.flare.provision import provision, unpack_site_kit
+from confide.federation.flare.provision import provision
 from confide.federation.site.site_folder import SiteFolder
+from tests.federation.joining import join
 
 NOBODY = Owner(uid=65534, gid=65534)
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
@@ -107,7 +108,7 @@ def test_a_site_that_root_starts_runs_as_its_owner(folder: Path) -> None:
     """Where that user cannot run this interpreter, the site is not started, least of all as root."""
     made = provision(folder / "federation", name="Owned", sites=("a",))
     place = SiteFolder(folder / "site")
-    unpack_site_kit(made.site_kit("a"), place)
+    join(made, "a", place)
     give(place.path, NOBODY)
     if not runnable(NOBODY):
         with pytest.raises(FederationError, match="nobody cannot run"):

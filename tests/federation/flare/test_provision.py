@@ -9,20 +9,26 @@ import socket
 import stat
 import zipfile
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from confide.errors import FederationError, ParameterError, UsageError
 from confide.federation.crypto.identity import Peer
 from confide.federation.crypto.site_key import SiteKey, fingerprint
-from confide.federation.flare.kits import Home, site_home, site_identity
+from confide.federation.flare.kits import Home, make_request, renew_site, site_home, site_identity, unpack_site_kit
 from confide.federation.flare.old_runs import delete_runs
 from confide.federation.flare.processes import find_running, start_server, start_site
-from confide.federation.flare.provision import Federation, add_site, provision, unpack_site_kit
+from confide.federation.flare.provision import Federation, provision
 from confide.federation.flare.session import open_session
+from confide.federation.flare.signing import add_site
 from confide.federation.site.site_folder import SiteFolder
+from tests.federation.joining import join, signed_kit
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +64,14 @@ def test_nobody_else_can_read_anything(made: Federation) -> None:
 
 
 def test_the_authority_keeps_no_keys_of_sites(made: Federation) -> None:
-    kept = json.loads((made.authority / "cert.json").read_text())
-    assert set(kept) == {"root_cert", "root_pri_key"}
+    assert {path.name for path in made.authority.iterdir()} == {"root.crt", "root.key"}
     found = [file.name for file in made.folder.rglob("*.key")]
-    assert sorted(found) == ["client.key", "server.key"]
+    assert sorted(found) == ["client.key", "root.key", "server.key"]
 
 
 def test_a_kit_makes_a_site(made: Federation, tmp_path: Path) -> None:
     place = SiteFolder(tmp_path / "site")
-    assert unpack_site_kit(made.site_kit("b-2"), place) == "b-2"
+    assert join(made, "b-2", place) == "b-2"
     identity = site_identity(place)
     assert identity.fingerprint() == fingerprint(SiteKey.load(place.key).public)
     assert stat.S_IMODE(place.key.stat().st_mode) == 0o600
@@ -76,7 +81,7 @@ def test_a_kit_makes_a_site(made: Federation, tmp_path: Path) -> None:
     assert settings["client"]["connection_security"] == "mtls"
     assert settings["require_signed_jobs"] is True
     with pytest.raises(ParameterError, match="is a site already"):
-        unpack_site_kit(made.site_kit("a"), place)
+        unpack_site_kit(made.site_kit("b-2"), place)
 
 
 @pytest.mark.parametrize(
@@ -85,64 +90,107 @@ def test_a_kit_makes_a_site(made: Federation, tmp_path: Path) -> None:
         {"../outside.txt": b"x"},
         {"startup/../../outside.txt": b"x"},
         {"local/resources.json": b"{}"},
-        {"startup/client.key": None},
+        {"startup/client.crt": None},
+        {"startup/client.key": b"a key that the coordinator made"},
         {"startup/fed_client.json": b"no JSON"},
         {"startup/fed_client.json": b"{}"},
         {"startup/client.crt": b"x" * 200_000},
     ],
 )
 def test_what_is_no_kit_is_refused(made: Federation, tmp_path: Path, change: dict[str, bytes | None]) -> None:
-    broken = with_members(made.site_kit("a"), tmp_path / "kit.zip", change)
+    place = SiteFolder(tmp_path / "site")
+    broken = with_members(signed_kit(made, "a", place), tmp_path / "kit.zip", change)
     with pytest.raises(FederationError, match="is no kit of a site; ask the coordinator"):
-        unpack_site_kit(broken, SiteFolder(tmp_path / "site"))
+        unpack_site_kit(broken, place)
     assert not (tmp_path / "site" / "kit").exists()
     assert not (tmp_path / "outside.txt").exists()
 
 
-def test_keys_must_belong_together(made: Federation, tmp_path: Path) -> None:
-    with zipfile.ZipFile(made.site_kit("b-2")) as other:
-        foreign = other.read("startup/client.key")
-    mixed = with_members(made.site_kit("a"), tmp_path / "kit.zip", {"startup/client.key": foreign})
+def test_a_kit_is_for_the_request_that_it_answers(made: Federation, tmp_path: Path) -> None:
+    first, second = SiteFolder(tmp_path / "site"), SiteFolder(tmp_path / "thief")
+    kit = signed_kit(made, "a", first)
+    content = kit.read_bytes()
+    signed_kit(made, "a", second)
+    (tmp_path / "kit.zip").write_bytes(content)
     with pytest.raises(FederationError, match="does not belong to"):
-        unpack_site_kit(mixed, SiteFolder(tmp_path / "site"))
+        unpack_site_kit(tmp_path / "kit.zip", second)
+    assert unpack_site_kit(tmp_path / "kit.zip", first) == "a"
+
+
+def certified(federation: Federation, kit: Path, days: tuple[int, int]) -> bytes:
+    """Return a certificate for the key in a kit, from a federation's root, valid from one day to another from now."""
+    root = load_pem_private_key((federation.authority / "root.key").read_bytes(), None)
+    assert isinstance(root, rsa.RSAPrivateKey)
+    with zipfile.ZipFile(kit) as packed:
+        old = x509.load_pem_x509_certificate(packed.read("startup/client.crt"))
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(
+        subject_name=old.subject, issuer_name=old.issuer, public_key=old.public_key(), serial_number=1
+    )
+    dated = builder.not_valid_before(now + timedelta(days[0])).not_valid_after(now + timedelta(days[1]))
+    return dated.sign(root, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+
+@pytest.mark.parametrize("taken_in_by", ["init", "renew"])
+@pytest.mark.parametrize(
+    ("days", "foreign", "message"),
+    [
+        ((-1, 9), False, None),
+        ((-9, -1), False, "has expired or is not valid yet"),
+        ((1, 9), False, "has expired or is not valid yet"),
+        ((-1, 9), True, "was not issued by this federation's root"),
+    ],
+)
+def test_a_certificate_for_the_right_key_must_be_valid_and_of_the_root(
+    made: Federation, tmp_path: Path, taken_in_by: str, days: tuple[int, int], foreign: bool, message: str | None
+) -> None:
+    place = SiteFolder(tmp_path / "site")
+    signed = signed_kit(made, "a", place)
+    if taken_in_by == "renew":
+        unpack_site_kit(signed, place)
+    issuer = provision(tmp_path / "foreign", name="Stroke 2026", sites=("a",)) if foreign else made
+    kit = with_members(signed, tmp_path / "kit.zip", {"startup/client.crt": certified(issuer, signed, days)})
+    take_in = renew_site if taken_in_by == "renew" else unpack_site_kit
+    if message is None:
+        assert take_in(kit, place) == "a"
+        return
+    before = sorted(place.path.rglob("*"))
+    with pytest.raises(FederationError, match=message):
+        take_in(kit, place)
+    assert sorted(place.path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(("old", "new"), [(b'"mtls"', b'"clear"'), (b'"mtls"', b'"tls"'), (b'"http"', b'"tcp"')])
 def test_a_server_without_mutual_tls_is_refused(made: Federation, tmp_path: Path, old: bytes, new: bytes) -> None:
-    with zipfile.ZipFile(made.site_kit("a")) as kit:
+    place = SiteFolder(tmp_path / "site")
+    signed = signed_kit(made, "a", place)
+    with zipfile.ZipFile(signed) as kit:
         settings = kit.read("startup/fed_client.json")
     assert old in settings
-    weak = with_members(
-        made.site_kit("a"), tmp_path / "kit.zip", {"startup/fed_client.json": settings.replace(old, new)}
-    )
+    weak = with_members(signed, tmp_path / "kit.zip", {"startup/fed_client.json": settings.replace(old, new)})
     with pytest.raises(FederationError, match="without certificates on both sides"):
-        unpack_site_kit(weak, SiteFolder(tmp_path / "site"))
+        unpack_site_kit(weak, place)
 
 
 def test_files_that_are_not_there_or_not_zip_are_refused(tmp_path: Path) -> None:
+    place = SiteFolder(tmp_path / "site")
+    with pytest.raises(ParameterError, match="has made no request"):
+        unpack_site_kit(tmp_path / "absent.zip", place)
+    make_request(place, "a")
     with pytest.raises(ParameterError, match="there is no file"):
-        unpack_site_kit(tmp_path / "absent.zip", SiteFolder(tmp_path / "site"))
+        unpack_site_kit(tmp_path / "absent.zip", place)
     (tmp_path / "text.zip").write_text("text")
     with pytest.raises(FederationError, match="is no kit of a site"):
-        unpack_site_kit(tmp_path / "text.zip", SiteFolder(tmp_path / "site"))
+        unpack_site_kit(tmp_path / "text.zip", place)
 
 
-def test_the_own_key_is_the_sites_alone(made: Federation, tmp_path: Path) -> None:
-    """Two that take the same kit in have different keys; one that is lost is not made anew in silence."""
-    places = [SiteFolder(tmp_path / "site"), SiteFolder(tmp_path / "thief")]
-    for place in places:
-        unpack_site_kit(made.site_kit("a"), place)
-    true, false = (site_identity(place) for place in places)
-    assert true.certificate == false.certificate
-    assert true.fingerprint() != false.fingerprint()
-    shutil.rmtree(places[0].kit)
-    unpack_site_kit(made.site_kit("a"), places[0])
-    assert site_identity(places[0]).fingerprint() == true.fingerprint()
-    places[0].key.unlink()
-    with pytest.raises(FederationError, match="no key of the site's own"):
-        site_identity(places[0])
-    with pytest.raises(FederationError, match="no key of the site's own"):
-        start_site(places[0])
+def test_the_own_key_is_not_made_anew_in_silence(made: Federation, tmp_path: Path) -> None:
+    place = SiteFolder(tmp_path / "site")
+    join(made, "a", place)
+    place.key.unlink()
+    for use in (site_identity, start_site):
+        with pytest.raises(FederationError, match="no key of the site's own"):
+            use(place)
 
 
 def test_sites_can_be_added(made: Federation, tmp_path: Path) -> None:
@@ -152,10 +200,8 @@ def test_sites_can_be_added(made: Federation, tmp_path: Path) -> None:
     assert larger.sites == ("a", "b-2", "c")
     assert Federation.load(copy) == larger
     place = SiteFolder(tmp_path / "site")
-    assert unpack_site_kit(larger.site_kit("c"), place) == "c"
+    assert join(larger, "c", place) == "c"
     Peer.verified("c", site_identity(place).certificate, made.root, at=datetime.now(UTC))
-    assert (copy / "kits" / "a.zip").read_bytes() == made.site_kit("a").read_bytes()
-    assert sorted(path.name for path in copy.iterdir()) == sorted(path.name for path in made.folder.iterdir())
     with pytest.raises(ParameterError, match="named once"):
         add_site(larger, "C")
 
@@ -172,7 +218,8 @@ def test_sites_can_be_added(made: Federation, tmp_path: Path) -> None:
         {"name": 'a"b'},
         {"name": ""},
         {"server": "http://x"},
-        {"port": 80},
+        {"port": 0},
+        {"sites": ("root",)},
         {"port": True},
     ],
 )
@@ -202,7 +249,7 @@ def test_a_port_in_use_is_said(made: Federation) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", made.port))
         other.listen()
-        with pytest.raises(FederationError, match=f"port {made.port} is used by another program.*federation anew"):
+        with pytest.raises(FederationError, match=f"port {made.port} is used by another program.*federation renew"):
             start_server(made)
     assert find_running(made) is None
 

@@ -18,6 +18,7 @@ from tests.federation.flare import dishonest
 from tests.federation.flare.conftest import PATIENCE, SITES, python_path
 from tests.federation.flare.dishonest import Orders
 from tests.federation.flare.hostile import flare_engine
+from tests.ports import free_port
 
 pytestmark = pytest.mark.flare
 
@@ -57,7 +58,7 @@ class Dishonest:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dishonest]:
     folder = tmp_path_factory.mktemp("dishonest")
-    federation = provision(folder / "federation", name="Dishonest", sites=SITES)
+    federation = provision(folder / "federation", name="Dishonest", sites=SITES, port=free_port())
     path, orders, home = python_path(folder), folder / "orders.json", folder / "home"
     home.mkdir()
     with pytest.MonkeyPatch.context() as patch:

@@ -121,3 +121,14 @@ def test_a_failure_without_reports_has_those_that_were_heard(network: Network) -
     with pytest.raises(RunError) as ended:
         read_result(write_failure(FederationError("no")), asked(network, "secure-sum"), heard)
     assert ended.value.reports == heard
+
+
+@pytest.mark.parametrize(("rho", "read"), [(0.004, True), ("\x1b[2J", False), (float("inf"), False)])
+def test_rho_of_a_receipt_is_read_where_it_is_a_number(
+    network: Network, outcomes: dict[str, Outcome], rho: object, read: bool
+) -> None:
+    plain = json.loads(json.dumps(outcomes["private"].to_dict()))
+    charged = {"epsilon": 1.4, "delta": 9e-7, "rho": rho}
+    plain["reports"][0]["receipt"] = {**plain["reports"][0]["receipt"], "charged": charged}
+    receipt = read_result(json.dumps({"outcome": plain}), asked(network, "private")).reports[0].receipt
+    assert (None if receipt is None else receipt["charged"]) == (charged if read else None)

@@ -18,10 +18,11 @@ from confide.federation.channel import OFFER
 from confide.federation.flare.executor import ConfideExecutor, signer
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.job import write_job
-from confide.federation.flare.provision import provision, unpack_site_kit
+from confide.federation.flare.provision import provision
 from confide.federation.flare.signed_question import SignedQuestion, read_question, write_question
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.site_folder import SiteFolder
+from tests.federation.joining import join
 
 SITES = ("a", "b", "c")
 RUN = "5f0d3f06-3d0b-4a3f-9a32-2a3b8a4b3c11"
@@ -67,7 +68,7 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Federation:
 @pytest.fixture
 def deployed(federation: Federation, tmp_path: Path) -> Deployed:
     site = SiteFolder(tmp_path / "a")
-    unpack_site_kit(federation.site_kit("a"), site)
+    join(federation, "a", site)
     made = Deployed(federation, site.kit, SignedQuestion.sign(QUESTION, startup_of(federation)))
     shutil.copytree(signed_job(federation, QUESTION, tmp_path / "job") / "app", made.app)
     return made

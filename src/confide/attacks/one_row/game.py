@@ -20,7 +20,7 @@ from confide.metrics.threshold import confusion_matrix
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.noise.reals import as_real, lower_bound
-from confide.privacy.queries import CutQuery
+from confide.privacy.queries import SYSTEM_NOISE, CutQuery, Noise
 from confide.releases.local_auc import local_queries
 from confide.releases.release import Release
 from confide.releases.smooth_sensitivity import noise_of
@@ -143,6 +143,7 @@ def missing_row_game(
     coin: bool = False,
     neighbours: str = NEIGHBOURS,
     level: float = 0.95,
+    noise: Noise = SYSTEM_NOISE,
 ) -> tuple[Game, ...]:
     """Leave a random row out and guess its label from the others and the AUC of all, each publication in turn.
 
@@ -151,7 +152,8 @@ def missing_row_game(
     attack is not meant to use that. Where noise carries the number beyond all candidates, the attack names the class
     whose row moves the AUC most, which is the one that is short: it is then right for that reason alone. With `coin`
     the missing row's class is a fair coin that the known rows know nothing of (half of each class but for one row, of
-    either class); only then a release's bound holds and is given.
+    either class); only then a release's bound holds and is given. Noise comes from the system, unless a study that must
+    be repeatable gives another source.
     """
     if coin and sample is None:
         raise ParameterError("a coin decides the class of a row that is drawn; give sample, the number of rows")
@@ -167,7 +169,7 @@ def missing_row_game(
         known, rows, positive = draw()
         candidates, exact = Candidates(known=known), exact_number(rows, "auc")
         for k, each in enumerate(published):
-            window, promised[k] = _seen(rows, each, exact, neighbours)
+            window, promised[k] = _seen(rows, each, exact, neighbours, noise)
             guess = candidates.nearest(window).positive
             hits[k] += guess == positive if guess is not None else int(rng.integers(2))
     chance = 0.5 if sample is not None else max(counts.prevalence, 1.0 - counts.prevalence)
@@ -178,12 +180,12 @@ def missing_row_game(
 
 
 def _seen(
-    rows: ScoreCounts, published: Publication, exact: Fraction | float, neighbours: str
+    rows: ScoreCounts, published: Publication, exact: Fraction | float, neighbours: str, noise: Noise
 ) -> tuple[Window, Guarantee | None]:
     """Return what the adversary takes for the AUC, and what was promised about it."""
     if not published.private:
         return published.window(exact), None
-    releases, guarantee = released(rows, "auc", epsilon=published.epsilon, neighbours=neighbours)
+    releases, guarantee = released(rows, "auc", epsilon=published.epsilon, neighbours=neighbours, noise=noise)
     value = Fraction(releases[0].value)
     return Window(lower=value, upper=value), guarantee
 

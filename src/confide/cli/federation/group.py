@@ -19,11 +19,19 @@ class Verbs(LazyGroup):
         ),
         "init": Verb(
             "confide.cli.federation.init:init",
-            "Make a federation: certificates for the server, for you and for each site, and a kit to hand to each.",
+            "Make a federation: a root, and certificates for the server and for you. Sites make their own keys.",
+        ),
+        "sign": Verb(
+            "confide.cli.federation.sign:sign",
+            "Sign a site's request for a certificate, and make the kit to send back to the site.",
+        ),
+        "renew": Verb(
+            "confide.cli.federation.renew:renew",
+            "Renew all certificates: the server's, yours and those of all sites, which get new kits.",
         ),
         "add-site": Verb(
             "confide.cli.federation.add_site:add_site",
-            "Let one more site into the federation: make its certificate and its kit.",
+            "Let one more site into the federation, whose request you then sign.",
         ),
         "start": Verb(
             "confide.cli.federation.start:start",

@@ -21,6 +21,28 @@ PortOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=65535, help="The server's port. [default: 8002; a free one on localhost]"),
 ]
+ListenOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=65535,
+        help="The port at which the server listens, if a balancer passes connections on from --port. [default: --port]",
+    ),
+]
+RequestArgument = Annotated[
+    Path, typer.Argument(metavar="REQUEST", help="The file that `confide site request` made at the site.")
+]
+ComparedOption = Annotated[
+    bool, typer.Option("--compared", help="I have compared the site's fingerprint by telephone, or on paper.")
+]
+DaysOption = Annotated[int, typer.Option(metavar="N", min=1, max=3650, help="Days for which certificates are valid.")]
+NewServerOption = Annotated[
+    str | None, typer.Option("--server", metavar="HOST", help="The server moved: its new name.")
+]
+NewPortOption = Annotated[
+    int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="The server moved: its new port.")
+]
 BackgroundOption = Annotated[
     bool, typer.Option("--background", help="Return at once; stop it with `confide federation stop`.")
 ]

@@ -23,7 +23,7 @@ def start(folder: FolderArgument, background: BackgroundOption = False) -> None:
     from confide.tasks.federation import start_server
 
     with output.busy("starting the server"):
-        started = start_server(folder)
+        started = start_server(folder, attached=not background)
     federation = started.federation
     print_notes(engine_cautions(federation.folder, as_root=started.as_root))
     if not started.known_host:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from confide.cli import output
 from confide.cli.federation.next_steps import validate_example
 from confide.cli.federation.options import FolderArgument
-from confide.cli.federation_common import JsonOption, print_next
+from confide.cli.federation_common import JsonOption, print_next, print_notes
 from confide.errors import FederationError
 
 
@@ -18,7 +18,7 @@ def status(folder: FolderArgument, as_json: JsonOption = False) -> None:
 
         confide federation status net --json
     """
-    from confide.report.validation.federation_text import print_federation
+    from confide.report.validation.federation_text import certificate_notes, print_federation
     from confide.tasks.federation import federation_status
 
     with output.busy("asking the server"):
@@ -27,6 +27,7 @@ def status(folder: FolderArgument, as_json: JsonOption = False) -> None:
         output.print_json(found.to_dict())
         return
     print_federation(found, output.console())
+    print_notes(certificate_notes(found, folder))
     if found.problem is not None:
         raise FederationError(found.problem)
     if not found.running:

@@ -15,6 +15,7 @@ from confide.cli.site.options import (
     OptionalDataOption,
     OptionalLabelOption,
     PositiveOption,
+    QueryOption,
     RangeOption,
     ReplaceOption,
     SameAsOption,
@@ -36,6 +37,7 @@ def add_model(
     same_as: SameAsOption = None,
     studies: MoreStudiesOption = None,
     replace: ReplaceOption = False,
+    query: QueryOption = None,
 ) -> None:
     """Let another model be validated at this site, or the same one with other data.
 
@@ -65,6 +67,7 @@ def add_model(
             same_as=same_as,
             studies=studies or (),
             replace=replace,
+            query=query,
         )
     print_notes(() if new.check is None else data_notes(new.check))
     typer.echo(f"{new.folder.config} has the model {model_name}", err=True)

@@ -12,10 +12,12 @@ from confide.cli.site.options import (
     LabelOption,
     ModelFileOption,
     ModelOption,
-    NewFolderArgument,
     PositiveOption,
+    QueryOption,
     RangeOption,
+    RequestFolderArgument,
     ScoreOption,
+    SiteDeltaOption,
     StudiesOption,
     StudyBudgetOption,
     parse_range,
@@ -24,7 +26,7 @@ from confide.cli.site.options import (
 
 def init(
     kit: KitArgument,
-    folder: NewFolderArgument,
+    folder: RequestFolderArgument,
     model_name: ModelOption,
     data: DataOption,
     label: LabelOption,
@@ -36,13 +38,15 @@ def init(
     studies: StudiesOption = None,
     epsilon_in_all: BudgetOption = None,
     epsilon_per_study: StudyBudgetOption = None,
+    delta_in_all: SiteDeltaOption = None,
+    query: QueryOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set up a site from the kit that the coordinator made for it.
+    """Set up a site with the kit that the coordinator sent back, in the folder of its request.
 
     Reads the data once to check that they can be counted, before anything is written; nothing of them is printed,
-    copied or sent. The folder gets site.toml (data and models), policy.toml (what you allow: read it), a ledger of the
-    privacy budget, and site.key, a key that is made here and never leaves: its fingerprint identifies this site.
+    copied or sent. The folder has the keys that `confide site request` made. It gets site.toml (data and models),
+    policy.toml (what you allow: read it) and a ledger of the privacy budget.
 
     Examples:
 
@@ -51,6 +55,8 @@ def init(
         confide site init north.zip site --model-name stroke-risk -d rows.csv -l died -s risk --study stroke-2026
 
         confide site init north.zip site --model-name stroke -d rows.csv -l died --model-file m.onnx --features age,sex
+
+        confide site init north.zip site --model-name stroke -d postgresql://db/cdm --query cohort.sql -l died -s risk
     """
     from confide.report.validation.site_notes import data_notes
     from confide.report.validation.site_text import print_new_site
@@ -72,6 +78,8 @@ def init(
             studies=studies or (),
             epsilon_in_all=epsilon_in_all,
             epsilon_per_study=epsilon_per_study,
+            delta_in_all=delta_in_all,
+            query=query,
         )
     print_notes(data_notes(new.check))
     status = site_status(new.folder.path, requests=0)
@@ -81,6 +89,7 @@ def init(
         print_new_site(status, output.console())
     policy = (str(new.folder.policy),)
     print_next(
+        ("Compare the root's fingerprint with the coordinator by telephone; do not start if it differs.", ()),
         ("Read what this site allows, and change it if need be:", policy),
         ("Connect to the federation, now and after each restart of this machine:", (f"confide site start {folder}",)),
         ("Compare fingerprints with the other sites by telephone, and list all of them at [peers] in:", policy),

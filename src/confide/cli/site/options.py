@@ -10,21 +10,43 @@ import typer
 from confide.errors import UsageError
 
 _DATA = typer.Option(
-    "--data", "-d", metavar="FILE", help="The rows: CSV, TSV, JSON lines or Parquet. The file stays where it is."
+    "--data",
+    "-d",
+    metavar="FILE|URL",
+    help="The rows: CSV, TSV, JSON lines or Parquet, which stay where they are; or a table: "
+    "postgresql://host/database/schema.table, duckdb:///file.db?table=name. Credentials come from the site's "
+    "environment (PGUSER, PGPASSWORD, PGPASSFILE, PGSERVICE); a password in the URL is refused.",
 )
 _LABEL = typer.Option(
     "--label", "-l", metavar="COL", help="Column of labels. It has two values, such as 0 and 1; see --positive."
 )
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The site's folder.")]
-KitArgument = Annotated[Path, typer.Argument(metavar="KIT.zip", help="The kit that the coordinator made for you.")]
-NewFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for this site; it holds keys.")]
+KitArgument = Annotated[Path, typer.Argument(metavar="KIT.zip", help="The kit that the coordinator sent back.")]
+NewFolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder for this site; it holds keys.")]
+RequestFolderArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder in which `confide site request` made the site's keys.")
+]
+SiteNameOption = Annotated[
+    str | None, typer.Option("--name", metavar="SITE", help="The site's name, as the coordinator listed it.")
+]
+RootComparedOption = Annotated[
+    bool, typer.Option("--compared", help="I have compared the root's fingerprint with the coordinator by telephone.")
+]
 ModelOption = Annotated[
     str, typer.Option("--model-name", metavar="NAME", help="The model's name, as the coordinator asks for it.")
 ]
-DataOption = Annotated[Path, _DATA]
+DataOption = Annotated[str, _DATA]
 LabelOption = Annotated[str, _LABEL]
-OptionalDataOption = Annotated[Path | None, _DATA]
+OptionalDataOption = Annotated[str | None, _DATA]
+QueryOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.sql",
+        help="With the URL of a database in --data: a file with the SELECT that returns the rows, such as a cohort. "
+        "Its digest is fixed here; a changed file is refused.",
+    ),
+]
 OptionalLabelOption = Annotated[str | None, _LABEL]
 PositiveOption = Annotated[
     str | None,
@@ -98,10 +120,31 @@ StudyBudgetOption = Annotated[
         help="Mode private: the most epsilon that one study may spend, out of the budget. [default: 1]",
     ),
 ]
+SiteDeltaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delta",
+        metavar="D",
+        help="Mode private: also answer with Gaussian noise, for many small questions; the most delta of all studies "
+        "together, far below 1 / rows, such as 1e-6. The ledger then adds up rho (zCDP). [default: Laplace noise only]",
+    ),
+]
 BackgroundOption = Annotated[
     bool, typer.Option("--background", help="Return at once; stop it with `confide site stop`.")
 ]
 RequestsOption = Annotated[int, typer.Option(metavar="N", min=0, help="Show the last N requests.")]
+DecidedOption = Annotated[bool, typer.Option("--decided", help="Also show questions that were decided on.")]
+QuestionArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NUMBER",
+        help="The question's number, as `confide site pending` shows it, or its first 8 digits at least.",
+    ),
+]
+WhyOption = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, which the coordinator reads.")]
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Print nothing, and exit with 1 unless the site is connected: for monitoring.")
+]
 YesOption = Annotated[bool, typer.Option("--yes", help="I have read what this may disclose.")]
 
 

@@ -22,7 +22,7 @@ def start(folder: FolderArgument, background: BackgroundOption = False) -> None:
     from confide.tasks.site import start_site
 
     with output.busy("comparing the rows of all models, and starting"):
-        started = start_site(folder)
+        started = start_site(folder, attached=not background)
     print_notes(start_notes(started.check))
     print_notes(engine_cautions(started.folder.path, as_root=started.as_root, wide_folders=started.wide_folders))
     name = f"site {started.check.name}"

@@ -5,25 +5,25 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from confide.errors import FederationError
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
 from confide.federation.tables import WIDE_BITS, SiteTable
 from confide.intervals.private_counts import NoisePart
 from confide.privacy.guarantee import Guarantee
-from confide.privacy.mechanisms.strategies import Strategy, best_strategy
+from confide.privacy.mechanisms.strategies import Strategy
 from confide.releases.release import Release
+from confide.releases.share_noise import GAUSSIAN, ShareNoise
 from confide.releases.shared_counts import combined_release, pooled_release, weighted_parts
-from confide.releases.terms import Terms
 
 
 def strategy_of(question: Question) -> Strategy:
-    """Return which sums of cells are measured in the private mode; it follows from the number of cells."""
-    return best_strategy(len(question.public_grid))
+    """Return which sums of cells are measured in the private mode; it follows from noise and number of cells."""
+    return noise_of(question).strategy
 
 
 def summed_table(question: Question, total: Mapping[str, Any]) -> SiteTable:
@@ -37,20 +37,15 @@ def own_release(question: Question, sent: Mapping[str, Any], level: float = 0.95
     integers = sent["noisy_integers"]
     if not isinstance(integers, Sequence) or not all(isinstance(n, int) and abs(n) < 2**62 for n in integers):
         raise FederationError("noisy counts must be whole numbers")
-    return _release(question, integers, question.own_epsilon, participants=1, honest=1, level=level)
+    noise = noise_of(question)
+    return _release(question, integers, noise.own_shares, noise.own_guarantee(), participants=1, level=level)
 
 
 def summed_release(question: Question, total: Mapping[str, Any], level: float = 0.95) -> Release:
     """Return the noisy sum over all sites as a release, from which curves and numbers follow."""
+    noise, counts = noise_of(question), _counts(total).tolist()
     sites = len(question.sites)
-    return _release(
-        question,
-        _counts(total).tolist(),
-        question.pooled_epsilon,
-        participants=sites,
-        honest=question.honest,
-        level=level,
-    )
+    return _release(question, counts, noise.pooled_shares, noise.pooled_guarantee(), participants=sites, level=level)
 
 
 def pooled_counts(
@@ -58,10 +53,11 @@ def pooled_counts(
 ) -> Release:
     """Return the noisy sum, averaged with the sites' own noisy counts where every site released them."""
     summed = summed_release(question, total, level)
-    if not question.own_epsilon or set(sites) != set(question.sites):
+    noise = noise_of(question)
+    if not noise.has_own or set(sites) != set(question.sites):
         return summed
     own = [own_release(question, sent, level) for sent in sites.values()]
-    return combined_release(summed, own, guarantee_of(question, question.exact_epsilon), level=level)
+    return combined_release(summed, own, noise.guarantee(), level=level)
 
 
 def noise_parts(question: Question) -> tuple[tuple[NoisePart, ...], tuple[NoisePart, ...]]:
@@ -69,37 +65,34 @@ def noise_parts(question: Question) -> tuple[tuple[NoisePart, ...], tuple[NoiseP
 
     Both follow from the question alone.
     """
-    sites, levels = len(question.sites), strategy_of(question).levels(len(question.public_grid))
+    noise, sites = noise_of(question), len(question.sites)
 
-    def part(epsilon: Fraction, shares: float) -> NoisePart:
-        exact = Terms.checked(epsilon=epsilon, **question.terms()).epsilon
-        return NoisePart(scale=float(levels / exact), shares=shares, weight=1.0)
+    def part(law: ShareNoise, shares: float) -> NoisePart:
+        return NoisePart(scale=float(law.scale), shares=shares, weight=1.0, gaussian=law.family == GAUSSIAN)
 
-    summed = part(question.pooled_epsilon, sites / question.honest)
-    if not question.own_epsilon:
+    summed = part(noise.pooled_shares, sites / question.honest)
+    if not noise.has_own:
         return (summed,), ()
-    own = part(question.own_epsilon, 1.0)
+    own = part(noise.own_shares, 1.0)
     return weighted_parts(summed, replace(own, shares=float(sites))), (own,)
 
 
-def guarantee_of(question: Question, epsilon: Fraction) -> Guarantee:
-    """Return the guarantee of a part of the budget."""
-    return Terms.checked(epsilon=epsilon, **question.terms()).guarantee(public=("grid of scores",))
-
-
 def _release(
-    question: Question, integers: Sequence[int], epsilon: Fraction, *, participants: int, honest: int, level: float
+    question: Question,
+    integers: Sequence[int],
+    noise: ShareNoise,
+    guarantee: Guarantee,
+    *,
+    participants: int,
+    level: float,
 ) -> Release:
-    terms = Terms.checked(epsilon=epsilon, **question.terms())
-    strategy, grid = strategy_of(question), question.public_grid
     return pooled_release(
         integers,
-        grid=grid,
-        strategy=strategy,
-        scale=strategy.levels(len(grid)) / terms.epsilon,
-        guarantee=terms.guarantee(public=("grid of scores",)),
+        grid=question.public_grid,
+        strategy=strategy_of(question),
+        noise=noise,
+        guarantee=guarantee,
         participants=participants,
-        honest=honest,
         level=level,
     )
 

@@ -141,7 +141,7 @@ def noisy_table(question: Question, integers: FloatArray, parts: tuple[NoisePart
         cells=len(question.public_grid),
         strategy=strategy_of(question),
         scale=parts[0].scale,
-        gaussian=False,
+        gaussian=parts[0].gaussian,
         rows=None,
         cell_rows=None,
         parts=parts,

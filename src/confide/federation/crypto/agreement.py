@@ -15,8 +15,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import struct
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 
@@ -30,6 +31,7 @@ from confide.federation.modes.mode import FEWEST_MASKED
 LABEL = b"confide secure sum 1"
 """Protocol and version: part of everything that is signed, hashed or derived."""
 
+_LENGTH = struct.Struct("<Q").pack
 _DIGEST = re.compile("[0-9a-f]{64}")
 _SESSION = re.compile("[0-9a-f]{32,64}")
 _PRIME = 2**255 - 19
@@ -40,7 +42,7 @@ _TEXTS = ("site", "session", "question", "public_key", "own_key", "certificate",
 
 def written(purpose: bytes, *parts: bytes) -> bytes:
     """Join parts, each with its length before it, so that different lists give different bytes."""
-    return b"".join(len(part).to_bytes(8, "little") + part for part in (LABEL, purpose, *parts))
+    return b"".join([piece for part in (LABEL, purpose, *parts) for piece in (_LENGTH(len(part)), part)])
 
 
 class KeyPair:
@@ -164,11 +166,22 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """All offers of a session in the order of the sites' names, each checked; made by `verified` only."""
+    """All offers of a session in the order of the sites' names, each checked; made by `verified` only.
+
+    `recovery` says how masks can be taken off after a site dropped out (`recovered_by`); it is empty if they cannot.
+    """
 
     session: str
     question: str
     offers: tuple[Offer, ...]
+    recovery: str = ""
+    sites: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of all sites that take part."""
+    _digest: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sites", tuple(offer.site for offer in self.offers))
+        object.__setattr__(self, "_digest", self._hashed())
 
     @classmethod
     def verified(
@@ -208,14 +221,23 @@ class Agreement:
         checked = tuple(offer.verified(root, at=at, pinned=pinned) for offer in ordered)
         return cls(session=session, question=question, offers=checked)
 
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """Names of all sites that take part."""
-        return tuple(offer.site for offer in self.offers)
+    def offer_of(self, site: str) -> Offer:
+        """Return the offer of a site that takes part."""
+        return next(offer for offer in self.offers if offer.site == site)
+
+    def recovered_by(self, threshold: int, sites: Collection[str]) -> Agreement:
+        """Return the agreement of those sites whose shares all of them hold; `threshold` of them can take masks off."""
+        kept = tuple(offer for offer in self.offers if offer.site in sites)
+        return replace(self, offers=kept, recovery=f"{threshold}:{self.digest()}")
 
     def digest(self) -> str:
         """Return a hash of session, question, names and keys; there is a sum only if all sites have the same."""
-        listed = (part for offer in self.offers for part in (offer.site.encode(), offer.public_key))
+        return self._digest
+
+    def _hashed(self) -> str:
+        listed = [part for offer in self.offers for part in (offer.site.encode(), offer.public_key)]
+        if self.recovery:
+            listed.append(self.recovery.encode())
         return sha256(written(b"agreement", self.session.encode(), self.question.encode(), *listed)).hexdigest()
 
 
@@ -226,9 +248,10 @@ def _statement(session: str, question: str, site: str, public_key: bytes, own_ke
 
 def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:
     """Return the texts of a message; refuse one that holds other keys."""
-    if not isinstance(plain, Mapping) or set(plain) != set(names) or not all(isinstance(plain[n], str) for n in names):
+    found = dict(plain) if isinstance(plain, dict | Mapping) else {}
+    if set(found) != set(names) or not all(isinstance(text, str) for text in found.values()):
         raise FederationError(f"an {what} is malformed; install the same version of confide everywhere")
-    return {name: plain[name] for name in names}
+    return found
 
 
 def checked_site(name: str) -> str:

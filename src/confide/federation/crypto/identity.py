@@ -1,11 +1,10 @@
 """Identity of a site: its certificate, its signatures, and how the certificate of another site is verified.
 
-NVIDIA FLARE provisions each site with `client.crt`, `client.key` and `rootCA.pem`: the root issues every
-certificate directly, and a site's name is the common name in its own. Its certificates carry no basic
-constraints and no key usage, and those of the server look like those of sites; only a user's say what they
-are, by a role. So a certificate proves that the root's holder calls someone by that name, and no more. Whoever
-holds the root's private key can mint a certificate for any name, and whoever made the kits had the key of each. So a
-site also has a key of its own (`site_key`), which other sites can pin; see `agreement`.
+A site has `client.crt`, `client.key` and `rootCA.pem` for NVIDIA FLARE: the root issues every certificate directly,
+and a site's name is the common name in its own. Certificates of the server look like those of sites; only a user's say
+what they are, by a role. So a certificate proves that the root's holder calls someone by that name, and no more.
+Whoever holds the root's private key can mint a certificate for any name. So a site also has a key of its own
+(`site_key`), which other sites can pin; see `agreement`.
 
 There are no intermediate authorities and no revocation lists: a certificate that must no longer be trusted is
 kept out by its name, or by the fingerprints of own keys that sites pinned.
@@ -16,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -23,7 +23,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.crypto.site_key import SiteKey, fingerprint, not_signed
@@ -93,14 +93,17 @@ class Identity:
     def load(cls, certificate: Path, key: Path, root: Path, own: Path) -> Identity:
         """Read a site's files; the key must fit the certificate. Dates are checked where an offer is.
 
-        The first three were provisioned; `own` is the file of the key that the site made for itself.
+        `own` is the file of the key by which other sites know this one.
         """
         leaf = _certificate(_read(certificate), f"in {certificate}")
         issuer = _certificate(_read(root), f"in {root}")
         private = _private_key(_read(key), key)
-        if private.public_key() != _public_key(leaf, f"in {certificate}"):
-            raise FederationError(f"the key {key} does not belong to {certificate}; put back the pair as provisioned")
         name = _common_name(leaf)
+        if private.public_key() != _public_key(leaf, f"in {certificate}"):
+            raise FederationError(
+                f"the key {key} does not belong to the certificate beside it, which is for {name!r}. If this is a new "
+                "kit, ask for the one signed for this site's last request; if not, put the pair back from a backup"
+            )
         if name is None:
             raise FederationError(f"the certificate {certificate} has not one common name; provision the site again")
         return cls(name=name, certificate=_pem(leaf), root=_pem(issuer), key=private, own=SiteKey.load(own))
@@ -112,6 +115,15 @@ class Identity:
     def fingerprint(self) -> str:
         """Return the SHA-256 of the own public key in hex, which other sites pin."""
         return fingerprint(self.own.public)
+
+    @property
+    def ends(self) -> datetime:
+        """Time after which the certificate is not valid."""
+        return end_of(self.certificate)
+
+    def root_fingerprint(self) -> str:
+        """Return the fingerprint of the federation's root key."""
+        return root_fingerprint(self.root)
 
 
 def verified_user(certificate: str, root: str, *, role: str, at: datetime) -> Peer:
@@ -130,6 +142,22 @@ def verified_user(certificate: str, root: str, *, role: str, at: datetime) -> Pe
         _check_leaf(name, leaf)
 
     return Peer(name=name, key=_verified_key(name, leaf, root, at, check))
+
+
+def end_of(certificate: str) -> datetime:
+    """Return the time after which a certificate in PEM is not valid."""
+    return _certificate(certificate, "that was read").not_valid_after_utc
+
+
+def certificate_key(certificate: str) -> PublicKey:
+    """Return the public key in a certificate in PEM."""
+    return _public_key(_certificate(certificate, "that was read"), "that was read")
+
+
+def root_fingerprint(root: str) -> str:
+    """Return the SHA-256 of a root's public key in hex: it stays the same if the root's certificate is renewed."""
+    key = _certificate(root, "of the root").public_key()
+    return fingerprint(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
 
 
 def read_private_key(path: Path) -> PrivateKey:
@@ -218,6 +246,7 @@ def _common_name(certificate: x509.Certificate) -> str | None:
     return str(names[0].value) if len(names) == 1 and isinstance(names[0].value, str) else None
 
 
+@lru_cache(maxsize=8)  # a root is looked at once for every site on a list
 def _certificate(pem: str, which: str) -> x509.Certificate:
     try:
         found = x509.load_pem_x509_certificates(pem.encode("ascii")) if len(pem) <= MOST_PEM else []
@@ -233,6 +262,11 @@ def _public_key(certificate: x509.Certificate, which: str) -> PublicKey:
         key = certificate.public_key()
     except (ValueError, UnsupportedAlgorithm):
         key = None
+    return public_key_of(key, which)
+
+
+def public_key_of(key: object, which: str) -> PublicKey:
+    """Return a public key; refuse one of another kind, or a weak one."""
     if isinstance(key, rsa.RSAPublicKey) and key.key_size >= _SHORTEST_RSA:
         return key
     if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, _CURVES):

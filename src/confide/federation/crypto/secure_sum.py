@@ -1,4 +1,4 @@
-"""Secure sums over sites: nobody sees the parts (Bonawitz et al. 2017, without recovery from dropouts).
+"""Secure sums over sites: nobody sees the parts (Bonawitz et al. 2017; `recovery` adds what dropouts need).
 
 Every two sites derive a secret stream that only they know (X25519, HKDF-SHA256, ChaCha20). The one whose name is
 smaller adds it to its numbers and the other subtracts it, modulo 2^64 for counts and 2^128 for wide values. In
@@ -24,7 +24,8 @@ What is not promised.
   kept copies of the kits can sign as the sites. Either could pose as all of a site's peers. Sites prevent both by
   pinning the fingerprints of each other's own keys, which no kit holds (`Agreement.verified`). A site that pinned
   nothing trusts the holder of the root's key and everybody who had the kits.
-- When a site does not answer, there is no sum: run again with fresh keys. A key masks one answer, ever.
+- When a site does not answer, there is no sum, unless the sites agreed on recovery (`recovery`, which promises this
+  against fewer colluders): run again with fresh keys. A key masks one answer, ever.
 
 Reference: Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", CCS.
 """
@@ -35,6 +36,7 @@ import base64
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 from cryptography.hazmat.primitives import hashes
@@ -84,7 +86,7 @@ class MaskedVector:
 
     def statement(self) -> bytes:
         """Return the bytes that the site signs."""
-        return _statement(self.site, self.agreement, self.cells, self.wide, self.payload)
+        return answer_statement(self.site, self.agreement, self.cells, self.wide, sha256(self.payload).digest())
 
     def to_dict(self) -> dict[str, str]:
         """Return plain data."""
@@ -116,10 +118,11 @@ class MaskedVector:
 class Masks:
     """A site's masks for one answer in one agreement.
 
-    Making them spends the keys, so that neither these masks nor others from the same keys are used twice.
+    Making them spends the keys, so that neither these masks nor others from the same keys are used twice. With a `seed`
+    the site adds a mask that nobody shares (`self_masks`).
     """
 
-    def __init__(self, agreement: Agreement, keys: KeyPair, identity: Identity) -> None:
+    def __init__(self, agreement: Agreement, keys: KeyPair, identity: Identity, *, seed: bytes = b"") -> None:
         own = [offer for offer in agreement.offers if offer.site == identity.name]
         made = (keys.public, identity.own.public, identity.certificate)
         if not own or (own[0].public_key, own[0].own_key, own[0].certificate) != made:
@@ -138,6 +141,7 @@ class Masks:
                     f"site {offer.site!r} offers a key that gives secrets away; leave that site out, and run again"
                 ) from None
         self._unspent = [secrets]
+        self._seed = seed
         self._agreement = agreement
         self._identity = identity
 
@@ -159,9 +163,13 @@ class Masks:
                 masked, values = masked + words, [a + b for a, b in zip(values, wides, strict=True)]
             else:
                 masked, values = masked - words, [a - b for a, b in zip(values, wides, strict=True)]
+        if self._seed:
+            words, wides = self_masks(self._seed, self._agreement, self._identity.name, masked.size, len(values))
+            masked, values = masked + words, [a + b for a, b in zip(values, wides, strict=True)]
         payload = masked.astype("<u8").tobytes() + b"".join((v % _MODULUS).to_bytes(_WIDE, "little") for v in values)
         name, digest = self._identity.name, self._agreement.digest()
-        signature = self._identity.own.sign(_statement(name, digest, masked.size, len(values), payload))
+        hashed = sha256(payload).digest()
+        signature = self._identity.own.sign(answer_statement(name, digest, masked.size, len(values), hashed))
         return MaskedVector(
             site=name, agreement=digest, cells=masked.size, wide=len(values), payload=payload, signature=signature
         )
@@ -174,13 +182,24 @@ def pair_masks(
 
     The key is used for this one stream, so the nonce and the counter begin at zero.
     """
-    shape = cells.to_bytes(8, "little") + wide.to_bytes(8, "little")
     pair = [name.encode() for name in sorted((one, other))]
+    return _stream(secret, agreement, [b"mask", *pair], cells, wide)
+
+
+def self_masks(seed: bytes, agreement: Agreement, site: str, cells: int, wide: int) -> tuple[UInt64Array, list[int]]:
+    """Return the numbers that a site adds to its answer beside those that it shares with others."""
+    return _stream(seed, agreement, [b"self-mask", site.encode()], cells, wide)
+
+
+def _stream(
+    secret: bytes, agreement: Agreement, label: list[bytes], cells: int, wide: int
+) -> tuple[UInt64Array, list[int]]:
+    shape = cells.to_bytes(8, "little") + wide.to_bytes(8, "little")
     key = HKDF(
         algorithm=hashes.SHA256(),
         length=32,
         salt=written(b"salt", agreement.session.encode(), agreement.question.encode()),
-        info=written(b"mask", *pair, bytes.fromhex(agreement.digest()), shape),
+        info=written(*label, bytes.fromhex(agreement.digest()), shape),
     ).derive(secret)
     stream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
     return _words(stream.update(bytes(cells * _WORD + wide * _WIDE)), cells, wide)
@@ -198,17 +217,27 @@ def unmasked_sum(vectors: Iterable[MaskedVector], agreement: Agreement) -> tuple
             f"a sum needs one answer of each of the sites {', '.join(map(repr, agreement.sites))}; run again with "
             "those that answer"
         )
-    digest, shape = agreement.digest(), (answers[0].cells, answers[0].wide)
-    for vector, offer in zip(answers, agreement.offers, strict=True):
-        check_signed(offer.own_key, vector.signature, vector.statement(), site=vector.site, what="the answer")
+    check_answers(answers, agreement)
+    return checked_total([vector.words() for vector in answers])
+
+
+def check_answers(answers: Sequence[MaskedVector], agreement: Agreement) -> None:
+    """Refuse answers under another list, of different shapes or not signed with the own key of the site's offer."""
+    digest = agreement.digest()
+    for vector in answers:
+        own_key = agreement.offer_of(vector.site).own_key
+        check_signed(own_key, vector.signature, vector.statement(), site=vector.site, what="the answer")
         if vector.agreement != digest:
             raise FederationError(f"site {vector.site!r} answered for another list of sites or another run; run again")
-        if (vector.cells, vector.wide) != shape:
+        if (vector.cells, vector.wide) != (answers[0].cells, answers[0].wide):
             raise FederationError(
                 f"sites {answers[0].site!r} and {vector.site!r} answered with different numbers of values; install the "
                 "same version of confide everywhere"
             )
-    parts = [vector.words() for vector in answers]
+
+
+def checked_total(parts: Sequence[tuple[UInt64Array, list[int]]]) -> tuple[Int64Array, tuple[int, ...]]:
+    """Add up masked answers and what takes their masks off; refuse a sum in which masks are left."""
     counts: Int64Array = np.add.reduce([words for words, _ in parts], dtype=np.uint64).view(np.int64)
     *wide, check = (_signed(sum(column)) for column in zip(*(values for _, values in parts), strict=True))
     if check or not _below(counts, COUNT_LIMIT) or any(abs(value) >= WIDE_LIMIT for value in wide):
@@ -222,8 +251,9 @@ def _words(payload: bytes, cells: int, wide: int) -> tuple[UInt64Array, list[int
     return words, [int.from_bytes(payload[start : start + _WIDE], "little") for start in starts]
 
 
-def _statement(site: str, agreement: str, cells: int, wide: int, payload: bytes) -> bytes:
-    return written(b"answer", site.encode(), agreement.encode(), b"%d" % cells, b"%d" % wide, payload)
+def answer_statement(site: str, agreement: str, cells: int, wide: int, hashed: bytes) -> bytes:
+    """Return what a site signs of its answer, by the hash of its numbers: others check it without the numbers."""
+    return written(b"answer", site.encode(), agreement.encode(), b"%d" % cells, b"%d" % wide, hashed)
 
 
 def _checked_counts(counts: NDArray[np.integer], sites: int) -> NDArray[np.integer]:

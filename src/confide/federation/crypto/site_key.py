@@ -1,8 +1,8 @@
 """Key that a site makes for itself and signs with; other sites know it by its fingerprint.
 
-The private key of a site's certificate comes in the kit, so whoever made the kits may have a copy and can sign in the
-site's name. Nobody else has ever had this key. It is Ed25519 (RFC 8032). Its fingerprint, which sites tell each other
-by telephone or on paper and pin, is the SHA-256 of the 32 bytes of its public half, in hex.
+A certificate proves what the holder of the root's key says, and it changes when it is renewed. This key is the site's
+own for good. It is Ed25519 (RFC 8032). Its fingerprint, which sites tell each other and the coordinator by telephone or
+on paper, is the SHA-256 of the 32 bytes of its public half, in hex.
 
 A key alone does not prove whose it is: without a pinned fingerprint, anybody who can sign with a site's certificate can
 present another key.
@@ -20,10 +20,11 @@ from cryptography.hazmat.primitives.constant_time import bytes_eq
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from confide.errors import FederationError
+from confide.federation.fingerprints import plain_fingerprint
 from confide.federation.site_files import read_secret
 from confide.files import create_file
 
-_ANEW = "set the site up anew with `confide site init` and tell the other sites its new fingerprint"
+_ANEW = "set the site up anew with `confide site request` and tell the other sites its new fingerprint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,8 @@ def fingerprint(public: bytes) -> str:
 
 
 def has_fingerprint(public: bytes, pinned: str) -> bool:
-    """Compare a fingerprint as people write it: in capitals or not, with colons or without."""
-    return bytes_eq(fingerprint(public).encode(), pinned.replace(":", "").strip().lower().encode())
+    """Compare a fingerprint as people write it: in capitals or not, with colons or spaces or without."""
+    return bytes_eq(fingerprint(public).encode(), plain_fingerprint(pinned).encode())
 
 
 def check_signed(public: bytes, signature: bytes, message: bytes, *, site: str, what: str) -> None:

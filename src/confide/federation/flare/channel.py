@@ -17,14 +17,13 @@ from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
-from confide.federation.channel import Message, Silence
+from confide.federation.channel import LATE, Message, Patience, Silence, says_yes
 
 TEXT = "confide"
 """Key under which a task and its result carry their JSON text."""
 
 ABSENT = "it is not connected, or did not let the run start; see that it runs with `confide site status` there"
 LEFT = "it left in the middle of the run"
-LATE = "it did not reply in time"
 ENDED = "it had not replied when the run was ended: its process there died, or somebody stopped the run"
 WORDLESS = "it failed without a reply; its administrator finds more in the site's log"
 
@@ -38,6 +37,7 @@ class Round:
     pending: set[str]
     heard: Callable[[str], None]
     replies: dict[str, Message | Silence] = field(default_factory=dict)
+    times: list[float] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def received(self, client_task: ClientTask, fl_ctx: FLContext) -> None:
@@ -50,6 +50,8 @@ class Round:
                 return
             self.pending.discard(site)
             self.replies[site] = reply
+            if says_yes(reply):
+                self.times.append(time.monotonic())
             self.changed.notify_all()
         if not isinstance(reply, Silence):
             self.heard(site)
@@ -72,14 +74,14 @@ class FlareChannel:
     present: frozenset[str]
 
     def ask(
-        self, topic: str, requests: Mapping[str, Message], *, timeout: float, heard: Callable[[str], None]
+        self, topic: str, requests: Mapping[str, Message], *, patience: Patience, heard: Callable[[str], None]
     ) -> Mapping[str, Message | Silence]:
         """Ask all sites at once; sites with the same request share a task."""
-        deadline = time.monotonic() + timeout
+        start, timeout = time.monotonic(), patience.seconds
         around = Round(pending=set(requests), heard=heard)
         around.give_up(set(requests) - self.present, ABSENT)
         tasks = [self._send(topic, text, sites, timeout, around) for text, sites in self._by_text(requests).items()]
-        self._wait(around, deadline)
+        self._wait(around, start, patience)
         for task in tasks:
             self.controller.cancel_task(task, fl_ctx=self.context)
         with around.changed:
@@ -98,14 +100,14 @@ class FlareChannel:
         self.controller.broadcast(task, self.context, targets=sites, min_responses=len(sites))
         return task
 
-    def _wait(self, around: Round, deadline: float) -> None:
+    def _wait(self, around: Round, start: float, patience: Patience) -> None:
         """Wait until all sites have replied, left or run out of time."""
         while True:
             with around.changed:
                 if not around.pending:
                     return
                 around.changed.wait(_PAUSE_SECONDS)
-                waiting = set(around.pending)
+                waiting, deadline = set(around.pending), patience.deadline(start, around.times)
             around.give_up({site for site in waiting if self.controller.get_client_disconnect_time(site)}, LEFT)
             if self.abort.triggered:
                 around.give_up(waiting, ENDED)

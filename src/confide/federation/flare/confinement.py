@@ -16,7 +16,8 @@ from pathlib import Path
 
 import confide
 from confide.errors import ConfideError
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.row_sources import DatabaseRows
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION, _PATH_BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
@@ -42,7 +43,8 @@ class _Rule(ctypes.Structure):
 
 def confine_site(folder: Path) -> bool:
     """Confine this process to a site's folder and the folders of its data; return whether the kernel can."""
-    return confine(readable=[*python_folders(), *data_folders(folder)], writable=[folder, *compiled_folders()])
+    readable = [*python_folders(), *data_folders(folder), *credential_files(folder)]
+    return confine(readable=readable, writable=[folder, *compiled_folders()])
 
 
 def data_folders(folder: Path) -> Iterator[Path]:
@@ -67,13 +69,26 @@ def _home_of_owner(folder: Path) -> Path:
 
 def data_files(folder: Path) -> Iterator[Path]:
     """Yield the files of a site's data and models; none where its configuration cannot be read."""
+    for config, model in _models(folder):
+        yield from config.row_source(model).files()
+        if model.model_file is not None:
+            yield (folder / model.model_file).resolve()
+
+
+def credential_files(folder: Path) -> Iterator[Path]:
+    """Yield the files in which drivers of a site's databases look for passwords, services and certificates."""
+    for config, model in _models(folder):
+        source = config.row_source(model)
+        if isinstance(source, DatabaseRows):
+            yield from source.credential_files()
+
+
+def _models(folder: Path) -> list[tuple[SiteConfig, SiteModel]]:
     try:
-        models = SiteConfig.load(folder).models.values()
+        config = SiteConfig.load(folder)
     except ConfideError:
-        return
-    for model in models:
-        for name in filter(None, (model.data, model.model_file)):
-            yield (folder / name).resolve()
+        return []
+    return [(config, model) for model in config.models.values()]
 
 
 def python_folders() -> Iterator[Path]:

@@ -33,7 +33,7 @@ _UNEXPECTED = "something unexpected went wrong at the server; the engine's log t
 
 
 class ConfideController(Controller):  # type: ignore[misc]
-    """Runs both rounds over a FLARE job and hands the outcome to the coordinator's session.
+    """Runs all rounds over a FLARE job and hands the outcome to the coordinator's session.
 
     The result travels as the reply to a command: a session fetches no files from a server.
 
@@ -41,13 +41,13 @@ class ConfideController(Controller):  # type: ignore[misc]
     ----------
     question
         Question, as `confide.federation.flare.signed_question` writes it.
-    timeout
+    timeout, drop_after
         See `confide.federation.coordinator.rounds.validate`.
     """
 
-    def __init__(self, question: str, timeout: float) -> None:
+    def __init__(self, question: str, timeout: float, drop_after: float = 5.0) -> None:
         super().__init__(task_check_period=0.1)
-        self._question, self._timeout = question, timeout
+        self._question, self._timeout, self._drop_after = question, timeout, drop_after
         self._states: dict[str, str] = {}
         self._result: str | None = None
         self._lock = threading.Lock()
@@ -67,7 +67,7 @@ class ConfideController(Controller):  # type: ignore[misc]
         """Drop a reply that comes when nobody waits for it any more."""
 
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
-        """Run both rounds, and wait until a session has fetched the outcome or the failure."""
+        """Run all rounds, and wait until a session has fetched the outcome or the failure."""
         try:
             result = write_outcome(self._validated(abort_signal, fl_ctx))
         except ConfideError as error:
@@ -90,6 +90,7 @@ class ConfideController(Controller):  # type: ignore[misc]
             channel,
             root=(startup / "rootCA.pem").read_text(encoding="ascii"),
             timeout=self._timeout,
+            drop_after=self._drop_after,
             progress=self._noted,
         )
 

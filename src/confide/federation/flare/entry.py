@@ -14,6 +14,7 @@ from confide.errors import ConfideError, FederationError
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.flows import Gate, Member, Party, is_run
 from confide.federation.flare.guard import install
+from confide.federation.flare.watchdog import watch_parent
 
 
 def site_gate(kit: Path, run: str = "") -> Gate:
@@ -61,6 +62,7 @@ def _serve(main: Callable[[Any], Any], arguments: Any, gate: Callable[[], Gate],
     from nvflare.fuel.f3.mpm import MainProcessMonitor
     from nvflare.private.fed.app.utils import version_check
 
+    watch_parent()
     try:
         version_check()
         install(gate())

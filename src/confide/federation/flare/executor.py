@@ -30,6 +30,7 @@ from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
 from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
 from confide.federation.question import PROTOCOL
+from confide.federation.site.request_log import log_request, round_of
 from confide.federation.site.site import Site
 from confide.federation.site.site_folder import SiteFolder
 from confide.federation.site_state import SiteState
@@ -97,21 +98,21 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
 
     def _reply(self, topic: str, text: str, workspace: Workspace, job: str) -> dict[str, Any]:
         folder = SiteFolder(Path(workspace.get_root_dir()).parent)
-        name, coordinator = workspace.site_name, None
+        name, coordinator, number = workspace.site_name, None, _round(topic, text)
         try:
             coordinator = signer(workspace, job, self._signed)
             if coordinator is None:
-                return _said(folder, name, None, SiteState.REFUSED, _NOBODY)
+                return _said(folder, name, None, number, SiteState.REFUSED, _NOBODY)
             request = json.loads(text)
             if topic == OFFER and request["question"] != read_question(self._signed.question):
-                return _said(folder, name, coordinator, SiteState.REFUSED, _NOT_SIGNED)
+                return _said(folder, name, coordinator, number, SiteState.REFUSED, _NOT_SIGNED)
         except (ValueError, TypeError, KeyError, RecursionError):
-            return _said(folder, name, coordinator, SiteState.FAILED, _UNREADABLE)
+            return _said(folder, name, coordinator, number, SiteState.FAILED, _UNREADABLE)
         try:
             if self._site is None:
                 self._site = Site.open(folder.path, site_identity(folder), coordinator=coordinator)
         except Exception as error:  # a site must reply; what is wrong with its own files is for its administrator
-            _log(folder, coordinator, SiteState.FAILED, f"{_NOT_OPEN}: {error}")
+            _log(folder, coordinator, number, SiteState.FAILED, f"{_NOT_OPEN}: {error}")
             return _no(name, SiteState.FAILED, _NOT_OPEN)
         return self._site.reply(topic, request)
 
@@ -133,8 +134,19 @@ def signer(workspace: Workspace, job: str, signed: SignedQuestion) -> str | None
     return asking if (name, role) == (asking, COORDINATOR_ROLE) else None
 
 
-def _said(folder: SiteFolder, name: str, coordinator: str | None, state: SiteState, message: str) -> dict[str, Any]:
-    _log(folder, coordinator, state, message)
+def _round(topic: str, text: str) -> int | None:
+    """Return the number of a request's round, for the log; the request may be anything."""
+    try:
+        request = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        request = None
+    return round_of(topic, request if isinstance(request, dict) else {})
+
+
+def _said(
+    folder: SiteFolder, name: str, coordinator: str | None, number: int | None, state: SiteState, message: str
+) -> dict[str, Any]:
+    _log(folder, coordinator, number, state, message)
     return _no(name, state, message)
 
 
@@ -142,12 +154,5 @@ def _no(name: str, state: SiteState, message: str) -> dict[str, Any]:
     return {"site": name, "protocol": PROTOCOL, "state": state, "message": message}
 
 
-def _log(folder: SiteFolder, coordinator: str | None, state: SiteState, message: str) -> None:
-    line = {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "coordinator": coordinator,
-        "state": state,
-        "message": message,
-    }
-    with folder.log.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+def _log(folder: SiteFolder, coordinator: str | None, number: int | None, state: SiteState, message: str) -> None:
+    log_request(folder, {"coordinator": coordinator, "round": number, "state": state, "message": message})

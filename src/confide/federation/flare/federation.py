@@ -21,13 +21,13 @@ inside TLS is not used: one silent caller would block all others."""
 
 FILE = "federation.toml"
 
-ANEW = "make the federation anew with `confide federation init --server HOST --port N`, and hand out the new kits"
+ANEW = "run `confide federation renew --server HOST --port N`, and send the new kits to the sites"
 """Next step for a coordinator whose server moves."""
 
 _SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _HOST = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 ._-]{0,58}[A-Za-z0-9])?")
-_TAKEN = ("server", "client", "all", "coordinator")
+_TAKEN = ("server", "client", "all", "coordinator", "root")
 _LONGEST_HOST = 64
 
 
@@ -35,7 +35,8 @@ _LONGEST_HOST = 64
 class Federation:
     """A federation as its coordinator has it on disk; made by `provision`, read by `load`.
 
-    `coordinator` is the name in the coordinator's certificate, which sites may list in their policies.
+    `coordinator` is the name in the coordinator's certificate, which sites may list in their policies. `listen` is the
+    port at which the server listens, if a balancer passes connections on from `port`; otherwise it is None.
     """
 
     folder: Path
@@ -44,6 +45,7 @@ class Federation:
     port: int
     sites: tuple[str, ...]
     coordinator: str
+    listen: int | None = None
 
     @classmethod
     def load(cls, folder: str | Path) -> Federation:
@@ -61,6 +63,7 @@ class Federation:
                 port=checked_port(plain["port"]),
                 sites=checked_sites(plain["sites"]),
                 coordinator=str(plain["coordinator"]),
+                listen=checked_port(plain["listen"]) if "listen" in plain else None,
             )
         except (KeyError, TypeError, ParameterError):
             raise FederationError(
@@ -88,6 +91,21 @@ class Federation:
         return self.folder / "authority"
 
     @property
+    def server_settings(self) -> Path:
+        """Settings with which the server starts."""
+        return self.server_kit / "startup" / "fed_server.json"
+
+    @property
+    def coordinator_settings(self) -> Path:
+        """Settings with which the coordinator connects."""
+        return self.coordinator_kit / "startup" / "fed_admin.json"
+
+    @property
+    def listening_port(self) -> int:
+        """Port at which the server listens on its own machine."""
+        return self.port if self.listen is None else self.listen
+
+    @property
     def root(self) -> str:
         """Root certificate, in PEM."""
         path = self.server_kit / "startup" / "rootCA.pem"
@@ -97,10 +115,17 @@ class Federation:
             raise FederationError(f"there is no root certificate at {path}; make the federation again") from None
 
     def site_kit(self, name: str) -> Path:
-        """Return the file that is handed to a site."""
+        """Return the file that is sent to a site after its request was signed."""
+        return self.folder / "kits" / f"{self._member(name)}.zip"
+
+    def site_record(self, name: str) -> Path:
+        """Return the file that has a site's certificate and the public half of its own key."""
+        return self.folder / "sites" / f"{self._member(name)}.json"
+
+    def _member(self, name: str) -> str:
         if name not in self.sites:
             raise ParameterError(f"no site {name!r} in this federation; its sites are {', '.join(self.sites)}")
-        return self.folder / "kits" / f"{name}.zip"
+        return name
 
     @property
     def address(self) -> str:
@@ -108,22 +133,23 @@ class Federation:
         return f"{self.server}:{self.port}"
 
     def check_kit(self, settings: Path) -> None:
-        """Refuse a kit that was made for another server or port: the sites' kits were, too."""
+        """Refuse settings of the server or the coordinator for another address: the sites' kits have it, too."""
         try:
             plain = json.loads(settings.read_text(encoding="utf-8"))
             admin = plain.get("admin")
             there = f"{admin['host']}:{admin['port']}" if admin else plain["servers"][0]["service"]["target"]
         except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError):
             raise FederationError(f"{settings} cannot be read; put it back, or make the federation again") from None
-        if there != self.address:
+        here = self.address if admin else f"{self.server}:{self.listening_port}"
+        if there != here:
             raise FederationError(
-                f"{self.settings} says {self.address}, but all kits were made for {there}; put that back there. For "
+                f"{self.settings} says {here}, but all kits were made for {there}; put that back there. For "
                 f"another server or port {ANEW}"
             )
 
     def to_toml(self) -> str:
         """Return the text that `load` reads."""
-        kept = ("name", "server", "port", "sites", "coordinator")
+        kept = ("name", "server", "port", "sites", "coordinator", *(() if self.listen is None else ("listen",)))
         return "".join(f"{key} = {toml_value(getattr(self, key))}\n" for key in kept)
 
 
@@ -148,9 +174,9 @@ def checked_server(server: object) -> str:
 
 
 def checked_port(port: object) -> int:
-    """Return a port; refuse one that ordinary users cannot have."""
-    if isinstance(port, bool) or not isinstance(port, int) or not 1024 <= port <= 65535:
-        raise ParameterError(f"port must be a whole number from 1024 to 65535; got {port!r}")
+    """Return a port; refuse what is none."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 1 <= port <= 65535:
+        raise ParameterError(f"a port must be a whole number from 1 to 65535; got {port!r}")
     return port
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from confide.federation.channel import ANSWER, OFFER
+from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import CONTROLLER, EXECUTOR
 from confide.federation.flare.signed_question import SignedQuestion
@@ -26,15 +26,24 @@ FLARE reads files by other names too, and signs contents only: so a site refuses
 """
 
 
-def write_job(folder: Path, question: Question, signed: SignedQuestion, *, at: tuple[str, ...], timeout: float) -> Path:
+def write_job(
+    folder: Path,
+    question: Question,
+    signed: SignedQuestion,
+    *,
+    at: tuple[str, ...],
+    timeout: float,
+    drop_after: float = 5.0,
+) -> Path:
     """Write the folder of a run that is started at some sites.
 
     FLARE itself asks for one site only. The question says which sites it is for and how many of them are needed, and
-    is signed, so sites refuse whatever a server makes of it. The timeout is the server's own affair.
+    is signed, so sites refuse whatever a server makes of it. Both times are the server's own affair.
     """
     config = make_owned(folder / _APP / "config")
+    asked = {"question": signed.question, "timeout": timeout, "drop_after": drop_after}
     write_json(folder / "meta.json", _meta(question, at))
-    write_json(config / "config_fed_server.json", _server({"question": signed.question, "timeout": timeout}))
+    write_json(config / "config_fed_server.json", _server(asked))
     write_json(config / "config_fed_client.json", _client(asdict(signed)))
     return folder
 
@@ -66,4 +75,4 @@ def _server(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _client(args: dict[str, Any]) -> dict[str, Any]:
     executor = {"path": EXECUTOR, "args": args}
-    return {"format_version": 2, "executors": [{"tasks": [OFFER, ANSWER], "executor": executor}]}
+    return {"format_version": 2, "executors": [{"tasks": [OFFER, SHARES, ANSWER, VOTE, UNMASK], "executor": executor}]}

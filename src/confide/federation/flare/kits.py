@@ -1,34 +1,55 @@
-"""Kit that a coordinator hands to a site, and how the site unpacks it.
+"""Kit that a coordinator sends to a site after it signed the site's request, and how the site takes it in.
 
-A kit is a ZIP of four files: the site's certificate and private key, the root's certificate, and where the server is.
-The site trusts nothing else from it: the settings of its engine are written anew from the few values that were checked.
-Since the coordinator made that private key, the site makes another for itself when it unpacks a kit (`site_key`).
+A kit is a ZIP of three files: the site's certificate, the root's certificate, and where the server is. None is secret.
+The private key of the certificate was made at the site and stays there. The site trusts nothing else from a kit: the
+settings of its engine are written anew from the few values that were checked.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.crypto.identity import Identity, Peer
+from confide.federation.crypto.identity import (
+    Identity,
+    Peer,
+    certificate_key,
+    read_private_key,
+    root_fingerprint,
+)
 from confide.federation.crypto.site_key import SiteKey
-from confide.federation.flare.federation import SCHEME, checked_name, checked_port, checked_server, checked_sites
-from confide.federation.flare.files import OWNER_FILE, make_owned, own_tree, write_json
+from confide.federation.crypto.site_request import SiteRequest, fresh_tls_key, private_pem
+from confide.federation.fingerprints import readable_fingerprint
+from confide.federation.flare.federation import (
+    SCHEME,
+    Federation,
+    checked_name,
+    checked_port,
+    checked_server,
+    checked_sites,
+)
+from confide.federation.flare.files import make_owned, own_tree, write_json
 from confide.federation.flare.hardening import harden_site
+from confide.federation.flare.kit_folders import KEY as _KEY
+from confide.federation.flare.kit_folders import changing, new_kit, repair, startup_of, take_place
 from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site_files import write_whole
+from confide.files import replacement
 
 SETTINGS = "fed_client.json"
-_FILES = (SETTINGS, "client.crt", "client.key", "rootCA.pem")
+_CERTIFICATE, _ROOT = "client.crt", "rootCA.pem"
+_FILES = (SETTINGS, _CERTIFICATE, _ROOT)
+_PROJECT = "confide"
 _MOST_BYTES = 100_000
-_NO_KIT = "is no kit of a site; ask the coordinator for the ZIP that `confide federation init` made for you"
+_NO_KIT = "is no kit of a site; ask the coordinator for the ZIP that `confide federation sign` made for you"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,45 +61,114 @@ class Home:
     port: int
 
 
-def pack_site_kit(startup: Path, target: Path, federation: str) -> None:
-    """Write a site's kit to one file that only its owner may read."""
-    target.touch(mode=OWNER_FILE)
-    settings = json.loads((startup / SETTINGS).read_text(encoding="utf-8")) | {"federation": federation}
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as kit:
-        kit.writestr(f"startup/{SETTINGS}", json.dumps(settings, indent=1))
-        for name in _FILES[1:]:
-            kit.writestr(f"startup/{name}", (startup / name).read_bytes())
+def make_request(folder: SiteFolder, name: str | None = None) -> tuple[SiteRequest, Path]:
+    """Make a site's keys and its request for a certificate; return the request and its file.
+
+    A folder that is a site already keeps its own key and its name, and gets a new key for TLS. That key replaces the
+    present one when the new certificate comes.
+    """
+    known = site_identity(folder).name if folder.kit.exists() else None
+    if known is None and name is None:
+        raise ParameterError("give `name`, the site's name in the federation")
+    if None not in (known, name) and known != name:
+        raise ParameterError(f"{folder.path} is the site {known!r}; leave `name` out, or give another folder")
+    site = checked_sites([known or name])[0]
+    make_owned(folder.path)
+    key = fresh_tls_key()
+    with changing(folder):
+        request = SiteRequest.made(site, key, SiteKey.kept(folder.key), at=datetime.now(UTC))
+        folder.request(site).unlink(missing_ok=True)  # a killed command leaves no request for another key
+        write_whole(folder.new_key, private_pem(key))
+        write_whole(folder.request(site), request.to_text())
+    return request, folder.request(site)
+
+
+def pack_site_kit(target: Path, federation: Federation, site: str, *, certificate: str, root: str) -> None:
+    """Write a site's kit to one file."""
+    server = {
+        "federation": federation.name,
+        "project": _PROJECT,
+        "scheme": SCHEME,
+        "host": federation.server,
+        "port": federation.port,
+        "identity": federation.server,
+    }
+    with replacement(target, owner_only=True) as unfinished, zipfile.ZipFile(unfinished, "w") as kit:
+        kit.writestr(f"startup/{SETTINGS}", json.dumps(_settings(site, server), indent=1))
+        kit.writestr(f"startup/{_CERTIFICATE}", certificate)
+        kit.writestr(f"startup/{_ROOT}", root)
 
 
 def unpack_site_kit(zip_path: str | Path, folder: SiteFolder) -> str:
-    """Unpack a kit into a site's folder and return the site's name.
+    """Take a kit into the folder that made the request for it, and return the site's name.
 
-    Refuse a file that is not a kit or holds anything else, certificates that do not belong together or are not valid
-    now, a server without mutual TLS, and a folder that has a kit already. The site's own key is made here, unless the
-    folder has one.
+    Refuse a file that is not a kit or holds anything else, a certificate for another request, certificates that do not
+    belong together or are not valid now, a server without mutual TLS, and a folder that has a kit already.
     """
     if folder.kit.exists():
         raise ParameterError(
-            f"{folder.path} is a site already; give another folder, or delete it if it is no longer used"
+            f"{folder.path} is a site already; renew its certificate with `confide site renew`, or give another folder"
+        )
+    if not folder.new_key.is_file():
+        raise ParameterError(
+            f"{folder.path} has made no request for a certificate; make one with `confide site request` first"
         )
     files = _read(Path(zip_path))
+    with changing(folder):
+        return _take_in(files, folder, folder.new_key)
+
+
+def renew_site(zip_path: str | Path, folder: SiteFolder, *, compared: bool = False) -> str:
+    """Replace a site's certificate, its root's and the server's address by those of a new kit; return the site's name.
+
+    Ledger, register, policy and the site's own key stay. A kit of another root needs `compared`: the root's
+    fingerprint was compared with what the coordinator reads out.
+    """
+    files = _read(Path(zip_path))
+    with changing(folder):
+        before = _identity(startup_of(folder), folder.key)
+        root = _text(files[_ROOT])
+        if root_fingerprint(root) != before.root_fingerprint() and not compared:
+            raise FederationError(
+                f"this kit is from another root than this site's, with the fingerprint "
+                f"{readable_fingerprint(root_fingerprint(root))}. Telephone the coordinator: if `confide federation "
+                "status` prints the same there, repeat this with `compared`"
+            )
+        key = _fitting(_text(files[_CERTIFICATE]), (folder.new_key, startup_of(folder) / _KEY))
+        return _take_in(files, folder, key, name=before.name)
+
+
+def _fitting(certificate: str, keys: Sequence[Path]) -> Path:
+    """Return the file of the key that a certificate is for; the last one if none fits, which is refused later."""
+    wanted = certificate_key(certificate)
+    for key in keys:
+        with suppress(FederationError):
+            if read_private_key(key).public_key() == wanted:
+                return key
+    return keys[-1]
+
+
+def _take_in(files: Mapping[str, bytes], folder: SiteFolder, key: Path, *, name: str | None = None) -> str:
+    """Make the site's kit of a kit's files and a private key, in place of the present one if there is one."""
     server = _server(files[SETTINGS])
-    make_owned(folder.path)
-    made = Path(tempfile.mkdtemp(dir=folder.path, prefix=".kit-"))
-    try:
-        startup = make_owned(made / "startup")
-        for name in _FILES[1:]:
-            (startup / name).write_bytes(files[name])
-        own_tree(made)
-        SiteKey.kept(folder.key)
-        name = _owner(_identity(startup, folder.key))
-        write_json(startup / SETTINGS, _settings(name, server))
+    made = new_kit(folder)
+    startup = made / "startup"
+    for file in (_CERTIFICATE, _ROOT):
+        (startup / file).write_bytes(files[file])
+    shutil.copyfile(key, startup / _KEY)
+    own_tree(made)
+    owner = _owner(_identity(startup, folder.key))
+    if name is not None and owner != name:
+        raise FederationError(f"this kit is for the site {owner!r}, and this is {name!r}; ask for the right one")
+    write_json(startup / SETTINGS, _settings(owner, server))
+    if not folder.kit.exists():
         harden_site(made)
-        made.rename(folder.kit)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-    return name
+    take_place(folder)
+    if key == folder.new_key:
+        folder.new_key.unlink(missing_ok=True)
+    if not folder.new_key.exists():
+        folder.request(owner).unlink(missing_ok=True)
+    return owner
 
 
 def kit_federation(zip_path: str | Path) -> str:
@@ -88,12 +178,14 @@ def kit_federation(zip_path: str | Path) -> str:
 
 def site_identity(folder: SiteFolder) -> Identity:
     """Return a site's name, its certificate with the key to it, and its own key."""
-    return _identity(folder.kit / "startup", folder.key)
+    repair(folder)
+    return _identity(startup_of(folder), folder.key)
 
 
 def site_home(folder: SiteFolder) -> Home:
     """Return the federation and the server that a site connects to."""
-    path = folder.kit / "startup" / SETTINGS
+    repair(folder)
+    path = startup_of(folder) / SETTINGS
     try:
         found = _server(path.read_bytes())
     except OSError as error:
@@ -102,11 +194,11 @@ def site_home(folder: SiteFolder) -> Home:
 
 
 def _identity(startup: Path, own: Path) -> Identity:
-    return Identity.load(startup / "client.crt", startup / "client.key", startup / "rootCA.pem", own)
+    return Identity.load(startup / _CERTIFICATE, startup / _KEY, startup / _ROOT, own)
 
 
 def _read(path: Path) -> dict[str, bytes]:
-    """Return the four files of a kit; refuse one that holds anything else."""
+    """Return the three files of a kit; refuse one that holds anything else, such as a private key."""
     try:
         with zipfile.ZipFile(path) as kit:
             listed = [member for member in kit.infolist() if not member.is_dir()]
@@ -122,6 +214,10 @@ def _read(path: Path) -> dict[str, bytes]:
         raise FederationError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
         raise FederationError(f"{path} {_NO_KIT}") from None
+
+
+def _text(content: bytes) -> str:
+    return content.decode("ascii", "replace")
 
 
 def _server(settings: bytes) -> dict[str, Any]:
@@ -171,9 +267,9 @@ def _settings(name: str, server: Mapping[str, Any]) -> dict[str, Any]:
             }
         ],
         "client": {
-            "ssl_private_key": "client.key",
-            "ssl_cert": "client.crt",
-            "ssl_root_cert": "rootCA.pem",
+            "ssl_private_key": _KEY,
+            "ssl_cert": _CERTIFICATE,
+            "ssl_root_cert": _ROOT,
             "fqsn": name,
             "is_leaf": True,
             "connection_security": "mtls",

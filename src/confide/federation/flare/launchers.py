@@ -17,6 +17,7 @@ from nvflare.utils.process_utils import spawn_process
 
 from confide.errors import FederationError
 from confide.federation.flare.flows import is_run
+from confide.federation.flare.watchdog import depending
 
 SITE_RUN = "confide.federation.flare.site_run"
 SERVER_RUN = "confide.federation.flare.server_run"
@@ -42,7 +43,7 @@ class _RunLauncher(ProcessJobLauncher):  # type: ignore[misc]
         run = given[JobProcessArgs.JOB_ID][1]
         if not is_run(run) or job_meta.get(JobConstants.JOB_ID) != run:
             raise FederationError("a run is named by a UUID; it is not started")
-        environment = {**os.environ, **get_credential_env(given)}
+        environment = depending({**os.environ, **get_credential_env(given)}, attached=True)
         with self._lock:
             self._runs = [handle for handle in self._runs if handle.poll() == JobReturnCode.UNKNOWN]
             if len(self._runs) >= MOST_RUNS:

@@ -32,6 +32,7 @@ from confide.federation.flare.kits import site_identity
 from confide.federation.flare.known_flare import require_version
 from confide.federation.flare.old_runs import delete_runs
 from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable
+from confide.federation.flare.watchdog import depending
 from confide.federation.site.site_folder import SiteFolder
 
 START_SECONDS = 60.0
@@ -43,6 +44,7 @@ _ENGINES = ("confide.federation.flare.", "nvflare.private.fed.app.")
 """Modules whose processes are engines; those of FLARE itself were started by earlier versions."""
 
 _NOTE = "engine.json"
+_LOG_BYTES = 2_000_000
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """Engines that this process started, kept so that they are reaped when they end."""
 
@@ -95,26 +97,30 @@ class Running:
         return None
 
 
-def start_server(federation: Federation, *, seconds: float = START_SECONDS) -> Running:
-    """Start a federation's server and return when sites can reach it."""
+def start_server(federation: Federation, *, seconds: float = START_SECONDS, attached: bool = False) -> Running:
+    """Start a federation's server and return when sites can reach it; `attached` as in `start_site`."""
     kit = federation.server_kit
     if not (kit / "startup" / "server.key").is_file():
         raise FederationError(
             f"there is no server's kit in {federation.folder}; make it with `confide federation init`"
         )
-    federation.check_kit(kit / "startup" / "fed_server.json")
+    federation.check_kit(federation.server_settings)
     require_version()
     owner = owner_to_run_as(federation.folder)
     with acting_as(owner), _starting(federation.folder) as run:
         _require_free(federation)
         harden_server(kit)
-        running = _start(owner, _SERVER, kit, run, ["-s", "fed_server.json"], ["org=coordinator"])
+        environment = _environment(run, owner, attached=attached)
+        running = _start(owner, environment, _SERVER, kit, run, ["-s", "fed_server.json"], ["org=coordinator"])
     _await_port(federation, running, seconds)
     return running
 
 
-def start_site(folder: SiteFolder) -> Running:
-    """Start a site; it looks for the server by itself, and goes on looking."""
+def start_site(folder: SiteFolder, *, attached: bool = False) -> Running:
+    """Start a site; it looks for the server by itself, and goes on looking.
+
+    An `attached` engine ends with this process, also if this process is killed.
+    """
     if not (folder.kit / "startup" / "client.key").is_file():
         raise FederationError(f"there is no kit in {folder.path}; take one in with `confide site init`")
     name = site_identity(folder).name
@@ -124,7 +130,8 @@ def start_site(folder: SiteFolder) -> Running:
     with acting_as(owner), _starting(folder.path) as run:
         harden_site(folder.kit)
         settings = [f"uid={name}", f"org={organisation(name)}", f"heart_beat_interval={HEARTBEAT_SECONDS}"]
-        return _start(owner, _SITE, folder.kit, run, ["-s", "fed_client.json"], settings)
+        environment = _environment(run, owner, attached=attached)
+        return _start(owner, environment, _SITE, folder.kit, run, ["-s", "fed_client.json"], settings)
 
 
 def find_running(folder: Path | SiteFolder | Federation) -> Running | None:
@@ -164,15 +171,20 @@ def _starting(folder: Path) -> Iterator[Path]:
 
 
 def _start(
-    owner: Owner | None, module: str, kit: Path, run: Path, options: Sequence[str], settings: Sequence[str]
+    owner: Owner | None,
+    environment: dict[str, str],
+    module: str,
+    kit: Path,
+    run: Path,
+    options: Sequence[str],
+    settings: Sequence[str],
 ) -> Running:
     kit, log = kit.absolute(), run / "engine.txt"
     for process in _working_in(kit):
         with suppress(psutil.NoSuchProcess):
             process.kill()
     delete_runs(kit)
-    scratch = run / "tmp"
-    shutil.rmtree(scratch, ignore_errors=True)
+    _rotate(log)
     command = [sys.executable, "-u", "-m", module, "-m", str(kit), *options]
     command += ["--set", "secure_train=true", "config_folder=config", *settings]
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -180,7 +192,7 @@ def _start(
         child = subprocess.Popen(  # noqa: S603 - our own interpreter, with paths and names that were checked
             command,
             cwd=kit,
-            env=_environment(run, make_owned(scratch), owner),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
             stderr=subprocess.STDOUT,
@@ -202,8 +214,17 @@ def _start(
     return Running(pid=child.pid, began=began, kit=kit, log=log)
 
 
-def _environment(run: Path, scratch: Path, owner: Owner | None) -> dict[str, str]:
+def _rotate(log: Path) -> None:
+    """Begin a new file of an engine's output if the old one is large; keep one old file."""
+    if log.exists() and log.stat().st_size > _LOG_BYTES:
+        log.replace(log.with_suffix(".1.txt"))
+
+
+def _environment(run: Path, owner: Owner | None, *, attached: bool) -> dict[str, str]:
     """Make an engine's environment. Compiled functions go to its folder where the package is read-only."""
+    scratch = run / "tmp"
+    shutil.rmtree(scratch, ignore_errors=True)
+    make_owned(scratch)
     changes = {
         "TMPDIR": str(scratch),
         "PYTHONSAFEPATH": "1",
@@ -215,7 +236,7 @@ def _environment(run: Path, scratch: Path, owner: Owner | None) -> dict[str, str
         changes["HOME"] = str(run)
     if not os.access(Path(confide.__file__).parent, os.W_OK, effective_ids=True):
         changes["NUMBA_CACHE_DIR"] = str(make_owned(run / "compiled"))
-    return {**os.environ, **changes}
+    return depending({**os.environ, **changes}, attached=attached)
 
 
 def _connections(process: psutil.Process) -> Sequence[Any]:
@@ -243,14 +264,20 @@ def _working_in(kit: Path) -> list[psutil.Process]:
 
 
 def _require_free(federation: Federation) -> None:
-    address = ("127.0.0.1" if federation.server == LOOPBACK else "", federation.port)
+    address = ("127.0.0.1" if federation.server == LOOPBACK else "", federation.listening_port)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)
+        except PermissionError:
+            raise FederationError(
+                f"this user may not listen at port {address[1]}, which is below 1024; start the server as a service "
+                "with the right to (CAP_NET_BIND_SERVICE), or let it listen at another port behind a balancer "
+                "(`listen`)"
+            ) from None
         except OSError:
             raise FederationError(
-                f"port {federation.port} is used by another program; end that one. All kits have this port: for "
+                f"port {address[1]} is used by another program; end that one. All kits have the server's port: for "
                 f"another one {ANEW}"
             ) from None
 
@@ -261,11 +288,11 @@ def _await_port(federation: Federation, running: Running, seconds: float) -> Non
         if not running.alive():
             running.stop()
             raise FederationError(f"the server ended as soon as it was started; {running.log} says more")
-        with suppress(OSError), socket.create_connection(("127.0.0.1", federation.port), timeout=1.0):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", federation.listening_port), timeout=1.0):
             return
         time.sleep(0.1)
     running.stop()
     raise FederationError(
-        f"nothing answers at port {federation.port} of this machine {seconds:g} seconds after the server was started; "
-        f"{running.log} and {federation.server_kit / 'log.txt'} say more"
+        f"nothing answers at port {federation.listening_port} of this machine {seconds:g} seconds after the server was "
+        f"started; {running.log} and {federation.server_kit / 'log.txt'} say more"
     )

@@ -1,8 +1,7 @@
-"""Creation of a federation: certificates for the server, the coordinator and every site, and a kit for each site.
+"""Creation of a federation: a root, and certificates for the server and the coordinator.
 
-Everything is made in a folder that only its owner can enter. Of the private keys, the coordinator keeps the root's, the
-server's and its own, and the sites' inside their kits until these are handed over and deleted. The keys by which sites
-know each other are not made here but by each site itself (`confide.federation.crypto.site_key`).
+Everything is made in a folder that only its owner can enter. It holds the private keys of the root, of the server and
+of the coordinator. Sites make their keys themselves, and send requests (`signing`).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
+from confide.federation.flare.authority import ROOT, ROOT_DAYS, ROOT_KEY
 from confide.federation.flare.federation import (
     LOOPBACK,
     SCHEME,
@@ -26,15 +26,14 @@ from confide.federation.flare.federation import (
     checked_port,
     checked_server,
     checked_sites,
-    organisation,
 )
 from confide.federation.flare.files import make_owned, own_tree, write_json
 from confide.federation.flare.hardening import harden_server
-from confide.federation.flare.kits import pack_site_kit, unpack_site_kit
 from confide.federation.flare.quiet import NoLogger, quiet
+from confide.federation.flare.signing import require_apart
 from confide.federation.site_files import write_whole
 
-__all__ = ["DEFAULT_PORT", "Federation", "add_site", "provision", "unpack_site_kit"]
+__all__ = ["DEFAULT_PORT", "Federation", "provision"]
 
 DEFAULT_PORT = 8002
 """FLARE's default port. On the loopback interface a free port is used, so that one machine can have several servers."""
@@ -44,7 +43,13 @@ _STATE = "cert.json"
 
 
 def provision(
-    folder: str | Path, *, name: str, sites: Sequence[str], server: str = LOOPBACK, port: int | None = None
+    folder: str | Path,
+    *,
+    name: str,
+    sites: Sequence[str],
+    server: str = LOOPBACK,
+    port: int | None = None,
+    listen: int | None = None,
 ) -> Federation:
     """Make a federation in a new folder.
 
@@ -56,6 +61,8 @@ def provision(
         Names of the sites, as in their certificates.
     server, port
         Address at which sites reach the server. Only this machine can reach a server named localhost.
+    listen
+        Port at which the server listens, if another one than `port`: a balancer passes connections on.
     """
     place = Path(folder).absolute()
     chosen = None if port is None else checked_port(port)
@@ -64,9 +71,11 @@ def provision(
         name=checked_name(name),
         server=checked_server(server),
         port=chosen or (_free_port() if server == LOOPBACK else DEFAULT_PORT),
-        sites=_apart(checked_sites(list(sites)), server),
+        sites=checked_sites(list(sites)),
         coordinator=f"coordinator@{_slug(name)}.confide",
+        listen=None if listen is None else checked_port(listen),
     )
+    require_apart(federation.sites, server)
     _require_new(place)
     made = _temporary(place)
     try:
@@ -80,45 +89,22 @@ def provision(
     return federation
 
 
-def add_site(federation: Federation, name: str) -> Federation:
-    """Issue a certificate to one more site and make its kit; the others need nothing new."""
-    sites = _apart(checked_sites([*federation.sites, name]), federation.server)
-    larger = replace(federation, sites=sites)
-    work = _temporary(federation.authority)
-    try:
-        state = make_owned(work / _PROJECT / "state")
-        shutil.copy(federation.authority / _STATE, state / _STATE)
-        kits = _provisioned(federation, work, (name,))
-        pack_site_kit(kits / name / "startup", larger.site_kit(name), larger.name)
-    except OSError as error:
-        raise FederationError(
-            f"no site can be added to {federation.folder} ({error.strerror}): its authority/ holds the root's key, and "
-            "must be there and readable"
-        ) from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    write_whole(larger.settings, larger.to_toml())
-    return larger
-
-
 def _make(federation: Federation, made: Path) -> None:
     """Lay out a federation's folder."""
-    kits = _provisioned(federation, made / "work", federation.sites)
+    kits = _provisioned(federation, made / "work")
     here = replace(federation, folder=made)
-    make_owned(made / "kits")
-    for site in federation.sites:
-        pack_site_kit(kits / site / "startup", here.site_kit(site), here.name)
     (kits / federation.server).rename(here.server_kit)
     (kits / federation.coordinator).rename(here.coordinator_kit)
-    _keep_root(made / "work" / _PROJECT / "state" / _STATE, make_owned(here.authority) / _STATE)
+    _keep_root(made / "work" / _PROJECT / "state" / _STATE, make_owned(here.authority))
     shutil.rmtree(made / "work")
     for kit in (here.server_kit, here.coordinator_kit):
         own_tree(kit)
     harden_server(here.server_kit)
+    _write_listening_port(here)
     write_whole(here.settings, here.to_toml())
 
 
-def _provisioned(federation: Federation, work: Path, sites: Sequence[str]) -> Path:
+def _provisioned(federation: Federation, work: Path) -> Path:
     """Let FLARE make certificates and settings; return the folder of kits."""
     from nvflare.lighter.constants import CtxKey
     from nvflare.lighter.entity import Project
@@ -131,10 +117,9 @@ def _provisioned(federation: Federation, work: Path, sites: Sequence[str]) -> Pa
     project = Project(name=_PROJECT, description=federation.name, props={"api_version": 3})
     ports = {"fed_learn_port": federation.port, "admin_port": federation.port}
     project.set_server(federation.server, "coordinator", ports)
-    for site in sites:
-        project.add_client(site, organisation(site), {})
     project.add_admin(federation.coordinator, "coordinator", {"role": "project_admin"})
-    builders = [WorkspaceBuilder(), StaticFileBuilder(config_folder="config", scheme=SCHEME), CertBuilder()]
+    builders = [WorkspaceBuilder(), StaticFileBuilder(config_folder="config", scheme=SCHEME)]
+    builders.append(CertBuilder(root_valid_days=ROOT_DAYS))
     with quiet():
         context = Provisioner(str(work), builders).provision(project, logger=NoLogger())
     if context.get(CtxKey.BUILD_ERROR):
@@ -145,16 +130,20 @@ def _provisioned(federation: Federation, work: Path, sites: Sequence[str]) -> Pa
     return Path(context.get_result_location())
 
 
-def _keep_root(state: Path, kept: Path) -> None:
-    """Keep the root's key and certificate of FLARE's state, and nobody else's keys."""
+def _keep_root(state: Path, authority: Path) -> None:
+    """Keep the root's key and certificate of FLARE's state."""
     found: dict[str, Any] = json.loads(state.read_text(encoding="utf-8"))
-    write_json(kept, {name: found[name] for name in ("root_cert", "root_pri_key")})
+    write_whole(authority / ROOT_KEY, found["root_pri_key"])
+    write_whole(authority / ROOT, found["root_cert"])
 
 
-def _apart(sites: tuple[str, ...], server: str) -> tuple[str, ...]:
-    if server.lower() in (site.lower() for site in sites):
-        raise ParameterError(f"no site may have the server's name, {server!r}; give it another one")
-    return sites
+def _write_listening_port(federation: Federation) -> None:
+    """Let the server listen at its own port."""
+    plain = json.loads(federation.server_settings.read_text(encoding="utf-8"))
+    server = plain["servers"][0]
+    server["service"]["target"] = f"{federation.server}:{federation.listening_port}"
+    server["admin_port"] = federation.listening_port
+    write_json(federation.server_settings, plain)
 
 
 def _require_new(place: Path) -> None:

@@ -18,7 +18,7 @@ from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
 
-MOST_ROUNDS = 2
+MOST_ROUNDS = 5
 _LONGEST = 4_000
 _LONGEST_MESSAGE = 600
 _CELL_BYTES = 8
@@ -134,12 +134,13 @@ def _receipt(receipt: object, asked: Question) -> Mapping[str, Any] | None:
 def _budget(value: object) -> dict[str, float] | None:
     if not isinstance(value, Mapping):
         return None
-    amounts = {name: value.get(name) for name in ("epsilon", "delta")}
+    names = ("epsilon", "delta", *(("rho",) if "rho" in value else ()))  # rho if the site's ledger adds it up
+    amounts = {name: value.get(name) for name in names}
     fine = all(type(amount) in (int, float) and math.isfinite(amount) for amount in amounts.values())  # type: ignore[arg-type]
     return {name: float(amount) for name, amount in amounts.items()} if fine else None  # type: ignore[arg-type]
 
 
 def _whole(rounds: object) -> int:
     if type(rounds) is not int or not 0 <= rounds <= MOST_ROUNDS:
-        raise ValueError("a run has two rounds")
+        raise ValueError("a run has at most five rounds")
     return rounds

@@ -12,19 +12,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from confide.errors import FederationError
-from confide.federation.coordinator.rounds import Progress, checked_timeout
+from confide.federation.coordinator.next_steps import after_absence, needed
+from confide.federation.coordinator.rounds import DROP_SECONDS, checked_timeout
+from confide.federation.coordinator.run_state import Progress
 from confide.federation.flare.federation import ANEW, Federation
 from confide.federation.flare.guard import guard_sessions
 from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
-from confide.federation.flare.run_result import printable, read_result
+from confide.federation.flare.run_result import MOST_ROUNDS, printable, read_result
 from confide.federation.flare.signed_question import SignedQuestion
 from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 
 BEGIN_SECONDS, END_SECONDS = 60.0, 60.0
-"""Seconds that a run may take before and after its two rounds."""
+"""Seconds that a run may take before and after its rounds."""
+
+LINGER_SECONDS = 15.0
+"""Seconds that a run may go on after its result arrived: a process of it that missed the end is then stopped."""
 
 _UNDER_WAY = ("SUBMITTED", "APPROVED", "DISPATCHED", "RUNNING")
 _PAUSE_SECONDS = 0.25
@@ -82,17 +87,19 @@ class FederationSession:
         question: Question,
         *,
         timeout: float = 60.0,
+        drop_after: float = DROP_SECONDS,
         progress: Progress = lambda site, state: None,
     ) -> Outcome:
         """Ask a question of its sites and return the outcome.
 
-        Each of the two rounds takes at most `timeout` seconds (the first with the time that sites need to begin); the
-        whole no more than 2 * timeout + BEGIN_SECONDS + END_SECONDS. `progress` is as in
-        `confide.federation.coordinator.rounds.validate`. Whatever ends the call, the run at the sites is ended, too.
+        Each round takes at most `timeout` seconds (the first with the time that sites need to begin). There are two,
+        and up to five if sites may drop out; a run begins and ends within BEGIN_SECONDS and END_SECONDS more.
+        `drop_after` and `progress` are as in `confide.federation.coordinator.rounds.validate`. Whatever ends the call,
+        the run at the sites is ended, too.
 
         Raises RunError, with a report of each site, if there is no result.
         """
-        timeout = checked_timeout(timeout)
+        timeout, drop_after = checked_timeout(timeout), checked_timeout(drop_after, "drop_after")
         there = tuple(site for site in question.sites if site in self.connected_sites())
         self._require(question, there)
         for site in question.sites:
@@ -100,10 +107,10 @@ class FederationSession:
         watch = RunProgress(question=question, progress=progress)
         signed = SignedQuestion.sign(question, self.federation.coordinator_kit / "startup")
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
-            job = write_job(Path(scratch) / "job", question, signed, at=there, timeout=timeout)
+            job = write_job(Path(scratch) / "job", question, signed, at=there, timeout=timeout, drop_after=drop_after)
             run = self._submitted(job)
         try:
-            meta, result = self._finished(run, watch, timeout)
+            meta, result = self._finished(run, watch, timeout * (MOST_ROUNDS if question.threshold else 2))
         except BaseException:
             self._abort(run)
             raise
@@ -111,7 +118,7 @@ class FederationSession:
 
     def _require(self, question: Question, there: tuple[str, ...]) -> None:
         """Refuse a run with too few connected sites before any site is asked."""
-        if len(there) >= question.fewest:
+        if len(there) >= question.least_sites:
             return
         reports = tuple(
             SiteReport(name=site, state=SiteState.ANSWERED, message="connected")
@@ -119,22 +126,22 @@ class FederationSession:
             else SiteReport(name=site, state=SiteState.SILENT, message=_STOPPED)
             for site in question.sites
         )
-        raise RunError.naming(
-            f"{len(question.sites) - len(there)} of {len(question.sites)} sites are not connected, and "
-            f"{question.fewest} are needed:",
-            [report for report in reports if report.state is SiteState.SILENT],
-            "Nobody was asked. Start them, leave them out, or allow fewer sites (`fewest`)",
-            reports,
-            rounds=0,
-        )
+        absent = [report for report in reports if report.state is SiteState.SILENT]
+        verb = "is" if len(absent) == 1 else "are"
+        what = f"{len(absent)} of {len(question.sites)} sites {verb} not connected, and {needed(question)} are needed:"
+        then = f"Nobody was asked. {after_absence(question, absent, first='Start what is missing')}"
+        raise RunError.naming([(what, absent)], then, reports, rounds=0)
 
     def _submitted(self, job: Path) -> str:
         return str(self._do(lambda: self._engine.submit(job)))
 
-    def _finished(self, run: str, watch: RunProgress, timeout: float) -> tuple[Mapping[str, Any], str | None]:
-        """Wait for a run's end and report its progress; return the engine's record of the run, and its result."""
+    def _finished(self, run: str, watch: RunProgress, seconds: float) -> tuple[Mapping[str, Any], str | None]:
+        """Wait for a run's end and report its progress; return the engine's record of the run, and its result.
+
+        The rounds of the run may take so many seconds.
+        """
         begin_by = time.monotonic() + BEGIN_SECONDS
-        end_by = begin_by + 2 * timeout + END_SECONDS
+        end_by = begin_by + seconds + END_SECONDS
         result: str | None = None
         while True:
             meta = self._meta(run)
@@ -144,6 +151,7 @@ class FederationSession:
             if status.startswith("RUNNING"):
                 if result is None and watch.heard(self._told(run, "progress")):
                     result = self._fetched(run)
+                    end_by = end_by if result is None else min(end_by, time.monotonic() + LINGER_SECONDS)
             elif time.monotonic() > begin_by:
                 raise watch.ended("The server did not begin the run in time. It does one at a time: another may go on.")
             if time.monotonic() > end_by:
@@ -232,7 +240,7 @@ class RunProgress:
         state = self.states.get(site)
         if state in (ProgressState.REPLIED, ProgressState.ACCEPTED):
             return SiteReport(name=site, state=SiteState.ANSWERED)
-        if state in (ProgressState.FAILED, ProgressState.REFUSED):
+        if state in (ProgressState.FAILED, ProgressState.REFUSED, ProgressState.HELD):
             return SiteReport(name=site, state=SiteState(state.value))
         return SiteReport(name=site, state=SiteState.SILENT, message=_UNHEARD)
 
@@ -241,7 +249,7 @@ class RunProgress:
         reports = self.reports()
         missing = [report for report in reports if report.state is not SiteState.ANSWERED]
         then = "Nothing is released. Ask the same sites again: what was charged once is not charged twice."
-        return RunError.naming(what, missing, then, reports, rounds=2)
+        return RunError.naming([(what, missing)], then, reports, rounds=2)
 
 
 def _logged_in(federation: Federation, timeout: float) -> Any:
@@ -267,7 +275,7 @@ def _logged_in(federation: Federation, timeout: float) -> Any:
 
 def _require_known(federation: Federation) -> None:
     """Refuse a kit for another server, and a server whose name cannot be resolved here."""
-    federation.check_kit(federation.coordinator_kit / "startup" / "fed_admin.json")
+    federation.check_kit(federation.coordinator_settings)
     try:
         socket.getaddrinfo(federation.server, federation.port)
     except OSError:

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from confide.errors import DataError, FederationError, ParameterError, RefusedError
 from confide.federation.modes.mode import FEWEST_MASKED, Mode, SecondRound, SiteData
+from confide.federation.periods import next_edition_words
 from confide.federation.policy_rules import check_guarantee
+from confide.federation.private_noise import checked_noise, noise_of
+from confide.federation.recovery_terms import default_colluders, in_words
 from confide.federation.term_checks import checked_whole
-from confide.privacy.guarantee import checked_epsilon, exact_fraction, shown
+from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.mechanisms.strategies import MOST_CELLS
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class Private(Mode):
     name = "private"
     title = "differentially private"
     summary = "differential privacy: counts with noise, masked, and charged to this site's ledger"
-    parameters = frozenset({"epsilon", "site_share", "colluders", "edition", "rows"})
+    parameters = frozenset({"epsilon", "site_share", "colluders", "edition", "rows", "noise", "delta"})
     masked = True
     private = True
     most_cells = MOST_CELLS
@@ -47,9 +50,10 @@ class Private(Mode):
         """Check the terms of the guarantee; by default half of epsilon is for the sites' own results."""
         edition, colluders = given["edition"], given["colluders"]
         return {
+            **checked_noise(given["noise"], given["delta"]),
             "epsilon": str(checked_epsilon(given["epsilon"])),
             "site_share": str(_checked_share(given["site_share"])),
-            "colluders": _default_colluders(sites) if colluders is None else colluders,
+            "colluders": default_colluders(sites) if colluders is None else colluders,
             "edition": 1 if edition is None else checked_whole(edition, "edition", 1, MOST_EDITIONS),
         }
 
@@ -59,15 +63,11 @@ class Private(Mode):
 
         stated = SUPPOSED_ROWS * len(question.sites) if rows is None else rows
         checked = checked_whole(stated, "rows", 1, MOST_STATED_ROWS)
-        return f"arcsine:{cells_for_curves(checked, question.worth_epsilon)}"
+        return f"arcsine:{cells_for_curves(checked, noise_of(question).worth_epsilon)}"
 
     def check_question(self, question: Question) -> None:
         """Refuse parts of epsilon that no release could have."""
-        from confide.releases.terms import Terms
-
-        for part in (question.own_epsilon, question.pooled_epsilon):
-            if part:
-                Terms.checked(epsilon=part, **question.terms())
+        noise_of(question).check()
 
     def fewest_sites(self, question: Question) -> int:
         """Return more sites than may collude, and at least three."""
@@ -104,7 +104,8 @@ class Private(Mode):
             raise FederationError("a masked answer needs the keys of all sites; ask with `confide validate`")
         Register(site.folder.path).list_sites(second.signed, question.sites)
         with padded():
-            paid = charged_answer(site.folder, question, site.rows, keys=own_keys(second.offers))
+            keys = "" if question.threshold else own_keys(second.offers)  # otherwise in the register, with the list
+            paid = charged_answer(site.folder, question, site.rows, keys=keys)
         return {
             "masked": second.masks.mask(paid.integers).to_dict(),
             "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
@@ -115,13 +116,13 @@ class Private(Mode):
         """Return a refusal that says why stored shares would not protect the change."""
         return RefusedError(
             f"this site's data for model {question.model!r} changed since it answered the same question to the same "
-            "sites, whose stored shares of the noise would not protect the change. Ask it as a new edition "
-            "(`edition`), so that all sites draw, and pay for, new noise"
+            "sites, whose stored shares of the noise would not protect the change. Ask it "
+            f"{next_edition_words(question.edition or 1)}, so that all sites draw, and pay for, new noise"
         )
 
     def ask_anew(self, question: Question) -> str:
         """Return that a new edition draws new noise."""
-        return f"ask it as a new edition (`edition={(question.edition or 1) + 1}`), which is paid for again"
+        return f"ask it {next_edition_words(question.edition or 1)}, which is paid for again"
 
     def sum_shape(self, question: Question) -> tuple[int, int]:
         """Return the number of noisy integers; there are no sums of scores."""
@@ -134,7 +135,7 @@ class Private(Mode):
 
     def sends_own(self, question: Question) -> bool:
         """Return whether a part of epsilon is for the sites' own results."""
-        return bool(question.own_epsilon)
+        return noise_of(question).has_own
 
     def check_sent(self, question: Question, sent: Mapping[str, Any]) -> None:
         """Read a site's own noisy counts."""
@@ -167,45 +168,36 @@ class Private(Mode):
 
     def guarantee(self, question: Question) -> Guarantee:
         """Return the guarantee for every row, or person, of every site."""
-        from confide.federation.coordinator.decode import guarantee_of
-
-        return guarantee_of(question, question.exact_epsilon)
+        return noise_of(question).guarantee()
 
     def promise(self, question: Question) -> tuple[str, ...]:
         """Return the guarantee, against whom it holds, and what is left against everybody else."""
-        from confide.federation.coordinator.decode import strategy_of
-        from confide.privacy.mechanisms.noise_shares import alone_epsilon
-
-        own, pooled, sites = question.own_epsilon, question.pooled_epsilon, len(question.sites)
-        levels = strategy_of(question).levels(len(question.public_grid))
-        alone = own + question.rows_per_person * alone_epsilon(
-            pooled / question.rows_per_person, question.honest, levels=levels
-        )
-        divided = f" Epsilon {shown(own)} is for each site's own results, {shown(pooled)} for the sum." if own else ""
+        noise, sites = noise_of(question), len(question.sites)
         colluders = question.colluders or 0
         return (
-            self.guarantee(question).in_words() + divided,
+            f"{self.guarantee(question).in_words()} {noise.divided_words()}".rstrip(),
             f"It holds for every site, and for all together, even if the coordinator and any {colluders} of the "
             f"{sites} sites put together everything that they know."
             if colluders
             else "It holds for every site, and for all together, against the coordinator; not against other sites that "
             "put their knowledge together with it.",
-            f"Against the coordinator and all other sites together, a site still has epsilon {float(alone):.3g}.",
-            "A person with rows at several sites pays at each of them: the epsilons add up.",
+            "Against the coordinator and all other sites together, a site's rows are protected by its own noise alone: "
+            f"{noise.alone_words()}.",
+            noise.several_sites_words(),
+            *in_words(question),
         )
 
     def released(self, question: Question) -> str:
         """Return which noisy counts leave a site, and at which price."""
-        if not question.own_epsilon:
-            return f"a share of the noisy sum, epsilon {shown(question.pooled_epsilon)}"
-        return (
-            f"noisy counts, epsilon {shown(question.own_epsilon)}, and a share of the sum, epsilon "
-            f"{shown(question.pooled_epsilon)}"
-        )
+        noise = noise_of(question)
+        own, pooled = noise.part_words()
+        if not noise.has_own:
+            return f"a share of the noisy sum, {pooled}"
+        return f"noisy counts, {own}, and a share of the sum, {pooled}"
 
     def no_site_results(self, question: Question) -> str | None:
         """Return that all of epsilon was spent on the sum, where it was."""
-        if question.own_epsilon:
+        if noise_of(question).has_own:
             return None
         return (
             "There is no forest plot: all of epsilon was spent on the sum over all sites, so no site's own results are "
@@ -214,9 +206,7 @@ class Private(Mode):
 
     def described_terms(self, question: Question) -> Iterator[tuple[str, str]]:
         """Yield the price, against whom the guarantee holds, and whom it protects."""
-        own, pooled = shown(question.own_epsilon), shown(question.pooled_epsilon)
-        price = f"{shown(question.exact_epsilon)} at each site: {own} for its own results, {pooled} for the sum"
-        yield "epsilon", price
+        yield from noise_of(question).described_price()
         some = (
             f" and any {question.colluders} of the {len(question.sites)} sites together"
             if question.colluders
@@ -239,8 +229,3 @@ def _checked_share(share: object) -> Fraction:
     if not 0 <= fraction < 1:
         raise ParameterError(f"`site_share` must lie between 0 (the sum alone) and 1; got {share!r}")
     return fraction
-
-
-def _default_colluders(sites: int) -> int:
-    """Return the largest number that is fewer than half of the sites."""
-    return max((sites - 1) // 2, 0)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from confide.errors import DataError, FederationError
 from confide.federation.modes.exact_mode import ExactMode
-from confide.federation.modes.mode import SecondRound
+from confide.federation.modes.mode import FEWEST_MASKED, SecondRound
+from confide.federation.recovery_terms import in_words, recovery_terms
+from confide.federation.term_checks import checked_whole
 
 if TYPE_CHECKING:
     from confide.counts import ScoreCounts
@@ -26,11 +28,22 @@ class SecureSum(ExactMode):
     grid = "uniform:65536"
     minimum_cell = 1
     cell_rule = "secure_sum_minimum_cell"
+    parameters = ExactMode.parameters | {"colluders"}
     masked = True
+
+    def complete(self, given: Mapping[str, Any], sites: int) -> dict[str, Any]:
+        """Check `minimum_cell` and `colluders`, which has a default only where sites may drop out."""
+        colluders = given["colluders"]
+        checked = None if colluders is None else checked_whole(colluders, "colluders", 0, max(sites - 2, 0))
+        return {**super().complete(given, sites), "colluders": checked}
+
+    def fewest_sites(self, question: Question) -> int:
+        """Return so many sites that a sum holds two that do not collude, and at least three."""
+        return max(FEWEST_MASKED, (question.colluders or 0) + 2)
 
     def fixed_terms(self, question: Question) -> dict[str, Any]:
         """Return the terms of every exact mode and the sites: sums over different sites could be subtracted."""
-        return {**super().fixed_terms(question), "sites": list(question.sites)}
+        return {**super().fixed_terms(question), "sites": list(question.sites), **recovery_terms(question)}
 
     def exact_answer(self, question: Question, counts: ScoreCounts, second: SecondRound) -> dict[str, Any]:
         """Return the site's masked table."""
@@ -66,6 +79,7 @@ class SecureSum(ExactMode):
             "sites.",
             "The sums are exact and carry no noise: this is not differential privacy. If all other sites put their "
             "knowledge together with the coordinator, one site's part is what is left.",
+            *in_words(question),
         )
 
     def released(self, question: Question) -> str:

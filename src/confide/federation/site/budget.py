@@ -1,4 +1,4 @@
-"""A site's privacy budget: spent and remaining epsilon, by study."""
+"""A site's privacy budget: spent and remaining epsilon, by study, and delta and rho where the ledger adds up rho."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from confide.federation.policy import Policy
-from confide.federation.site.private_answer import ACCOUNT
+from confide.federation.site.site_account import find_account
 from confide.federation.site.site_folder import SiteFolder
 from confide.ledger.budget import Budget
 from confide.ledger.ledger import Ledger
@@ -16,11 +16,21 @@ from confide.ledger.ledger import Ledger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteBudget:
-    """Epsilon that was spent, in all and by each study. `cap` is the policy's limit now."""
+    """Epsilon that was spent, in all and by each study. `cap` is the policy's limit now.
 
-    spent: Fraction
+    `total` is what was spent with its delta and rho. In an account of composition zcdp the epsilon spent is that of all
+    rho together, converted at the delta; what the conversion costs once is no study's.
+    """
+
+    account: str
+    total: Budget
     cap: Fraction
-    studies: Mapping[str, Fraction]
+    studies: Mapping[str, Budget]
+
+    @property
+    def spent(self) -> Fraction:
+        """Epsilon that was spent."""
+        return self.total.epsilon
 
     @property
     def remaining(self) -> Fraction:
@@ -30,11 +40,11 @@ class SiteBudget:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "account": ACCOUNT,
-            "spent": _plain(self.spent),
+            "account": self.account,
+            "spent": self.total.to_dict(),
             "remaining": _plain(self.remaining),
             "cap": _plain(self.cap),
-            "studies": {study: _plain(spent) for study, spent in self.studies.items()},
+            "studies": {study: spent.to_dict() for study, spent in self.studies.items()},
         }
 
 
@@ -44,12 +54,11 @@ def _plain(epsilon: Fraction) -> dict[str, float]:
 
 def read_budget(folder: SiteFolder) -> SiteBudget | None:
     """Read a site's ledger; None if it has no account yet."""
+    policy = Policy.load(folder.policy)
     with Ledger(folder.ledger) as ledger:
-        account = next((one for one in ledger.accounts() if one.name == ACCOUNT), None)
+        account = find_account(ledger, policy)
     if account is None:
         return None
     return SiteBudget(
-        spent=account.spent.epsilon,
-        cap=Policy.load(folder.policy).epsilon_in_all,
-        studies={study: amount.epsilon for study, amount in account.spent_by.items()},
+        account=account.name, total=account.spent, cap=policy.epsilon_in_all, studies=dict(account.spent_by)
     )

@@ -22,6 +22,16 @@ from confide.counts import ScoreCounts
 from confide.errors import NoRowsError, ParameterError, RefusedError
 from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
+from confide.federation.site.row_sources import (
+    DatabaseRows,
+    FileRows,
+    Rows,
+    RowSource,
+    checked_location,
+    is_url,
+    same_file,
+    same_source,
+)
 from confide.federation.site.scored_rows import ScoredRows, score_rows, within
 from confide.federation.site_files import check_keys, parsed, read_text, table_text, toml_value, write_whole
 from confide.federation.term_checks import checked_names
@@ -30,7 +40,10 @@ FILE = "site.toml"
 
 _HEAD = """\
 # This site's name, and for each model that is validated here:
-#   data      a file of rows (CSV, Parquet or JSON lines), relative to this folder
+#   data      a file of rows (CSV, Parquet or JSON lines), relative to this folder; or a table of a database:
+#             postgresql://host/database/schema.table or duckdb:////path/of/file.db?table=name, without a password
+#   query     with the URL of a database alone: a file with the SELECT statement that returns the rows, and
+#             `query_sha256`, the digest of its text. A changed file is refused.
 #   label     the column with the outcome, and `positive`, its value for those who had it (not needed for 0 and 1)
 #   score     the column with the model's scores; or, for a model that is run here,
 #   features  the columns that the model takes, of which `text` lists those to be read as text even where they look
@@ -55,11 +68,13 @@ class SiteModel:
     text: tuple[str, ...] = ()
     model_file: str | None = None
     range: tuple[float, float] = (0.0, 1.0)
+    query: str | None = None
+    query_sha256: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("data", "label"):
             _check_text(getattr(self, name), name)
-        for name in ("score", "model_file"):
+        for name in ("score", "model_file", "query", "query_sha256"):
             if getattr(self, name) is not None:
                 _check_text(getattr(self, name), name)
         if not isinstance(self.positive, str | int | float | None):
@@ -75,6 +90,10 @@ class SiteModel:
                 "give either score, the column with the model's scores, or both features and model_file, so that the "
                 "site scores the rows itself"
             )
+        if (self.query is None) != (self.query_sha256 is None) or (self.query is not None and not is_url(self.data)):
+            raise ParameterError("query needs query_sha256, the digest of its text, and the URL of a database in data")
+        if is_url(self.data):
+            checked_location(self.data, None if self.query is None else "SELECT")
 
 
 class TwoEntriesError(ParameterError):
@@ -160,14 +179,14 @@ class SiteConfig:
         return self.models[first]
 
     def source(self, name: str) -> str:
-        """Return from which file, and by which column or model file, a model's scores come; links are followed."""
+        """Return from which file or table, and by which column or model file, a model's scores come."""
         return json.dumps(self._source(self.model(name)), ensure_ascii=False)
 
     def to_toml(self) -> str:
         """Return the configuration as TOML."""
         tables = [table_text("site", {"name": self.name})]
         for name, model in self.models.items():
-            values = {key: getattr(model, key) for key in _MODEL_KEYS}
+            values = {key: getattr(model, key) for key in MODEL_KEYS}
             lists = {"features": model.features or None, "text": model.text or None}
             tables.append(table_text(f"models.{toml_value(name)}", {**values, **lists}))
         for name, first in self.aliases.items():
@@ -189,13 +208,17 @@ class SiteConfig:
         none of these is an error. Data that cannot be read are an error, as for every source. Its message tells nothing
         that was read from them, but it may name files and columns of the site's.
         """
+        with self.row_source(self.model(model)).open() as held:
+            return self.scored_in(model, held.rows)
+
+    def scored_in(self, model: str, rows: Rows) -> ScoredRows:
+        """Count a model's rows by score in its file or table, which is open."""
         chosen = self.model(model)
-        data = self.data_path(chosen)
         try:
             if chosen.score is None:
-                return score_rows(data, self.model_path(chosen), chosen)
+                return score_rows(rows, self.model_path(chosen), chosen)
             counts = ScoreCounts.from_table(
-                data, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
+                rows, label=chosen.label, score=chosen.score, positive=chosen.positive, one_class=True
             )
         except NoRowsError:
             counts = ScoreCounts.empty()
@@ -213,9 +236,12 @@ class SiteConfig:
                 "not hold all of that; ask with a `grid` that does"
             )
 
-    def data_path(self, model: SiteModel) -> Path:
-        """Return the file of a model's rows."""
-        return self.folder / model.data
+    def row_source(self, model: SiteModel) -> RowSource:
+        """Return the place of a model's rows: a file, or a table or query in a database."""
+        if not is_url(model.data):
+            return FileRows(self.folder / model.data)
+        query = None if model.query is None else self.folder / model.query
+        return DatabaseRows(url=model.data, folder=self.folder, query_file=query, query_sha256=model.query_sha256)
 
     def same_scores(self, one: SiteModel, other: SiteModel) -> bool:
         """Return whether two models of the same rows have the same scores: by one column, or one file and features.
@@ -228,7 +254,7 @@ class SiteConfig:
         return set(one.features) == set(other.features) and same_file(*paths)
 
     def _source(self, model: SiteModel) -> list[Any]:
-        data = str(self.data_path(model).resolve())
+        data = self.row_source(model).place()
         if model.score is not None:
             return [data, model.score]
         return [data, str(self.model_path(model).resolve()), sorted(model.features)]
@@ -244,7 +270,7 @@ class SiteConfig:
     def _check_apart(self) -> None:
         """Refuse two entries for the same file and scores, by what the settings say and not by what the files hold."""
         for (first, one), (second, other) in combinations(sorted(self.models.items()), 2):
-            if same_file(self.data_path(one), self.data_path(other)) and self.same_scores(one, other):
+            if same_source(self.row_source(one), self.row_source(other)) and self.same_scores(one, other):
                 raise TwoEntriesError(first, second)
 
     def model_path(self, model: SiteModel) -> Path:
@@ -260,15 +286,7 @@ class SiteConfig:
         return path
 
 
-_MODEL_KEYS = tuple(SiteModel.__dataclass_fields__)
-
-
-def same_file(one: Path, other: Path) -> bool:
-    """Return whether two paths lead to one file, through links of either kind."""
-    try:
-        return one.resolve() == other.resolve() or one.samefile(other)
-    except OSError:
-        return False
+MODEL_KEYS = tuple(SiteModel.__dataclass_fields__)
 
 
 def _table(plain: object, source: str) -> Mapping[str, Any]:
@@ -278,7 +296,7 @@ def _table(plain: object, source: str) -> Mapping[str, Any]:
 
 
 def _model(plain: Mapping[str, Any], source: str) -> SiteModel:
-    check_keys(plain, _MODEL_KEYS, source)
+    check_keys(plain, MODEL_KEYS, source)
     missing = [key for key in ("data", "label") if key not in plain]
     if missing:
         raise ParameterError(f"{source} needs {' and '.join(missing)}")

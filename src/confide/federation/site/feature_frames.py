@@ -1,7 +1,8 @@
 """Rows as dataframes for a site's own model: each value by a public rule, whatever the other rows hold.
 
 In CSV and JSON a value that reads as a number is one, a missing value is NaN, and any other is text; columns that the
-site lists as text are text throughout. In Parquet the file's types decide: numbers and true/false are float64.
+site lists as text are text throughout. In Parquet and in databases the columns'
+types decide: numbers and true/false are float64.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ColumnError
-from confide.sources.fit_rows import check_type
+from confide.federation.site.row_sources import Rows
+from confide.sources.fit_rows import as_number, check_type
 from confide.sources.tables import as_table
 
 _BATCH_ROWS = 1 << 16
@@ -22,14 +24,14 @@ _TYPED = (".parquet", ".pq")
 
 
 def feature_frames(
-    data: Path, label: str, features: Sequence[str], text: Sequence[str]
+    data: Rows, label: str, features: Sequence[str], text: Sequence[str]
 ) -> Iterator[tuple[list[Any], Any]]:
     """Yield the labels and the features, as a pandas dataframe, of one batch of rows after another."""
     table = as_table(data, as_written=True, columns=(label, *features))
     ColumnError.require([label, *features], list(table.columns))
     for name in (label, *features):
         check_type(table[name])
-    written = data.suffix.lower() not in _TYPED
+    written = isinstance(data, Path) and data.suffix.lower() not in _TYPED
     parsed = [name for name in features if written and name not in text]
     chosen = {
         f"value{place}": table[name].nullif("") if written else _typed(table[name], name in text)
@@ -50,7 +52,7 @@ def _typed(column: Any, text: bool) -> Any:
     kind = column.type()
     if kind.is_string() or kind.is_null():
         return column
-    return column.cast("string" if text else "float64")
+    return column.cast("string") if text else as_number(column)
 
 
 def _array(column: Any) -> NDArray[Any]:

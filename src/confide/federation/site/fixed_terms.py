@@ -12,7 +12,9 @@ from typing import Any
 
 from confide.errors import RefusedError
 from confide.federation.modes.registry import mode_of
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
+from confide.federation.recovery_terms import recovery_terms
 from confide.ledger.entries import canonical_json
 
 
@@ -29,8 +31,9 @@ _WHY: Mapping[str, str] = {
     "grid": "the difference of tables on two grids gives small cells away",
     "bins": "the difference of tables with different bins gives small cells away",
     "minimum_cell": "groups of two sizes together give smaller ones away",
+    "left": "sums after other sites dropped out can be subtracted from each other",
 }
-_NOT_IN_SUM = ("study", "mode", "fewest", "bins", "unit", "site_share", "protocol")
+_NOT_IN_SUM = ("study", "mode", "fewest", "bins", "unit", "site_share", "threshold", "protocol", "purpose")
 
 
 def pooled_terms(question: Question) -> dict[str, Any]:
@@ -40,7 +43,8 @@ def pooled_terms(question: Question) -> dict[str, Any]:
     the one row of a person, nor the number of sites that would have been enough.
     """
     terms = {name: value for name, value in question.to_dict().items() if name not in _NOT_IN_SUM}
-    return {**terms, "epsilon": str(question.pooled_epsilon)}
+    sized = {**terms, **recovery_terms(question), **noise_of(question).sum_terms()}
+    return {name: value for name, value in sized.items() if value is not None}
 
 
 def kind_of(question: Question) -> EntryKind:
@@ -56,8 +60,9 @@ def entry(question: Question) -> tuple[EntryKind, str, str]:
 
 def another_question(model: str, fixed: Mapping[str, Any], asked: Mapping[str, Any]) -> RefusedError:
     """Return the refusal of an exact question that differs from the one that was answered."""
-    differing = next(name for name in (*_WHY, *asked) if fixed.get(name) != asked.get(name))
+    differing = next(name for name in (*_WHY, *asked, *fixed) if fixed.get(name) != asked.get(name))
     said = {"sites": "other sites", "bins": "other bins", "minimum_cell": "another minimum cell"}
+    said |= {"left": "another number of sites that may drop out (`fewest`, `colluders`)"}
     why = _WHY.get(differing, "answers to different questions can be subtracted from each other")
     return RefusedError(
         f"this site has answered another question about model {model!r} without noise, with "

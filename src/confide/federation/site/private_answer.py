@@ -4,9 +4,7 @@ Two answers are paid for in one transaction: the site's counts with a *share* of
 inside a sum, and an ordinary release of noisy counts for the site's own curves. Both are stored, so that the same
 question costs nothing more. The share is stored encrypted: alone it promises less than was paid for.
 
-The ledger has one account for all questions about the site's data. Its unit is the person: if the policy says that
-nobody has more than one row, a guarantee for a row is one for a person. A study is an analyst of the account, so that
-each study's epsilon is capped. Both caps are those of the policy, also after the administrator changes it.
+`site_account` has the account that they are charged to.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -22,41 +19,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
-from confide.errors import BudgetError, FederationError, ParameterError, RefusedError, UnpayableError
+from confide.errors import BudgetError, ParameterError, RefusedError, UnpayableError
 from confide.federation.modes.registry import mode_of
 from confide.federation.policy import Policy
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
+from confide.federation.site.allowance import one_charge_at_a_time, require_allowance, require_study
 from confide.federation.site.fixed_terms import pooled_terms
 from confide.federation.site.register import Register
 from confide.federation.site.rows import SiteRows
+from confide.federation.site.site_account import UNIT, account_by_policy
+from confide.federation.site.spent_alone import Prices
 from confide.ledger.entries import canonical_json
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
 from confide.privacy.guarantee import Guarantee
-from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import cells_on
-from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.curves import prepare_curves
 from confide.releases.release import PreparedRelease
-from confide.releases.shared_counts import SHARED
-from confide.releases.terms import Terms, checked_counts
+from confide.releases.terms import checked_counts
 
 if TYPE_CHECKING:
     from confide.federation.crypto.agreement import Offer
     from confide.federation.crypto.sealing import Seal
     from confide.federation.site.site_folder import SiteFolder
-    from confide.ledger.account import Account
     from confide.ledger.receipts import Quote
 
 SCHEMA = "confide.share/1"
-
-ACCOUNT = "validation"
-"""Name of the one account of a site's ledger: all questions are about the same people."""
-
-UNIT = "person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +87,15 @@ def prepare_share(
     """Prepare a site's part of the sum with its price; every refusal comes before the charge.
 
     Requests are the same if everything that the sum depends on is the same: the model, the sites, the number of
-    colluders, the grid, epsilon, and the data. The study makes no difference.
+    colluders, the grid, the noise and its price, and the data. The study makes no difference.
     """
     _require_private(question)
     checked_counts(counts)
-    grid, terms = question.public_grid, _terms(question.pooled_epsilon, question)
-    strategy = best_strategy(len(grid))
-    query = shared_counts(cells_on(counts, grid), terms.epsilon, honest=question.honest, strategy=strategy)
-    guarantee = terms.guarantee(
-        public=("grid of scores", "which sites take part", f"that {question.honest} of them keep their shares secret")
+    grid, law = question.public_grid, noise_of(question)
+    query = law.share(cells_on(counts, grid))
+    guarantee = law.pooled_guarantee(
+        unit=UNIT,
+        public=("grid of scores", "which sites take part", f"that {question.honest} of them keep their shares secret"),
     )
 
     def draw(noise: Noise = noise) -> tuple[Share, ...]:
@@ -112,7 +104,12 @@ def prepare_share(
 
     return Prepared(
         guarantee=guarantee,
-        request={"metric": "share", "mechanism": SHARED, "strategy": strategy.name, **pooled_terms(question)},
+        request={
+            "metric": "share",
+            "mechanism": law.pooled_shares.mechanism,
+            "strategy": law.strategy.name,
+            **pooled_terms(question),
+        },
         draw=draw,
         read=Share.from_dict,
         numbers=8 * len(grid),
@@ -130,11 +127,12 @@ def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_N
     The release is the raw one, "counts", from which `curves_of` derives everything else.
     """
     _require_private(question)
-    if not question.own_epsilon:
+    law = noise_of(question)
+    if not law.has_own:
         return None
     prepared = prepare_curves(
         counts,
-        epsilon=question.own_epsilon,
+        **law.own_options(),
         grid=question.public_grid,
         neighbours=Neighbours.ADD_REMOVE_ONE,
         unit=UNIT,
@@ -142,55 +140,6 @@ def prepare_own(counts: ScoreCounts, question: Question, noise: Noise = SYSTEM_N
         noise=noise,
     )
     return replace(prepared, requested=(), derive=None)
-
-
-def open_site_account(
-    ledger: Ledger,
-    account: str = ACCOUNT,
-    *,
-    epsilon: Fraction | int | str,
-    epsilon_per_study: Fraction | int | str,
-    rows_per_person: int = 1,
-) -> Account:
-    """Open the account of a site's data, with caps in all and for each study."""
-    return ledger.open_account(
-        account,
-        epsilon=epsilon,
-        analyst_epsilon=epsilon_per_study,
-        neighbours=Neighbours.ADD_REMOVE_ONE,
-        unit=UNIT,
-        rows_per_person=rows_per_person,
-    )
-
-
-def account_by_policy(ledger: Ledger, policy: Policy, account: str = ACCOUNT) -> Account:
-    """Return the site's account with the caps of the policy; open it if there is none."""
-    found = _found(ledger, account)
-    if found is None:
-        try:
-            return open_site_account(
-                ledger,
-                account,
-                epsilon=policy.epsilon_in_all,
-                epsilon_per_study=policy.epsilon_per_study,
-                rows_per_person=policy.rows_per_person,
-            )
-        except ParameterError:  # another process opened it just now
-            found = ledger.account(account)
-    if (found.neighbours, found.unit) != (Neighbours.ADD_REMOVE_ONE, UNIT):
-        raise FederationError(
-            f"account {account!r} of the site's ledger was opened for other neighbours or another unit; give the site "
-            "a ledger of its own"
-        )
-    if found.terms.rows_per_person < policy.rows_per_person:
-        raise FederationError(
-            f"account {account!r} of the site's ledger was opened for persons with at most "
-            f"{found.terms.rows_per_person} rows, and rows_per_person in the policy is larger now: what was answered "
-            "protected them less. Set it back, or give the site a folder of its own for these rows"
-        )
-    if (found.caps.total.epsilon, found.caps.each_analyst) != (policy.epsilon_in_all, policy.epsilon_per_study):
-        return ledger.change_caps(account, epsilon=policy.epsilon_in_all, analyst_epsilon=policy.epsilon_per_study)
-    return found
 
 
 def quote(ledger: Ledger, account: str, question: Question, rows: SiteRows, seal: Seal) -> Quote:
@@ -236,8 +185,10 @@ def charge(
 def check_payable(folder: SiteFolder, question: Question, rows: SiteRows) -> None:
     """Refuse a private question that the site could not answer or pay for; nothing is charged."""
     with Ledger(folder.ledger) as ledger:
-        account_by_policy(ledger, Policy.load(folder.policy))
-        _check_stored(folder, ledger, question, rows, _seal(folder))
+        policy = Policy.load(folder.policy)
+        account = account_by_policy(ledger, policy).name
+        asked = _check_stored(folder, ledger, account, question, rows, _seal(folder))
+        _require_limits(ledger, account, policy, question, asked)
 
 
 def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, keys: str = "") -> Paid:
@@ -248,12 +199,21 @@ def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, ke
     shares alone.
     """
     seal = _seal(folder)
-    with Ledger(folder.ledger) as ledger:
-        account_by_policy(ledger, Policy.load(folder.policy))
-        _check_stored(folder, ledger, question, rows, seal)
-        paid = charge(ledger, ACCOUNT, question, rows, seal, keys=keys)
+    with one_charge_at_a_time(folder), Ledger(folder.ledger) as ledger:
+        policy = Policy.load(folder.policy)
+        account = account_by_policy(ledger, policy).name
+        asked = _check_stored(folder, ledger, account, question, rows, seal)
+        _require_limits(ledger, account, policy, question, asked)
+        paid = charge(ledger, account, question, rows, seal, keys=keys)
     Register(folder.path).fix(question, rows)
     return paid
+
+
+def _require_limits(ledger: Ledger, account: str, policy: Policy, question: Question, asked: Quote) -> None:
+    """Refuse a question that the study or the present period cannot pay."""
+    price = Prices.of_question(question, asked.full_price)
+    require_study(ledger, account, question.study, policy.epsilon_per_study, price)
+    require_allowance(ledger, account, policy.allowance, price)
 
 
 def check_same_sites(share: Share, keys: str) -> None:
@@ -271,22 +231,25 @@ def own_keys(offers: Iterable[Offer]) -> str:
     return sha256(json.dumps(listed).encode()).hexdigest()
 
 
-def _check_stored(folder: SiteFolder, ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> None:
+def _check_stored(
+    folder: SiteFolder, ledger: Ledger, account: str, question: Question, rows: SiteRows, seal: Seal
+) -> Quote:
     register = Register(folder.path)
     register.check(question, rows)
-    quote(ledger, ACCOUNT, question, rows, seal)
-    if register.holds(question) and not _share_is_stored(ledger, question, rows, seal):
+    asked = quote(ledger, account, question, rows, seal)
+    if register.holds(question) and not _share_is_stored(ledger, account, question, rows, seal):
         raise RefusedError(
             "this site has answered this question, but its ledger no longer has the answer: restore the ledger from a "
             "backup, or ask the question as a new edition (`edition`)"
         )
+    return asked
 
 
-def _share_is_stored(ledger: Ledger, question: Question, rows: SiteRows, seal: Seal) -> bool:
+def _share_is_stored(ledger: Ledger, account: str, question: Question, rows: SiteRows, seal: Seal) -> bool:
     """Return whether the ledger has the site's share of this sum, whatever epsilon its own counts had."""
     share = prepare_share(rows.counts, question, seal)
     about = _public_question(ledger, question, rows)
-    return ledger.quote(share, account=ACCOUNT, analyst=question.study, question=about).answered
+    return ledger.quote(share, account=account, analyst=question.study, question=about).answered
 
 
 def _prepared(
@@ -301,12 +264,6 @@ def _public_question(ledger: Ledger, question: Question, rows: SiteRows) -> Publ
     return PublicQuestion(data=ledger.identify([rows.identity]), details={"model": question.model})
 
 
-def _terms(epsilon: Fraction, question: Question) -> Terms:
-    return Terms.checked(
-        epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE_ONE, unit=UNIT, rows_per_person=question.rows_per_person
-    )
-
-
 def _context(question: Question) -> bytes:
     """Return the context that a sealed share is bound to."""
     return canonical_json(pooled_terms(question), "question").encode()
@@ -315,10 +272,6 @@ def _context(question: Question) -> bytes:
 def _require_private(question: Question) -> None:
     if not mode_of(question).private:
         raise ParameterError(f"mode {question.mode} is not charged to a ledger; ask in mode private")
-
-
-def _found(ledger: Ledger, account: str) -> Account | None:
-    return next((one for one in ledger.accounts() if one.name == account), None)
 
 
 def _unpayable(refusal: str) -> UnpayableError:

@@ -17,7 +17,8 @@ the sum depends on, all sites draw fresh shares and pay for them.
 
 **Lists of sites.** Where only sums are seen, a signed question may allow fewer of its sites to take part. The server
 chooses them once: before a site pays or sends anything, the register stores with which sites it answers the question.
-It never answers the question with others.
+It never answers the question with others. If sites may drop out, the list of those that are left is stored too, when
+it is known (`settled`).
 
 Data are identified by a keyed hash of their files as they are stored, never by counts: a refusal that depended on
 counts would tell of single rows. Without the key, which lies beside the register in a file that only its owner may
@@ -49,6 +50,7 @@ from confide.federation.site.fixed_terms import (
 )
 from confide.federation.site.register_store import RegisterStore, used
 from confide.federation.site.rows import SiteRows
+from confide.federation.site.settled import forget_settled
 from confide.ledger.seals import same_seal, seal
 
 _FORGET = (
@@ -175,6 +177,7 @@ class Register:
             for name in {model, *_exact_names(connection, model, source)}:
                 for delete in _FORGET:
                     forgotten += connection.execute(delete, (name,)).rowcount
+                forget_settled(connection, name)
             return forgotten > 0
 
     def fixed(self) -> tuple[Fixed, ...]:

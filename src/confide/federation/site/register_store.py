@@ -16,6 +16,29 @@ from confide.files import create_file
 
 FILE, KEY_FILE = "register.db", "register.key"
 
+SETTLED_TABLE = """
+CREATE TABLE IF NOT EXISTS settled (
+    kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, sites TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (kind, name, source)
+)
+"""
+"""Table of settled lists; registers of earlier versions do not have it."""
+
+MET_TABLE = """
+CREATE TABLE IF NOT EXISTS met (
+    kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, site TEXT NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (kind, name, source, site)
+)
+"""
+"""Table of the own keys of the sites with which a sum was answered that survives dropouts."""
+
+LOGS_TABLE = """
+CREATE TABLE IF NOT EXISTS logs (
+    name TEXT NOT NULL PRIMARY KEY, entries INTEGER NOT NULL, last TEXT NOT NULL, seal TEXT NOT NULL
+)
+"""
+"""Table of anchors: how many entries each log of the site has, see `log_anchors`."""
+
 _LOCK_SECONDS = 30
 _KEY_BYTES = 32
 _TABLES = (

@@ -9,16 +9,15 @@ rows.
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import file_digest
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ConfideError, ParameterError
-from confide.federation.site.data import SiteConfig, SiteModel, TwoEntriesError, same_file
+from confide.federation.site.data import SiteConfig, SiteModel, TwoEntriesError
 from confide.federation.site.register import Register
+from confide.federation.site.row_sources import same_content, same_source
 from confide.federation.site.scored_rows import within
 
 ANYWHERE = (-1e300, 1e300)
@@ -28,7 +27,7 @@ ANYWHERE = (-1e300, 1e300)
 def check_copies(config: SiteConfig) -> None:
     """Refuse two entries whose files are copies of each other and whose scores have the same column or model."""
     for (first, one), (second, other) in combinations(config.models.items(), 2):
-        if _scored_alike(config, one, other) and same_content(config.data_path(one), config.data_path(other)):
+        if _scored_alike(config, one, other) and config.row_source(one).copies(config.row_source(other)):
             raise TwoEntriesError(first, second)
 
 
@@ -66,19 +65,6 @@ def require_new_rows(config: SiteConfig, name: str, model: SiteModel, counts: Sc
             )
 
 
-def same_content(one: Path, other: Path) -> bool:
-    """Return whether two files hold the same bytes; unreadable files count as different."""
-    try:
-        return one.stat().st_size == other.stat().st_size and _digest(one) == _digest(other)
-    except OSError:
-        return False
-
-
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").digest()
-
-
 def _scored_alike(config: SiteConfig, one: SiteModel, other: SiteModel) -> bool:
     """Return whether two models have the same column of scores, or copies of one model file and the same features."""
     if config.same_scores(one, other):
@@ -92,7 +78,7 @@ def _scored_alike(config: SiteConfig, one: SiteModel, other: SiteModel) -> bool:
 
 
 def _one_source(config: SiteConfig, one: SiteModel, other: SiteModel) -> bool:
-    return same_file(config.data_path(one), config.data_path(other)) and config.same_scores(one, other)
+    return same_source(config.row_source(one), config.row_source(other)) and config.same_scores(one, other)
 
 
 def _counted(config: SiteConfig, model: SiteModel) -> ScoreCounts | None:

@@ -14,6 +14,7 @@ from confide.errors import NoRowsError
 from confide.federation.site.feature_frames import feature_frames
 from confide.federation.site.local_models import open_model
 from confide.federation.site.row_scores import DistinctRows
+from confide.federation.site.row_sources import Rows
 from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import discreet
 
@@ -44,7 +45,7 @@ class ScoredRows:
         )
 
 
-def score_rows(data: Path, model_path: Path, model: SiteModel) -> ScoredRows:
+def score_rows(data: Rows, model_path: Path, model: SiteModel) -> ScoredRows:
     """Score rows one by one, and count them.
 
     A row without a finite score counts as an end of the range: a model that fails for one person alone would otherwise

@@ -1,4 +1,4 @@
-"""Site: replies to the two requests of a run. It replies to every request, and logs it.
+"""Site: replies to the requests of a run. It replies to every request, and logs it.
 
 Round 1 checks everything that could go wrong, before any site is charged: policy, data, register, ledger. The counted
 rows stay in memory until round 2 of the same session, once.
@@ -26,22 +26,27 @@ from confide.errors import (
     UnpayableError,
     UsageError,
 )
-from confide.federation.channel import ANSWER, OFFER, Message
+from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
 from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.secure_sum import Masks
 from confide.federation.modes.mode import SecondRound, SiteData
 from confide.federation.modes.registry import mode_of
-from confide.federation.policy import Policy
+from confide.federation.policy import MANUAL, Policy
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site.approvals import Approvals, HeldError
 from confide.federation.site.data import SiteConfig
+from confide.federation.site.recovery import SiteRecovery
 from confide.federation.site.register import Register
+from confide.federation.site.request_log import log_request, round_of
 from confide.federation.site.rows import SiteRows, read_rows
+from confide.federation.site.sealed_log import SealedLog
 from confide.federation.site.site_folder import SiteFolder
 from confide.federation.site_state import RefusalReason, SiteState
 
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
 _OWN_FILES = "the site's own files cannot be used; its administrator finds the reason in the site's log"
+_NO_OFFER = "this site has no offer open for this session; ask again from the beginning"
 _UNEXPECTED = "something unexpected went wrong at the site; its administrator finds more in the site's log"
 
 
@@ -61,6 +66,7 @@ class Pending:
     data: SiteData = field(repr=False)
     keys: KeyPair = field(repr=False)
     offer: Offer
+    recovery: SiteRecovery | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,6 +80,7 @@ class Site:
     coordinator: str | None = None
     asked: dict[str, Question] = field(default_factory=dict, repr=False)
     pending: dict[str, Pending] = field(default_factory=dict, repr=False)
+    recovering: dict[str, SiteRecovery] = field(default_factory=dict, repr=False)
     answered: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -95,7 +102,17 @@ class Site:
 
     def reply(self, topic: str, request: Message) -> dict[str, Any]:
         """Return the reply to a request, which may be anything."""
-        handlers = {OFFER: self._offer, ANSWER: self._answer}
+        handlers = {
+            OFFER: self._offer,
+            SHARES: self._shares,
+            ANSWER: self._answer,
+            VOTE: self._vote,
+            UNMASK: self._unmask,
+        }
+        try:
+            SealedLog(self.folder.log).begin()
+        except ConfideError:  # without its logs a site neither answers nor can log why; `confide site verify` tells
+            return self._no(SiteState.FAILED, _OWN_FILES)
         try:
             if topic not in handlers or not isinstance(request, Mapping):
                 raise FederationError("this request is unknown here; install the same version of confide everywhere")
@@ -103,6 +120,8 @@ class Site:
         except RefusedError as refusal:
             reason = {"reason": RefusalReason.BUDGET} if isinstance(refusal, UnpayableError) else {}
             return self._said(topic, request, SiteState.REFUSED, str(refusal)) | reason
+        except HeldError as held:
+            return self._said(topic, request, SiteState.HELD, str(held))
         except _UnreadableError as error:
             self._log(topic, request, SiteState.FAILED, error.reason)
             return self._no(SiteState.FAILED, _UNREADABLE)
@@ -120,6 +139,7 @@ class Site:
             raise RefusedError("this site is not among those that are asked; name it")
         self.policy.check(question, coordinator=self.coordinator)
         self.config.check_grid(question)
+        self._require_approval(question)
         earlier = Register(self.folder.path).listed(question)
         again = question if earlier is None else question.of(earlier)
         rows, source = self._rows(question)
@@ -130,9 +150,60 @@ class Site:
         self.asked = {session: question}
         pending = Pending(question=question, data=data, keys=keys, offer=offer)
         first = mode_of(question).first_reply(question, data)
+        if question.threshold:
+            pending.recovery = self._recovery(pending)
+            first |= pending.recovery.first_reply()
+            earlier = pending.recovery.settled_with(earlier)
         self.pending = {session: pending}
         self._log(OFFER, request, SiteState.ANSWERED, "; ".join(filter(None, ("takes part", rows.note))))
         return {"offer": offer.to_dict(), **({} if earlier is None else {"answered_with": list(earlier)}), **first}
+
+    def _require_approval(self, question: Question) -> None:
+        """Hold a question until a person approves it, if the policy says so; before any data are read."""
+        if self.policy.approval == MANUAL:
+            Approvals(self.folder).require(question, self.coordinator)
+
+    def _recovery(self, pending: Pending) -> SiteRecovery:
+        return SiteRecovery(
+            signed=pending.question,
+            folder=self.folder.path,
+            source=pending.data.source,
+            identity=self.identity,
+            keys=pending.keys,
+            offer=pending.offer,
+            pinned=self.policy.peers,
+        )
+
+    def _shares(self, request: Message) -> dict[str, Any]:
+        """Reply to the round before the answers of a sum that survives dropouts: seal shares of this site's secrets."""
+        pending = self.pending.get(_session(request))
+        if pending is None or pending.recovery is None:
+            raise FederationError(_NO_OFFER)
+        self._require_approval(pending.question)
+        offers = _read_offers(request)
+        self._taking_part(pending.question, tuple(offer.site for offer in offers))
+        shares = pending.recovery.shares(offers, request)
+        self._log(SHARES, request, SiteState.ANSWERED, f"sealed shares of its secrets, for {len(offers)} sites")
+        return shares
+
+    def _vote(self, request: Message) -> dict[str, Any]:
+        """Vote for the list of sites that are left after others dropped out."""
+        voted = self._recovering(request).vote(request)
+        self._log(VOTE, request, SiteState.ANSWERED, f"voted for a sum over {len(request['left'])} sites")
+        return voted
+
+    def _unmask(self, request: Message) -> dict[str, Any]:
+        """Show shares, so that the sum over the sites that are left can be read."""
+        shown = self._recovering(request).shown(request)
+        self._log(UNMASK, request, SiteState.ANSWERED, f"showed shares for a sum over {len(request['left'])} sites")
+        return shown
+
+    def _recovering(self, request: Message) -> SiteRecovery:
+        found = self.recovering.get(_session(request))
+        if found is None:
+            raise FederationError(_NO_OFFER)
+        self._require_approval(found.signed)
+        return found
 
     def _rows(self, question: Question) -> tuple[SiteRows, str]:
         """Return the model's counted rows, and the source of its scores.
@@ -148,24 +219,38 @@ class Site:
         """Reply to round 2: charge, mask and send. The same request, delivered twice, has the same reply."""
         session, asked = _session(request), sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
         if self.answered.get(session, ("", {}))[0] == asked:
+            self._log(ANSWER, request, SiteState.ANSWERED, "the same request again: the same answer, nothing charged")
             return self.answered[session][1]
         pending = self.pending.pop(session, None)
         if pending is None:
-            raise FederationError("this site has no offer open for this session; ask again from the beginning")
-        offers = _read_offers(request)
-        question = self._taking_part(pending.question, tuple(offer.site for offer in offers))
-        self.policy.check(question, coordinator=self.coordinator)
-        mode = mode_of(question)
-        second = SecondRound(
-            signed=pending.question,
-            offers=offers,
-            masks=self._masks(pending, offers) if mode.masked else None,
-            request=request,
-        )
-        answer = mode.answer(question, pending.data, second)
+            raise FederationError(_NO_OFFER)
+        self._require_approval(pending.question)
+        question, second = self._second(pending, request)
+        answer = mode_of(question).answer(question, pending.data, second)
+        if pending.recovery is not None and question.threshold:
+            pending.recovery.meet()
+            pending.recovery.answered = True
+            self.recovering = {session: pending.recovery}
         self.answered = {session: (asked, answer)}
         self._log(ANSWER, request, SiteState.ANSWERED, _in_words(question, answer.get("receipt")))
         return answer
+
+    def _second(self, pending: Pending, request: Message) -> tuple[Question, SecondRound]:
+        """Return the question as it is answered, and the second round with its masks, after all checks of its list."""
+        signed, recovery = pending.question, pending.recovery
+        if recovery is not None and recovery.agreement is not None:
+            self.policy.check(signed, coordinator=self.coordinator)
+            masks, offers = recovery.masks(request), recovery.agreement.offers
+            return signed, SecondRound(signed=signed, offers=offers, masks=masks, request=request)
+        offers = _read_offers(request)
+        question = self._taking_part(signed, tuple(offer.site for offer in offers))
+        if question.threshold:
+            raise FederationError(
+                "these sites can do without some of them, and this site was asked for no shares first"
+            )
+        self.policy.check(question, coordinator=self.coordinator)
+        plain = self._masks(pending, offers) if mode_of(question).masked else None
+        return question, SecondRound(signed=signed, offers=offers, masks=plain, request=request)
 
     def _taking_part(self, signed: Question, listed: tuple[str, ...]) -> Question:
         """Return the question as the listed sites answer it, if the coordinator signed for such a list."""
@@ -174,9 +259,9 @@ class Site:
             raise RefusedError(
                 f"site {strangers[0]!r} is listed, and the coordinator did not sign for it; ask with `confide validate`"
             )
-        if len(set(listed)) < signed.fewest:
+        if len(set(listed)) < signed.least_sites:
             raise RefusedError(
-                f"{len(set(listed))} sites were listed, and the coordinator signed that {signed.fewest} must take "
+                f"{len(set(listed))} sites were listed, and the coordinator signed that {signed.least_sites} must take "
                 "part; ask all of them again, or sign for fewer (`fewest`)"
             )
         if self.name not in listed:
@@ -211,18 +296,16 @@ class Site:
         known = request if isinstance(request, Mapping) else {}
         asked, before = known.get("question"), self.asked.get(str(known.get("session")))
         told = asked if isinstance(asked, Mapping) else {} if before is None else before.to_dict()
-        line = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        entry = {
             "coordinator": self.coordinator,
-            "round": {OFFER: 1, ANSWER: 2}.get(topic),
+            "round": round_of(topic, known),
             "study": _short(told.get("study")),
             "model": _short(told.get("model")),
             "mode": _short(told.get("mode")),
             "state": state,
-            "message": message,
+            "message": _printable(message),
         }
-        with self.folder.log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        log_request(self.folder, entry)
 
 
 def _session(request: Message) -> str:
@@ -246,10 +329,20 @@ def _in_words(question: Question, receipt: Mapping[str, Any] | None) -> str:
         if receipt is None
         else ", from store: nothing charged"
         if receipt["reused"]
-        else (f", epsilon {receipt['charged']['epsilon']:g} charged")
+        else f", {_charged(receipt['charged'])} charged"
     )
     return f"answered, with {len(question.sites)} sites{cost}"
 
 
+def _charged(budget: Mapping[str, float]) -> str:
+    return f"rho {budget['rho']:.4g}" if "rho" in budget else f"epsilon {budget['epsilon']:g}"
+
+
 def _short(value: object) -> str | None:
-    return value[:200] if isinstance(value, str) else None
+    """Return the beginning of a text of a request that nobody has checked yet, safe to print."""
+    return _printable(value[:200]) if isinstance(value, str) else None
+
+
+def _printable(text: str) -> str:
+    """Replace characters that control a terminal or the direction of writing."""
+    return "".join(letter if letter.isprintable() else "·" for letter in text)

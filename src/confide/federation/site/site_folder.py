@@ -34,8 +34,17 @@ class SiteFolder:
 
     @property
     def key(self) -> Path:
-        """Signing key that the site made for itself: unlike those in the kit, nobody else has had it."""
+        """Signing key that the site made for itself: other sites know this one by it."""
         return self.path / "site.key"
+
+    @property
+    def new_key(self) -> Path:
+        """Private key for TLS of a request whose certificate has not come yet."""
+        return self.path / "request.key"
+
+    def request(self, name: str) -> Path:
+        """Return the file of the site's request for a certificate."""
+        return self.path / f"{name}.request"
 
     @property
     def log(self) -> Path:
@@ -43,6 +52,11 @@ class SiteFolder:
         return self.path / "requests.jsonl"
 
     @property
+    def approvals(self) -> Path:
+        """Log of questions that a person must approve, and of decisions."""
+        return self.path / "approvals.jsonl"
+
+    @property
     def kit(self) -> Path:
-        """Workspace of the engine: certificates and settings that the coordinator provisioned."""
+        """Workspace of the engine: certificates, the key for TLS and settings."""
         return self.path / "kit"

@@ -1,4 +1,4 @@
-"""Sources of random bits, and a uniform number that is revealed bit by bit.
+"""Sources of random bits, uniform integers, and a uniform number that is revealed bit by bit.
 
 Proof: bits.proof.md.
 """
@@ -10,6 +10,8 @@ from typing import Protocol
 
 from flint import arb
 
+from confide.errors import ConfideError
+
 
 class BitSource(Protocol):
     """Source of random bits."""
@@ -20,6 +22,18 @@ class BitSource(Protocol):
 
 
 SYSTEM_BITS: BitSource = secrets.randbits
+
+
+def uniform_below(end: int, bits: BitSource) -> int:
+    """Draw an integer from 0 to `end - 1`, each with the same probability."""
+    length = (end - 1).bit_length()
+    for _ in range(2**20):
+        drawn = bits(length) if length else 0
+        if drawn < end:
+            return drawn
+    raise ConfideError(
+        "no integer is drawn after a million trials: the source of random bits gives the same bit for ever"
+    )
 
 
 class LazyUniform:

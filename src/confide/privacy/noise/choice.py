@@ -45,7 +45,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from confide.errors import ConfideError, ParameterError
-from confide.privacy.noise.bits import SYSTEM_BITS, BitSource, LazyUniform
+from confide.privacy.noise.bits import SYSTEM_BITS, BitSource, LazyUniform, uniform_below
 from confide.privacy.noise.heavy_tailed import GUARD
 from confide.privacy.noise.reals import as_fraction, precisions, working_precision
 
@@ -85,7 +85,7 @@ def exponential_choice(
     np.add.at(totals, members, sizes)
     chosen = _class(result - result[0], totals, rate, bits)
     inside = np.flatnonzero(members == chosen)
-    place = _below(int(totals[chosen]), bits)
+    place = uniform_below(int(totals[chosen]), bits)
     return int(inside[np.searchsorted(np.cumsum(sizes[inside]), place, side="right")])
 
 
@@ -118,7 +118,7 @@ def permute_and_flip_top(costs: Integers, rate: Fraction, k: int, *, bits: BitSo
     left, chosen = np.arange(prices.size), []
     for _ in range(k):
         heads = _heads(prices[left], rate, bits)
-        place = int(heads[_below(heads.size, bits)])
+        place = int(heads[uniform_below(heads.size, bits)])
         chosen.append(int(left[place]))
         left = np.delete(left, place)
     return chosen
@@ -186,7 +186,7 @@ class _Classes:
         """A class and a place in it: weights `floor + 1`, of which the last part counts if the coin shows heads."""
         ends = list(accumulate(size * (floor + 1) for size, floor in zip(self._sizes, self._floors, strict=True)))
         while True:
-            drawn = _below(ends[-1], bits)
+            drawn = uniform_below(ends[-1], bits)
             number = bisect_right(ends, drawn)
             size, floor = self._sizes[number], self._floors[number]
             place, part = divmod(drawn - ends[number] + size * (floor + 1), floor + 1)
@@ -250,18 +250,6 @@ def _class(dearer: NDArray[np.int64], totals: NDArray[np.int64], rate: Fraction,
 
 def _limit(bound: Fraction) -> int:
     return min(int(bound), 2 * LARGEST_COST)
-
-
-def _below(end: int, bits: BitSource) -> int:
-    """An integer from 0 to `end - 1`, each with the same probability."""
-    length = (end - 1).bit_length()
-    for _ in range(2**20):
-        drawn = bits(length) if length else 0
-        if drawn < end:
-            return drawn
-    raise ConfideError(
-        "no member is chosen after a million trials: the source of random bits gives the same bit for ever"
-    )
 
 
 def _checked_candidates(costs: Integers, k: int) -> NDArray[np.int64]:

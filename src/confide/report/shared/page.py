@@ -33,7 +33,8 @@ figcaption { font-size: .9rem; color: var(--soft); max-width: 46rem; margin-top:
 table { border-collapse: collapse; margin: .3rem 0; font-variant-numeric: tabular-nums lining-nums; font-size: .92rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
 th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { padding-left: 0; } th { border-bottom: 2px solid var(--rule); vertical-align: bottom; }
+th:first-child, td:first-child { padding-left: 0; }
+th { border-bottom: 2px solid var(--rule); vertical-align: bottom; white-space: normal; }
 th.text, td.text { text-align: left; }
 table.prose td { white-space: normal; vertical-align: top; } table.prose td:first-child { white-space: nowrap; }
 .note { font-size: .9rem; color: var(--soft); }
@@ -49,7 +50,7 @@ footer { margin-top: 3rem; font-size: .85rem; color: var(--soft); border-top: 1p
 @media (max-width: 40rem) { body { padding: 1rem; } th, td { padding: .3rem .5rem; } ul { padding-left: 1.3rem; }
   td.text:first-child { white-space: normal; min-width: 6rem; }
   table.prose, table.prose tbody, table.prose tr, table.prose td { display: block; }
-  table.prose thead { display: none; }
+  table.prose caption { display: block; } table.prose thead { display: none; }
   table.prose td { border: 0; padding: .1rem 0; overflow-wrap: anywhere; } table.prose td:empty { display: none; }
   table.prose td:first-child { font-weight: 600; } table.prose tr { border-bottom: 1px solid var(--line);
     padding: .4rem 0; } }
@@ -64,7 +65,7 @@ footer { margin-top: 3rem; font-size: .85rem; color: var(--soft); border-top: 1p
   .figures { grid-template-columns: 1fr 1fr; } .figures.single { grid-template-columns: 1fr; }
   figure.wide svg { min-width: 0; mix-blend-mode: normal; }
   summary { list-style: none; } th, td { padding: .2rem .4rem; }
-  th, td.text { white-space: normal; }
+  td.text { white-space: normal; }
   details::details-content { content-visibility: visible; block-size: auto; opacity: 1; } }
 """
 """Colours are variables. In dark mode figures are inverted: white becomes the page's colour, and hues stay.

@@ -32,7 +32,9 @@ def sites_step(demo: Demo) -> str:
     data, first = demo.data, demo.sites[0]
     scored = f"--score {data.score}" if data.score is not None else f"--model-file {data.model_file} --features ..."
     return _step(
-        f"2. Each of {len(demo.sites)} hospitals sets up its site, with rows that nobody else sees",
+        f"2. Each of {len(demo.sites)} hospitals makes its keys and sets up its site, with rows that nobody else sees",
+        f"confide site request {demo.folder}/{first} --name {first}",
+        f"confide federation sign {demo.folder}/coordinator {first}.request --compared",
         f"confide site init {first}.zip {demo.folder}/{first} --model-name {data.model_name} --data {first}.csv "
         f"--label {data.label} {scored}",
     )

@@ -29,6 +29,9 @@ _OPEN = {
     "log": ("its interval reaches 0 or has no end", "their intervals reach 0 or have no end"),
 }
 
+ENOUGH_SITES = 5
+"""Sites from which on a prediction interval stands without a caution."""
+
 
 def forest_caption(forest: Forest) -> str:
     """Return the caption."""
@@ -65,7 +68,17 @@ def heterogeneity_words(summary: RandomEffects, *, bar: bool = True) -> str:
         return f"{sentence} With fewer than three sites there is no prediction interval."
     if not bar:
         return sentence
-    return f"{sentence} Bar: prediction interval for the true value at another such site."
+    return f"{sentence} Bar: prediction interval for the true value at another such site.{prediction_caution(summary)}"
+
+
+def prediction_caution(summary: RandomEffects) -> str:
+    """Return that a prediction interval from few sites needs more of them."""
+    if summary.prediction is None or summary.sites >= ENOUGH_SITES:
+        return ""
+    return (
+        f" From {summary.sites} sites it is too rough to rely on, because their spread is estimated from "
+        f"{summary.sites} numbers: it needs at least {ENOUGH_SITES} sites, and better ten."
+    )
 
 
 def left_out(forest: Forest) -> Iterator[str]:

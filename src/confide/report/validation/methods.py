@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from confide.federation.modes.registry import mode_of
+from confide.federation.periods import edition_words
 from confide.federation.question import Question
 from confide.report.shared.numbers import DASH, percent
 from confide.report.shared.tables import Table
@@ -38,17 +39,18 @@ def _how(validation: Validation) -> Iterator[tuple[str, str]]:
     yield "grid", f"{question.grid}: {len(grid):,} cells from {grid.edges[0]:g} to {grid.edges[-1]:g}, public"
     yield from _terms(question)
     if mode_of(question).private:
-        yield "edition", _edition_words(question.edition or 1)
+        yield "edition", _edition_sentence(question.edition or 1)
         yield "answers", _answers_words(validation)
     took = f"{_seconds(outcome.seconds)} from the first question to the last answer, without connecting"
     yield "rounds", f"{outcome.rounds}, {took}"
     yield "intervals", percent(validation.level)
 
 
-def _edition_words(edition: int) -> str:
+def _edition_sentence(edition: int) -> str:
     if edition == 1:
         return "1: the first run of this question"
-    return f"{edition}: a new run of the question, whose sum over sites has new noise and was paid for again"
+    new = "a new run of the question, whose sum over sites has new noise and was paid for again"
+    return f"{edition_words(edition)}: {new}"
 
 
 def _answers_words(validation: Validation) -> str:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from confide.federation.gaussian_noise import GaussianNoise
 from confide.federation.modes.registry import mode_of
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
 from confide.report.shared.names import cut
 from confide.report.shared.numbers import DASH
@@ -53,10 +56,19 @@ def was_partly_paid(receipt: Mapping[str, Any] | None, question: Question) -> bo
     if receipt is None or was_stored(receipt) or not mode_of(question).private:
         return False
     stated = receipt.get("charged")
-    charged = stated.get("epsilon") if isinstance(stated, Mapping) else None
+    if not isinstance(stated, Mapping):
+        return False
+    noise = noise_of(question)
+    if isinstance(noise, GaussianNoise):
+        return stated.get("epsilon") == 0 or _is_less(stated.get("rho"), noise.rho)
+    # A ledger that adds up rho charges epsilon for its conversion, too: such a charge tells nothing of parts.
+    return "rho" not in stated and _is_less(stated.get("epsilon"), question.exact_epsilon)
+
+
+def _is_less(charged: object, price: Fraction) -> bool:
     if not isinstance(charged, int | float) or not _is_number(charged):
         return False
-    return float(charged) < float(question.exact_epsilon) * (1.0 - _ROUNDING)
+    return float(charged) < float(price) * (1.0 - _ROUNDING)
 
 
 def _charged(receipt: Mapping[str, Any] | None, question: Question) -> str:
@@ -65,7 +77,8 @@ def _charged(receipt: Mapping[str, Any] | None, question: Question) -> str:
         return DASH
     if was_stored(receipt):
         return "nothing: answered before"
-    charged = _budget(receipt.get("charged"))
+    stated = receipt.get("charged")
+    charged = f"rho {_figure(stated['rho'])}: {_budget(stated)} more" if _has_rho(stated) else _budget(stated)
     return f"{charged}: the rest was paid before" if was_partly_paid(receipt, question) else charged
 
 
@@ -79,6 +92,11 @@ def _budget(value: object) -> str:
         return cut(value, _RECEIPT_LETTERS) or DASH
     figure = _figure(value)
     return DASH if figure == DASH else f"epsilon {figure}"
+
+
+def _has_rho(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether a site's ledger adds up rho; its epsilon is then what the rho adds to the total spent."""
+    return isinstance(value, Mapping) and "rho" in value
 
 
 def _figure(value: object) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from confide.federation.fingerprints import readable_fingerprint
 from confide.federation.site_state import SiteState
+from confide.report.shared.names import plain
 from confide.report.shared.tables import Table
 from confide.report.validation.word_table import print_word_table, word_table
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from confide.federation.site.budget import SiteBudget
     from confide.federation.site.data import SiteModel
+    from confide.tasks.site_certificates import NewRequest
     from confide.tasks.site_status import SiteStatus
 
 _RULES: Mapping[str, str] = {
@@ -24,13 +27,27 @@ _RULES: Mapping[str, str] = {
     "most_cells": "without noise: most cells of scores",
     "epsilon_per_study": "private: most epsilon of a study",
     "epsilon_in_all": "private: most epsilon in all",
+    "noise": "private: noise of answers",
+    "composition": "private: how prices add up",
+    "delta_in_all": "private: most delta in all",
     "least_colluders": "private: least colluders to withstand",
     "fewest_sites": "sums: fewest sites",
     "rows_per_person": "most rows of a person",
     "studies": "studies",
     "coordinators": "coordinators",
     "peers": "sums: sites with pinned keys",
+    "approval": "approval of each question",
+    "allowance": "private: most epsilon in a period",
 }
+
+
+def request_lines(request: NewRequest) -> tuple[str, ...]:
+    """Return the file of a site's request, and the fingerprint to be compared."""
+    return (
+        f"Request of site {request.site}: {request.file}",
+        "Fingerprint of the site's own key (SHA-256), to read out to the coordinator:",
+        f"  {readable_fingerprint(request.fingerprint)}",
+    )
 
 
 def print_new_site(status: SiteStatus, console: Console) -> None:
@@ -54,9 +71,31 @@ def site_lines(status: SiteStatus) -> tuple[str, ...]:
     return (
         f"Site {status.name} in {status.folder}: {state}",
         f"Federation {status.federation}, server {status.server}, port {status.port}: {_connection(status)}",
+        f"Certificate: valid until {status.certificate.in_words()}",
         "Fingerprint of its own key (SHA-256), for other sites to pin:",
-        f"  {status.fingerprint}",
+        f"  {readable_fingerprint(status.fingerprint)}",
+        "Fingerprint of the federation's root (SHA-256), to compare with the coordinator's:",
+        f"  {readable_fingerprint(status.root)}",
     )
+
+
+def status_notes(status: SiteStatus) -> Iterator[str]:
+    """Yield what the administrator must do: decide on questions, renew the certificate, look into changed logs."""
+    if status.waiting:
+        many = f"{status.waiting} question{'s wait' if status.waiting > 1 else ' waits'}"
+        yield f"{many} for a decision: confide site pending {status.folder}"
+    if status.certificate.ends_soon:
+        yield (
+            f"warning: the certificate of this site ends soon ({status.certificate.in_words()}). Ask the coordinator "
+            f"for a new kit, and renew it: confide site renew {status.folder} KIT.zip"
+        )
+    for problem in status.log_problems:
+        yield f"warning: {problem}. Check all records: confide site verify {status.folder}"
+
+
+def place_of_logs(status: SiteStatus) -> str:
+    """Return the logs of a site's engine."""
+    return f"{status.folder / 'run' / 'engine.txt'} and {status.folder / 'kit' / 'log.txt'}"
 
 
 def site_tables(status: SiteStatus) -> list[Table]:
@@ -90,12 +129,15 @@ def _described(status: SiteStatus, name: str, model: SiteModel) -> str:
         return f"the same as {status.same_as[name]}"
     scored = f"score {model.score}" if model.score is not None else f"scored by {model.model_file}"
     positive = f" ({model.positive} is positive)" if model.positive is not None else ""
-    return f"{model.data}: label {model.label}{positive}, {scored}"
+    query = "" if model.query is None else f", query {model.query} (SHA-256 {str(model.query_sha256)[:12]}...)"
+    return f"{model.data}{query}: label {model.label}{positive}, {scored}"
 
 
 def _value(rule: str, value: object) -> str:
     if value is None:
-        return "none" if rule == "peers" else "any"
+        return "none" if rule in ("peers", "allowance") else "any"
+    if rule == "allowance" and isinstance(value, Mapping):
+        return f"{value['epsilon']} a {value['period']}"
     if isinstance(value, Mapping):
         return ", ".join(value)
     if isinstance(value, list):
@@ -106,7 +148,10 @@ def _value(rule: str, value: object) -> str:
 def _budget(budget: SiteBudget) -> list[tuple[str, ...]]:
     amounts = (budget.spent, budget.remaining, budget.cap)
     lines: list[tuple[str, ...]] = [("all studies", *(f"{float(amount):g}" for amount in amounts))]
-    return lines + [(f"study {study}", f"{float(spent):g}", "", "") for study, spent in budget.studies.items()]
+    if budget.total.rho:
+        rho, delta = (f"{float(amount):.4g}" for amount in (budget.total.rho, budget.total.delta))
+        lines.append((f"that is rho {rho} in all, converted at delta {delta}", "", "", ""))
+    return lines + [(f"study {study}", f"{float(spent.epsilon):g}", "", "") for study, spent in budget.studies.items()]
 
 
 def _request(line: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -114,4 +159,5 @@ def _request(line: Mapping[str, Any]) -> tuple[str, str, str]:
     terms = [str(line[key]) for key in ("study", "model", "mode") if line.get(key)]
     who = f"{', '.join(terms) or 'an answer'} (round {line.get('round') or '?'}), by {line.get('coordinator') or '?'}"
     state, message = str(line.get("state")), str(line.get("message"))
-    return when, who, message if state == SiteState.ANSWERED else f"{state}: {message}"
+    said = message if state == SiteState.ANSWERED else f"{state}: {message}"
+    return plain(when), plain(who), plain(said)

@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 from confide.federation.modes.registry import mode_of
+from confide.federation.periods import edition_name
 from confide.federation.question import Question
 from confide.report.shared.guarantees import attacker_words
 from confide.report.shared.names import NAME_LETTERS, cut, plain
@@ -50,7 +51,7 @@ def print_validation(validation: Validation, console: Console) -> None:
 def title_of(validation: Validation) -> str:
     """Return model, study and mode in one line."""
     question = validation.question
-    edition = f", edition {question.edition}" if (question.edition or 1) > 1 else ""
+    edition = f", edition {edition_name(question.edition or 1)}" if (question.edition or 1) > 1 else ""
     return f"{question.model}: validation across sites ({question.study}, {mode_of(question).title}{edition})"
 
 

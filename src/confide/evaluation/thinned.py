@@ -1,10 +1,11 @@
-"""Evaluate rows that lie on a device: ranking from all rows, curves from cells of neighbouring scores."""
+"""Evaluate many distinct scores where they lie: ranking from all rows, curves from cells of neighbouring scores."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
+from confide.counts import ScoreCounts
 from confide.evaluation.cautions import assumptions, cautions
 from confide.evaluation.evaluate import evaluate_counts
 from confide.evaluation.evaluation import Evaluation, ModelEvaluation, Named
@@ -16,6 +17,7 @@ from confide.kernels.array_rows import SortedRows, sum_sorted
 from confide.kernels.sums import RankSums
 from confide.metrics.precision_recall import attained_share
 from confide.sources.device_rows import thinned_counts
+from confide.sources.rows import MissingScores
 
 
 def evaluate_device_rows(rows: SortedRows, settings: Settings, *, name: str = "score") -> Evaluation:
@@ -24,24 +26,40 @@ def evaluate_device_rows(rows: SortedRows, settings: Settings, *, name: str = "s
     Counts of few distinct scores are copied to the host, and every number is the host's. If there are many, AUC and
     average precision with their standard errors come from all rows, and everything else from cells.
     """
-    low, high = float(rows.scores[0]), float(rows.scores[-1])
-    thresholds = settings.thresholds_of(probabilities=low >= 0.0 and high <= 1.0)
+    thresholds = settings.thresholds_between(float(rows.scores[0]), float(rows.scores[-1]))
     counts, error = thinned_counts(rows, thresholds)
-    evaluation = evaluate_counts(counts, settings, name=name)
     if not error:
-        return evaluation
+        return evaluate_counts(counts, settings, name=name)
+    return evaluate_thinned(counts, sum_sorted(rows), settings, error=error, where="on their device", name=name)
+
+
+def evaluate_thinned(
+    counts: ScoreCounts,
+    sums: RankSums,
+    settings: Settings,
+    *,
+    error: float,
+    where: str,
+    name: str = "score",
+    missing: MissingScores | None = None,
+) -> Evaluation:
+    """Evaluate one score of unweighted, independent rows from the rank sums of all rows and counts of cells.
+
+    `where` says where the rows were counted.
+    """
+    evaluation = evaluate_counts(counts, settings, name=name, missing=missing)
     (model,) = evaluation.models
-    exact = replace(evaluation, models=(_exact_ranking(model, sum_sorted(rows), settings),))
+    exact = replace(evaluation, models=(_exact_ranking(model, sums, settings),))
     return replace(
         exact,
         warnings=tuple(cautions(exact)),
-        assumptions=(*assumptions(exact), _statement(len(counts), error)),
+        assumptions=(*assumptions(exact), _statement(len(counts), error, where)),
     )
 
 
-def _statement(points: int, error: float) -> str:
+def _statement(points: int, error: float, where: str) -> str:
     return (
-        "Scores were evaluated on their device. AUC, average precision and their standard errors come from all rows, "
+        f"Scores were evaluated {where}. AUC, average precision and their standard errors come from all rows, "
         "and so do the matrices at the requested thresholds. Curves and all other numbers come from "
         f"{points:,} points: every rate is within {error:.5f} of the one from all rows, and so is every area under the "
         "ROC curve."

@@ -1,0 +1,151 @@
+"""State of one validation while it runs: rounds of requests, reports of sites, and the sum that is released."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confide.errors import FederationError
+from confide.federation.channel import Channel, Message, Patience, Silence
+from confide.federation.modes.registry import mode_of
+from confide.federation.outcome import RunError, SiteReport
+from confide.federation.question import PROTOCOL, Question, other_version
+from confide.federation.site_state import ProgressState, RefusalReason, SiteState
+
+Progress = Callable[[str, ProgressState], None]
+"""Function that is called with a site's name and its state whenever the state changes."""
+
+_LONGEST_MESSAGE = 600
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """State of one validation while it runs."""
+
+    question: Question
+    channel: Channel
+    root: str
+    timeout: float
+    drop_after: float
+    progress: Progress
+    session: str = field(default_factory=lambda: secrets.token_hex(16))
+    reports: dict[str, SiteReport] = field(default_factory=dict)
+    rounds: int = 0
+
+    def ask(
+        self, topic: str, requests: Mapping[str, Message], state: ProgressState, *, enough: int | None = None
+    ) -> dict[str, Message]:
+        """Begin a round: ask sites, return the replies of those that answer, and record why others do not.
+
+        Once `enough` sites have said yes, others have `drop_after` seconds more.
+        """
+        for site in requests:
+            self.progress(site, state)
+        patience = Patience(self.timeout, enough, self.drop_after)
+        good, reports = self._replies(
+            topic, requests, patience, lambda site: self.progress(site, ProgressState.REPLIED)
+        )
+        for report in reports:
+            self.note(report)
+        return good
+
+    def helped(
+        self, topic: str, requests: Mapping[str, Message], *, enough: int
+    ) -> tuple[dict[str, Message], list[SiteReport]]:
+        """Begin a round after the answers, whose reports stay; go on as soon as `enough` sites have said yes."""
+        good, reports = self._replies(topic, requests, Patience(self.timeout, enough), lambda site: None)
+        return good, [report for report in reports if report.name not in good]
+
+    def _replies(
+        self, topic: str, requests: Mapping[str, Message], patience: Patience, heard: Callable[[str], None]
+    ) -> tuple[dict[str, Message], list[SiteReport]]:
+        self.rounds += 1
+        replies = self.channel.ask(topic, requests, patience=patience, heard=heard)
+        good: dict[str, Message] = {}
+        reports = []
+        for site in requests:
+            reply = replies.get(site, Silence("it did not reply"))
+            reports.append(_reported(site, reply))
+            if reports[-1].state is SiteState.ANSWERED and not isinstance(reply, Silence):
+                good[site] = reply
+        return good, reports
+
+    def note(self, report: SiteReport) -> None:
+        """Record how a site takes part."""
+        self.reports[report.name] = report
+        self.progress(report.name, ProgressState.of(report.state))
+
+    def fail(self, site: str, message: str) -> None:
+        """Record that a site sent something that cannot be used."""
+        self.note(SiteReport(name=site, state=SiteState.FAILED, message=message))
+
+    @property
+    def all_reports(self) -> tuple[SiteReport, ...]:
+        """Reports of all sites that were asked."""
+        return tuple(self.reports[site] for site in self.question.sites)
+
+    def missing(self) -> list[SiteReport]:
+        """Return the reports of sites that do not take part."""
+        return [report for report in self.all_reports if report.state is not SiteState.ANSWERED]
+
+    def missing_of(self, sites: tuple[str, ...]) -> list[SiteReport]:
+        """Return the reports of those of some sites that do not take part."""
+        return [report for report in self.missing() if report.name in sites]
+
+    def stop(self, what: str, then: str) -> RunError:
+        """Return the error that ends the run."""
+        return RunError.naming([(what, self.missing())], then, self.all_reports, rounds=self.rounds)
+
+
+def _reported(site: str, reply: Message | Silence) -> SiteReport:
+    """Return the report of a site from its reply, which may be anything."""
+    if isinstance(reply, Silence):
+        return SiteReport(name=site, state=SiteState.SILENT, message=reply.reason)
+    if not isinstance(reply, Mapping) or reply.get("site") != site:
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
+    if reply.get("protocol") != PROTOCOL:
+        return SiteReport(name=site, state=SiteState.FAILED, message=other_version("it", reply.get("protocol")))
+    state = reply.get("state")
+    if state in (SiteState.REFUSED, SiteState.HELD, SiteState.FAILED):
+        budget = state == SiteState.REFUSED and reply.get("reason") == RefusalReason.BUDGET
+        return SiteReport(
+            name=site,
+            state=SiteState(state),
+            message=_plain(reply.get("message")),
+            reason=RefusalReason.BUDGET if budget else None,
+        )
+    if state != SiteState.ANSWERED:
+        return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
+    receipt = reply.get("receipt")
+    return SiteReport(
+        name=site, state=SiteState.ANSWERED, receipt=dict(receipt) if isinstance(receipt, Mapping) else None
+    )
+
+
+def _plain(message: object) -> str:
+    """Return a site's message on one line, shortened, without control characters."""
+    text = " ".join(message.split()) if isinstance(message, str) else "it gave no reason"
+    return "".join(letter if letter.isprintable() else "·" for letter in text[:_LONGEST_MESSAGE])
+
+
+def released_sum(
+    run: Run, final: Question, read: Callable[[], tuple[Any, Any]], own: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the question as it was answered, the sum that `read` takes masks off, and what sites sent for themselves.
+
+    Nothing is released if masks do not cancel, or if the sum has other numbers of values than were asked for.
+    """
+    try:
+        counts, wide = read()
+    except FederationError as error:
+        message = f"{error}. Nothing is released. {mode_of(final).after_failure}"
+        raise RunError(message, run.all_reports, rounds=run.rounds) from None
+    if (counts.size, len(wide)) != mode_of(final).sum_shape(final):
+        raise FederationError(
+            "the sites answered with other numbers of values than were asked for; nothing is released"
+        )
+    total = {"counts": base64.b64encode(counts.astype("<i8").tobytes()).decode("ascii"), "wide": [str(w) for w in wide]}
+    return {"question": final, "total": total, "sites": own}

@@ -1,0 +1,232 @@
+"""Signing for sites: certificates for their requests, kits to send back, and the renewal of all certificates.
+
+A kit holds nothing secret. What must be compared by telephone is the fingerprint of a site's own key, once: a later
+request that the same key signed is known to be the site's. Only a newer request than the last one is signed.
+
+Everything that can fail is computed before the first file is written. Each file is written whole, and in an order in
+which the same command can be repeated after a crash.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from confide.errors import FederationError, ParameterError, UsageError
+from confide.federation.crypto.site_key import fingerprint
+from confide.federation.crypto.site_request import SiteRequest
+from confide.federation.fingerprints import readable_fingerprint
+from confide.federation.flare.authority import (
+    CLOCK_DIFFERENCE,
+    VALID_DAYS,
+    Authority,
+    SiteRecord,
+    checked_days,
+    site_record,
+)
+from confide.federation.flare.federation import Federation, checked_port, checked_server, checked_sites
+from confide.federation.flare.files import make_owned, write_json
+from confide.federation.flare.kits import pack_site_kit
+from confide.federation.site_files import write_whole
+
+_SERVER, _COORDINATOR = "server.crt", "client.crt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """A site that was signed for: its kit, its fingerprint, and whether the coordinator knew its own key."""
+
+    site: str
+    kit: Path
+    fingerprint: str
+    known: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewed:
+    """A federation whose certificates were renewed, and the sites that got new kits."""
+
+    federation: Federation
+    sites: tuple[str, ...]
+
+
+def add_site(federation: Federation, name: str) -> Federation:
+    """Add a site's name to a federation; the site then sends a request."""
+    require_apart([*federation.sites, name], federation.server)
+    larger = replace(federation, sites=checked_sites([*federation.sites, name]))
+    write_whole(larger.settings, larger.to_toml())
+    return larger
+
+
+def read_request(path: Path) -> SiteRequest:
+    """Read a site's request."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {path}; give the request that the site sent") from None
+    except (OSError, UnicodeDecodeError):
+        raise FederationError(f"{path} cannot be read as text; ask the site to send it again") from None
+    return SiteRequest.parse(text, str(path))
+
+
+def sign_request(federation: Federation, request: SiteRequest, *, compared: bool, days: int = VALID_DAYS) -> Signed:
+    """Issue a certificate for a site's request, and make the site's kit.
+
+    A request by an own key that was not signed for before needs `compared`: the fingerprint was compared with what the
+    site's people read out. A request must be newer than the one that was signed last. The very same request can be
+    signed again, and gives the same certificate while that is valid and was issued for as many `days`.
+    """
+    checked_days(days)
+    if request.site not in federation.sites:
+        raise ParameterError(
+            f"the request is of a site {request.site!r}, which this federation does not have; its sites are "
+            f"{', '.join(federation.sites)}. Add it with `confide federation add-site`"
+        )
+    key, now = request.public_key, datetime.now(UTC)
+    before = site_record(federation, request.site)
+    again = before is not None and before.request_digest == request.digest
+    if not again:
+        _require_newer(request, before, now)
+    known = before is not None and before.own_key == request.own_key
+    if not known and not compared:
+        raise UsageError(_must_compare(request, before))
+    authority = Authority.load(federation.authority)
+    if before is not None and again and before.lasts(days, at=now):
+        record = before
+    else:
+        record = SiteRecord(
+            certificate=authority.issue_site(request.site, key, days),
+            own_key=request.own_key,
+            request_time=request.made_at,
+            request_digest=request.digest,
+        )
+    kit = _hand_out(federation, request.site, record, authority)
+    return Signed(site=request.site, kit=kit, fingerprint=request.fingerprint(), known=known)
+
+
+def renew_all(
+    federation: Federation, *, days: int = VALID_DAYS, server: str | None = None, port: int | None = None
+) -> Renewed:
+    """Renew the certificates of the server, the coordinator and all sites that were signed for.
+
+    Keys stay as they are. With `server` or `port`, the server's new address goes into everybody's settings. An error
+    before the first file is written changes nothing. The new address is in `federation.toml` last: until then the
+    server does not start with settings that differ from it, and the same renewal can be repeated.
+    """
+    checked_days(days)
+    moved = replace(
+        federation,
+        server=federation.server if server is None else checked_server(server),
+        port=federation.port if port is None else checked_port(port),
+    )
+    require_apart(moved.sites, moved.server)
+    authority = Authority.load(federation.authority).lasting(days)
+    settings = _moved_settings(moved)
+    certificates = {
+        moved.server_kit / "startup" / _SERVER: moved.server,
+        moved.coordinator_kit / "startup" / _COORDINATOR: None,
+    }
+    renewed = {path: _renewed(path, authority, days, host=host) for path, host in certificates.items()}
+    records = _renewed_records(moved, authority, days)
+
+    for path, plain in settings.items():
+        write_json(path, plain)
+    authority.write_root(federation.authority)
+    for path, certificate in renewed.items():
+        write_whole(path, certificate)
+        write_whole(path.parent / "rootCA.pem", authority.root_pem)
+    for site, record in records.items():
+        _hand_out(moved, site, record, authority)
+    write_whole(moved.settings, moved.to_toml())
+    return Renewed(federation=moved, sites=tuple(records))
+
+
+def require_apart(sites: list[str] | tuple[str, ...], server: str) -> None:
+    """Refuse a site that has the server's name."""
+    if server.lower() in (site.lower() for site in sites):
+        raise ParameterError(f"no site may have the server's name, {server!r}; give it another one")
+
+
+def _hand_out(federation: Federation, site: str, record: SiteRecord, authority: Authority) -> Path:
+    """Store a site's record and write its kit. After a crash in between, the same request makes the same kit."""
+    kit = federation.site_kit(site)
+    make_owned(kit.parent)
+    make_owned(federation.site_record(site).parent)
+    record.write(federation.site_record(site))
+    pack_site_kit(kit, federation, site, certificate=record.certificate, root=authority.root_pem)
+    return kit
+
+
+def _renewed(path: Path, authority: Authority, days: int, *, host: str | None) -> str:
+    """Return the certificate in a file, renewed."""
+    try:
+        certificate = path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        raise FederationError(f"{path} cannot be read; put it back from a backup") from None
+    try:
+        return authority.renew(certificate, days, host=host)
+    except FederationError as error:
+        raise FederationError(f"{path}: {error}") from None
+
+
+def _renewed_records(federation: Federation, authority: Authority, days: int) -> dict[str, SiteRecord]:
+    """Return the records of all sites that were signed for, with renewed certificates."""
+    renewed = {}
+    for site in federation.sites:
+        record = site_record(federation, site)
+        if record is not None:
+            try:
+                renewed[site] = replace(record, certificate=authority.renew(record.certificate, days))
+            except FederationError as error:
+                raise FederationError(f"the certificate of site {site!r} was not renewed: {error}") from None
+    return renewed
+
+
+def _moved_settings(federation: Federation) -> dict[Path, Any]:
+    """Return the settings of the server and of the coordinator, with the server's address in them."""
+    moved = {}
+    for settings in (federation.server_settings, federation.coordinator_settings):
+        try:
+            plain = json.loads(settings.read_text(encoding="utf-8"))
+            if "admin" in plain:
+                plain["admin"].update(host=federation.server, port=federation.port, server_identity=federation.server)
+            else:
+                server = plain["servers"][0]
+                server["service"]["target"] = f"{federation.server}:{federation.listening_port}"
+                server.update(admin_server=federation.server, admin_port=federation.listening_port)
+        except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError):
+            raise FederationError(f"{settings} cannot be read; put it back from a backup") from None
+        moved[settings] = plain
+    return moved
+
+
+def _require_newer(request: SiteRequest, before: SiteRecord | None, now: datetime) -> None:
+    """Refuse a request that is not newer than the last one that was signed, or that is from the future."""
+    made, who = _readable(request.made_at), f"the request of site {request.site!r}"
+    if request.made_at > now + CLOCK_DIFFERENCE:
+        raise FederationError(
+            f"{who} was made at {made}, which is still to come. Compare the clocks here "
+            "and at the site; let the site make a new request with `confide site request`"
+        )
+    if before is not None and request.made_at <= before.request_time:
+        raise FederationError(
+            f"{who} was made at {made}, and one made at {_readable(before.request_time)} was signed already. Whoever "
+            "sent the older one may have the site's old key. Let the site make a new request with `confide site "
+            "request`, and see that its clock is right"
+        )
+
+
+def _readable(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _must_compare(request: SiteRequest, before: SiteRecord | None) -> str:
+    was = "" if before is None else f", and not {readable_fingerprint(fingerprint(before.own_key))} as before"
+    return (
+        f"the fingerprint of site {request.site!r} is {readable_fingerprint(request.fingerprint())}{was}. Telephone "
+        "the site: `confide site request` printed the same there, if nobody changed the request on its way. If it is "
+        "the same, sign with `compared`"
+    )

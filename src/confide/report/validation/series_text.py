@@ -1,0 +1,131 @@
+"""A study that recurs, on the terminal and in sentences: performance over time, the promise and what was spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from confide.federation.coordinator.series import MEASURES, Edition, series_names
+from confide.federation.coordinator.series_cost import SeriesCost, series_cost
+from confide.privacy.guarantee import shown
+from confide.releases.share_noise import GAUSSIAN
+from confide.report.shared.guarantees import attacker_words
+from confide.report.shared.names import NAME_LETTERS, cut
+from confide.report.shared.numbers import estimate_text
+from confide.report.shared.tables import Table
+from confide.report.shared.text import print_bullets, print_line, print_table
+from confide.report.validation.word_table import word_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = "confide.validation-series/1"
+
+_SPENT = (
+    "At most: a site counts with the full price of an edition unless its receipt states a smaller charge. Own counts "
+    "of data that did not change are sent again at no cost. Runs without a result and other questions are not counted "
+    "here; the site's ledger has them all."
+)
+
+_CONVERTED = (
+    "Epsilon is converted from the sum of rho of these editions; a ledger converts the rho of all questions together, "
+    "at an order that it fixed before the first, and so states another one."
+)
+
+
+def series_title(editions: Sequence[Edition]) -> str:
+    """Return model and study in one line."""
+    question = editions[-1].document["question"]
+    return f"{question['model']} over time, study {question['study']}"
+
+
+def series_lead(editions: Sequence[Edition]) -> str:
+    """Return how many editions there are, their periods and the price of one."""
+    first, last = editions[0].name, editions[-1].name
+    question = editions[-1].document["question"]
+    when = f"1 edition, {first}" if len(editions) == 1 else f"{len(editions)} editions, {first} to {last}"
+    price = f", epsilon {question['epsilon']}{_delta(question)} for each at every site" if "epsilon" in question else ""
+    noise = ", Gaussian noise" if question.get("noise") == GAUSSIAN else ""
+    return f"{when}, mode {question['mode']}{price}{noise}."
+
+
+def measure_tables(editions: Sequence[Edition]) -> Iterator[tuple[str, Table]]:
+    """Yield each measure that any edition has, and its table: a line for each edition, a column for each site."""
+    names = series_names(editions)
+    for measure, title in MEASURES.items():
+        if any(edition.estimate(measure, site) for edition in editions for site in names):
+            rows = [
+                (edition.name, *(estimate_text(edition.estimate(measure, site)) for site in names))
+                for edition in editions
+            ]
+            yield measure, word_table(title, ("edition", *names), rows)
+
+
+def promise_lines(cost: SeriesCost) -> Iterator[str]:
+    """Yield the guarantee of all editions together, then what one edition promises."""
+    if cost.guarantee is None:
+        yield (
+            "All editions together: they do not protect the same unit under the same relation, so their guarantees do "
+            "not add up to one. Each edition's own page states its guarantee."
+        )
+    else:
+        together = "all editions together" if cost.editions > 1 else "this edition"
+        yield from attacker_words(cost.guarantee, seen=together)
+        if cost.editions > 1:
+            yield (
+                "All editions together, for somebody whose rows are in the data of each of them: "
+                f"{cost.guarantee.in_words()}"
+            )
+        yield _further(cost)
+    yield f"The latest edition alone: {cost.promise[0]}" if cost.editions > 1 else cost.promise[0]
+    yield from cost.promise[1:]
+
+
+def spent_table(cost: SeriesCost) -> Table:
+    """Return what the question cost over all editions, and what each site spent on it at most."""
+    editions = "1 edition" if cost.editions == 1 else f"{cost.editions} editions"
+    total = [] if cost.guarantee is None else [(f"the question, {editions}", shown(cost.guarantee.epsilon, up=True))]
+    sites = [(cut(name, NAME_LETTERS), shown(spent, up=True) if spent else "0") for name, spent in cost.sites.items()]
+    column = f"epsilon at delta {shown(cost.delta, up=True)}, at most" if cost.delta else "epsilon, at most"
+    note = _SPENT if cost.rho is None else f"{_SPENT} {_CONVERTED}"
+    return word_table("Spent over the series", ("", column), [*total, *sites], note=note)
+
+
+def print_series(editions: Sequence[Edition], console: Console) -> None:
+    """Print performance over time, the promise and what was spent."""
+    cost = series_cost(editions)
+    print_line(series_title(editions), console)
+    print_line(series_lead(editions), console)
+    console.print()
+    for _, table in measure_tables(editions):
+        print_table(table, console)
+    print_line("Promise to the people in the data", console)
+    print_bullets(promise_lines(cost), console)
+    console.print()
+    print_table(spent_table(cost), console)
+
+
+def series_document(editions: Sequence[Edition], *, asked: bool) -> dict[str, Any]:
+    """Return plain data in the published schema. `asked` is False if the latest result was stored already."""
+    return {
+        "schema": SCHEMA,
+        "asked": asked,
+        "editions": [edition.name for edition in editions],
+        "cost": series_cost(editions).to_dict(),
+        "latest": dict(editions[-1].document),
+    }
+
+
+def _further(cost: SeriesCost) -> str:
+    """Return what one more edition costs."""
+    if cost.rho is not None:
+        return (
+            f"Every further edition adds its rho, {shown(cost.rho, up=True)} (zCDP), which is converted to epsilon for "
+            f"all editions together, at delta {shown(cost.delta)}."
+        )
+    return f"Every further edition adds its epsilon{' and its delta' if cost.delta else ''}."
+
+
+def _delta(question: Mapping[str, Any]) -> str:
+    return f", delta {shown(Fraction(question['delta']))}" if "delta" in question else ""

@@ -1,0 +1,217 @@
+"""Open the table at a location for reading, in one snapshot and without leave to write.
+
+PostgreSQL: one read-only transaction at the isolation level REPEATABLE READ, so that all queries of a request see the
+rows of one moment. DuckDB: the file is opened read-only, which keeps writers of other processes out. A query runs as it
+is written, inside a subquery or a temporary view. Private rows must lie in the database itself: a query or a view of
+DuckDB can read a file, and DuckDB decides the types of text by all its rows, so that one changes how others are read.
+Texts are compared byte by byte, whatever the collation of a column:
+where a collation takes two spellings for equal, one row could otherwise change how another is read.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confide.errors import (
+    ColumnError,
+    ConfideError,
+    DataError,
+    ParameterError,
+    UnreadableError,
+    UsageError,
+    did_you_mean,
+)
+from confide.sources.details import replaced_errors
+from confide.sources.files import connect_duckdb
+from confide.sources.locations import Engine, TableLocation
+from confide.sources.row_digest import digest_of, duckdb_row_hashes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table of Ibis in an open snapshot, and a function that digests all its rows (see `row_digest`)."""
+
+    table: Any
+    digest: Callable[[], bytes]
+
+
+@contextmanager
+def open_table(location: TableLocation, *, private: bool = False) -> Iterator[OpenTable]:
+    """Open the table at a location until the block ends. Errors quote neither rows nor credentials.
+
+    With `private` DuckDB opens no file but the database.
+    """
+    if location.engine is Engine.DUCKDB:
+        opening = _duckdb(location, private)
+    else:
+        opening = (_postgresql if location.engine is Engine.POSTGRESQL else _spark)(location)
+    with opening as opened:
+        yield opened
+
+
+@contextmanager
+def opened(source: Any, *, private: bool = False) -> Iterator[Any]:
+    """Return the Ibis table at a location until the block ends (see `open_table`); anything else as it is."""
+    if not isinstance(source, TableLocation):
+        yield source
+        return
+    with open_table(source, private=private) as held:
+        yield held.table
+
+
+def is_view(table: Any, location: TableLocation) -> bool:
+    """Return whether the name of an open table of PostgreSQL or DuckDB may select rows by their values.
+
+    Views do: each is a query by another name. In PostgreSQL so do foreign tables, and tables whose rows a policy hides.
+    """
+    if location.query is not None or location.engine is Engine.SPARK:
+        return False
+    backend = table.get_backend()
+    if location.engine is Engine.POSTGRESQL:
+        from confide.sources.postgresql_tables import names_view
+
+        return names_view(backend.con, location)
+    return not _duckdb_has(backend.con, "table", location)
+
+
+def unused_name() -> str:
+    """Return a name for a temporary view that no table or column has."""
+    return f"confide_{secrets.token_hex(8)}"
+
+
+def check_columns(columns: Sequence[str]) -> None:
+    """Refuse a table in which two columns have one name, as joins in a query can have."""
+    twice = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
+    if twice is not None:
+        raise ColumnError(f"the query returns two columns {twice!r}; give each a name of its own with AS")
+
+
+@contextmanager
+def _postgresql(location: TableLocation) -> Iterator[OpenTable]:
+    try:
+        from confide.sources.postgresql_tables import open_postgresql
+    except ModuleNotFoundError:
+        raise UsageError("tables in PostgreSQL need its driver: pip install 'confide[postgres]'") from None
+    with open_postgresql(location) as (table, digest):
+        yield OpenTable(table, digest)
+
+
+@contextmanager
+def _spark(location: TableLocation) -> Iterator[OpenTable]:
+    from confide.sources.spark_tables import open_spark
+
+    with open_spark(location) as (table, digest):
+        yield OpenTable(table, digest)
+
+
+@contextmanager
+def _duckdb(location: TableLocation, private: bool) -> Iterator[OpenTable]:
+    import duckdb
+
+    def ours(error: Exception) -> ConfideError:
+        return DataError(f"{location.shown} cannot be read to its end ({type(error).__name__}); check the table")
+
+    connection, view = _duckdb_connection(location, private), unused_name()
+    try:
+        table, columns = _duckdb_table(connection, location, view)
+        try:
+            yield OpenTable(table, lambda: digest_of(table.schema(), duckdb_row_hashes(connection.con, view, columns)))
+        except duckdb.Error:
+            with replaced_errors(ours):
+                raise
+    finally:
+        connection.disconnect()
+
+
+def _duckdb_connection(location: TableLocation, private: bool) -> Any:
+    file = Path(location.place)
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}; check the path in the URL, which is absolute after four slashes")
+
+    def ours(error: Exception) -> ConfideError:
+        return UnreadableError(
+            f"{file} cannot be opened ({type(error).__name__}); check that it is a database of DuckDB that you may "
+            "read, and that no other program has it open for writing"
+        )
+
+    with replaced_errors(ours):
+        connection = connect_duckdb(file)
+        connection.raw_sql("SET autoinstall_known_extensions = false")
+        if private:
+            connection.raw_sql("SET enable_external_access = false")
+    return connection
+
+
+def _duckdb_has(cursor: Any, kind: str, location: TableLocation) -> bool:
+    """Return whether the database itself has a table, or a view, of this name.
+
+    As in DuckDB, what stands before the point is a schema, or the database if there is no such schema.
+    """
+    *schema, name = location.table
+    where = f"FROM duckdb_{kind}s() WHERE database_name = current_database() AND NOT internal AND NOT temporary"
+    schemas = "SELECT lower(schema_name) FROM duckdb_schemas() WHERE database_name = current_database()"
+    (database,) = cursor.execute("SELECT lower(current_database())").fetchone()
+    inside = schema[0].lower() if schema else "main"
+    if inside == database and (inside,) not in cursor.execute(schemas).fetchall():
+        inside = "main"
+    found = f"SELECT count(*) {where} AND lower(schema_name) = ? AND lower({kind}_name) = lower(?)"
+    (count,) = cursor.execute(found, [inside, name]).fetchone()
+    return bool(count)
+
+
+def _duckdb_table(connection: Any, location: TableLocation, view: str) -> tuple[Any, list[str]]:
+    """Make a view of the table or the query, with texts that are compared byte by byte."""
+
+    import duckdb
+
+    def ours(error: Exception) -> ConfideError:
+        if isinstance(error, duckdb.PermissionException):
+            return ParameterError(
+                "the table or query reads a file outside of the database; private rows must lie in the database, where "
+                "each has its type: copy them into a table with CREATE TABLE"
+            )
+        if location.query is not None:
+            return ParameterError(
+                f"DuckDB cannot run the query ({type(error).__name__}); check it, it must be one SELECT statement"
+            )
+        return UsageError(
+            f"{location.shown} cannot be read ({type(error).__name__}); if it is a view, check the query that it is"
+        )
+
+    with replaced_errors(ours):
+        cursor = connection.con
+        if location.query is None and not any(_duckdb_has(cursor, kind, location) for kind in ("table", "view")):
+            raise _no_table(cursor, location)
+        base = location.query or f"FROM {'.'.join(map(_quoted, location.table))}"
+        inner = f"({base.strip().rstrip(';')}\n) AS base"
+        if len(cursor.extract_statements(f"SELECT * FROM {inner}")) != 1:  # noqa: S608 - the data holder's query
+            raise ParameterError("the query must be one SELECT statement; put others into files of their own")
+        found = cursor.execute(f"DESCRIBE SELECT * FROM {inner}").fetchall()  # noqa: S608 - the data holder's query
+        columns = [str(name) for name, *_ in found]
+        check_columns(columns)
+        texts = {name for name, kind, *_ in found if kind == "VARCHAR" or kind.startswith("ENUM")}
+        chosen = [
+            f'CAST({_quoted(name)} AS VARCHAR) COLLATE "binary" AS {_quoted(name)}' if name in texts else _quoted(name)
+            for name in columns
+        ]
+        cursor.execute(f"CREATE TEMP VIEW {view} AS SELECT {', '.join(chosen)} FROM {inner}")  # noqa: S608
+        return connection.table(view), columns
+
+
+def _no_table(cursor: Any, location: TableLocation) -> UsageError:
+    known = [
+        name
+        for kind in ("table", "view")
+        for (name,) in cursor.execute(f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE NOT internal").fetchall()  # noqa: S608
+    ]
+    hint = did_you_mean(location.table[-1], known)
+    return UsageError(f"there is no table {'.'.join(location.table)!r} in {location.shown}. {hint}".rstrip())
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,101 @@
+"""`confide site pending`, `approve`, `refuse` and `verify`, as an administrator uses them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.commands import confide
+from tests.cli.hospitals import Hospitals, near
+
+
+@pytest.fixture
+def manual(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> Hospitals:
+    policy = hospitals.site("north").policy
+    policy.write_text(policy.read_text().replace('approval = "automatic"', 'approval = "manual"'))
+    near(hospitals, monkeypatch)
+    return hospitals
+
+
+ASK = ("--mode", "private", "--epsilon", "1/2", "--purpose", "yearly report of the network")
+
+
+def test_a_person_reads_what_would_leave_and_decides(manual: Hospitals) -> None:
+    place = manual.site("north").path
+    held = manual.ask(*ASK)
+    assert held.code == 4
+    assert "north: waiting for approval" in held.err
+    assert "Waiting for a person's approval: north" in held.err
+    status = confide("site", "status", place)
+    assert "1 question waits for a decision: confide site pending" in status.err
+    shown = confide("site", "pending", place)
+    for words in (
+        "coordinator@stroke.confide",
+        "yearly report of the network",
+        "noisy counts, epsilon 0.25, and a share of the sum, epsilon 0.25",
+        "epsilon 1/2, unless the same question was paid for before; 3 of 3 are left",
+        "north, south, west; at least 3 take part",
+    ):
+        assert words in " ".join(shown.out.split()), words
+    (question,) = json.loads(confide("site", "pending", place, "--json").out)["questions"]
+    assert len(question["id"]) == 64
+    assert question["number"] == question["id"][:12]
+    assert f"Question {question['number']}, waiting" in shown.out
+    answer = confide("site", "approve", place, question["number"])
+    assert answer.code == 0, answer.err
+    assert f"confide site refuse {place} {question['number']} " in " ".join(answer.err.split())
+    assert manual.ask(*ASK).code == 0
+    assert "No question waits" in confide("site", "pending", place).out
+    decided = confide("site", "pending", place, "--decided")
+    assert "decided: approved by" in " ".join(decided.out.split())
+    assert confide("site", "verify", place).code == 0
+
+
+def test_a_refusal_reaches_the_coordinator(manual: Hospitals) -> None:
+    place = manual.site("north").path
+    manual.ask(*ASK)
+    (question,) = json.loads(confide("site", "pending", place, "--json").out)["questions"]
+    assert confide("site", "refuse", place, question["id"], "--why", "").code == 2
+    assert confide("site", "refuse", place, question["id"], "--why", "the board meets in May").code == 0
+    refused = manual.ask(*ASK)
+    assert refused.code == 1
+    assert "the board meets in May" in " ".join(refused.out.split())
+    assert confide("site", "approve", place, "nothing").code == 2
+
+
+def test_automatic_approval_says_so(hospitals: Hospitals) -> None:
+    shown = confide("site", "pending", hospitals.site("south").path)
+    assert 'approval = "automatic"' in shown.out
+
+
+def test_changed_records_are_noticed(manual: Hospitals) -> None:
+    place = manual.site("north")
+    manual.ask(*ASK)
+    assert json.loads(confide("site", "verify", place.path, "--json").out)["whole"] is True
+    place.log.write_text(place.log.read_text().replace("private", "secret", 1))
+    found = confide("site", "verify", place.path)
+    assert found.code == 1
+    assert "requests.jsonl: changed or damaged: entry 1" in found.out
+    assert "warning: requests.jsonl" in confide("site", "status", place.path).err
+
+
+def test_a_log_that_somebody_wrote_to_cannot_steer_a_terminal(manual: Hospitals) -> None:
+    place = manual.site("north")
+    manual.ask(*ASK)
+    with place.log.open("a") as file:
+        file.write('{"study": "\\u001b[2Jtrial", "state": "failed", "message": "\\u202eno\\u0007"}\n')
+    shown = confide("site", "status", place.path)
+    assert "·[2Jtrial" in shown.out
+    assert not {"\x1b", "\u202e", "\x07"} & set(shown.out + shown.err)
+
+
+def test_removed_logs_are_noticed(manual: Hospitals) -> None:
+    place = manual.site("north")
+    manual.ask(*ASK)
+    for name in ("logs.key", "logs.heads", place.log.name, place.approvals.name):
+        (place.path / name).unlink()
+    found = confide("site", "verify", place.path)
+    assert found.code == 1
+    assert found.out.count("this site has logged before") == 2
+    assert confide("site", "pending", place.path).code == 1

@@ -1,0 +1,148 @@
+"""`confide validate --every`: one command for a timer, editions, and a page of performance over time."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from confide.federation import periods
+from confide.federation.coordinator.series import POOLED, Edition, Series, series_names
+from confide.federation.coordinator.series_cost import series_cost
+from confide.federation.question import Question
+from confide.report.validation.series_page import series_page
+from confide.report.validation.series_text import promise_lines
+from tests.cli.commands import confide
+from tests.cli.hospitals import Hospitals, near, out_of_reach
+
+ASK = ("--mode", "private", "--epsilon", "1/4")
+PERIOD_AT = periods.Period.at
+
+
+def live_in(month: int, patch: pytest.MonkeyPatch) -> None:
+    """Set the coordinator's clock to a month of 2026."""
+    now = datetime(2026, month, 15, tzinfo=UTC)
+    patch.setattr(periods.Period, "at", classmethod(lambda cls, kind, time: PERIOD_AT(kind, now)))
+
+
+def test_each_period_is_asked_once_and_the_page_shows_all(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near(hospitals, monkeypatch)
+    folder = tmp_path / "series"
+    options = (*ASK, "--every", "month", "--series", folder)
+    for month, spent in ((1, 0.25), (1, 0.25), (2, 0.375)):
+        live_in(month, monkeypatch)
+        answer = hospitals.ask(*options)
+        assert answer.code == 0, answer.err
+        status = json.loads(confide("site", "status", hospitals.site("north").path, "--json").out)
+        assert status["ledger"]["spent"]["epsilon"] == spent  # own counts of the same data come from the ledger
+    assert "nobody was asked" not in answer.err
+    assert "nobody was asked" in hospitals.ask(*options).err
+    editions = Series(folder).editions()
+    assert [edition.name for edition in editions] == ["2026-01", "2026-02"]
+    assert [edition.document["question"]["edition"] for edition in editions] == [24312, 24313]
+    assert series_names(editions) == (POOLED, "north", "south", "west")
+    page = (folder / "index.html").read_text()
+    assert page == series_page(editions)
+    for words in ("AUC", "Observed : expected", "Calibration slope", "2026-01", "2026-02", "north", "<svg"):
+        assert words in page
+    for edition in editions:
+        auc = edition.estimate("auc", POOLED)
+        assert auc is not None
+        assert f"{auc.value:.3f}" in page
+
+
+def test_the_promise_and_the_sum_spent_are_on_the_page_in_the_text_and_in_json(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near(hospitals, monkeypatch)
+    folder = tmp_path / "series"
+    options = (*ASK, "--every", "quarter", "--series", folder)
+    for month in (2, 5, 8):
+        live_in(month, monkeypatch)
+        answer = hospitals.ask(*options)
+        assert answer.code == 0, answer.err
+    page, text = (" ".join(words.split()) for words in ((folder / "index.html").read_text(), answer.out))
+    for shown in (page, text):
+        assert "All editions together, for somebody whose rows are in the data of each of them" in shown
+        assert "epsilon = 0.75" in shown
+        assert "Spent over the series" in shown
+        assert "even if the coordinator and any 1 of the 3 sites put together everything" in shown
+    assert "the question, 3 editions 0.75 north 0.5 south 0.5 west 0.5" in text
+    document = json.loads(hospitals.ask(*options, "--json").out)
+    assert document["schema"] == "confide.validation-series/1"
+    assert (document["asked"], document["editions"]) == (False, ["2026-q1", "2026-q2", "2026-q3"])
+    assert document["cost"]["guarantee"]["epsilon"] == 0.75
+    assert document["latest"]["question"]["edition"] == 8106
+    for name, spent in document["cost"]["spent_at_most"].items():
+        status = json.loads(confide("site", "status", hospitals.site(name).path, "--json").out)
+        assert spent == status["ledger"]["spent"]["epsilon"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("receipt", "spent"),
+    [
+        ({"charged": {"epsilon": 0.125, "delta": 0.0}, "reused": False}, Fraction(1, 8)),
+        ({"charged": {"epsilon": 0.0, "delta": 0.0}, "reused": True}, Fraction(1, 4)),  # paid in a run that failed
+        ({"charged": {"epsilon": 0.0, "delta": 0.0}, "reused": False}, Fraction(1, 4)),
+        ({"charged": {"epsilon": 0.01, "rho": 0.5}, "reused": False}, Fraction(1, 4)),
+        ({"charged": {"epsilon": 99}, "reused": False}, Fraction(1, 4)),
+        ({"charged": {"epsilon": "much"}, "reused": False}, Fraction(1, 4)),
+        ({"charged": {"epsilon": -1}, "reused": False}, Fraction(1, 4)),
+        ({"charged": "nothing", "reused": False}, Fraction(1, 4)),
+        (None, Fraction(1, 4)),  # it may have paid before it dropped out
+    ],
+)
+def test_a_site_counts_with_the_full_price_unless_a_receipt_states_less(receipt: object, spent: Fraction) -> None:
+    question = Question.checked(
+        study="s", model="risk", mode="private", sites=("a", "b", "c"), epsilon="1/4", edition=24312
+    )
+    site = {"name": "a", "state": "answered", "receipt": receipt}
+    edition = Edition(name="2026-01", document={"question": question.to_dict(), "sites": [site], "pooled": {}})
+    cost = series_cost([edition, edition])
+    assert cost.sites == {"a": 2 * spent}
+    assert cost.guarantee is not None
+    assert cost.guarantee.epsilon == Fraction(1, 2)
+
+
+def test_editions_that_protect_different_units_have_no_common_guarantee() -> None:
+    terms = {"study": "s", "model": "risk", "mode": "private", "sites": ("a", "b", "c"), "epsilon": "1/4"}
+    questions = [Question.checked(**terms), Question.checked(**terms, unit="person", rows_per_person=3)]  # type: ignore[arg-type]
+    editions = [Edition(name=str(n), document={"question": q.to_dict(), "sites": []}) for n, q in enumerate(questions)]
+    cost = series_cost(editions)
+    assert cost.guarantee is None
+    assert "do not add up" in next(iter(promise_lines(cost)))
+
+
+@pytest.mark.parametrize(
+    ("every", "name", "year"), [("month", "2026-11", 3), ("quarter", "2026-q4", 1), ("year", "2026", 0.25)]
+)
+def test_a_dry_run_names_the_period_and_the_price_of_a_year(
+    provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch, every: str, name: str, year: float
+) -> None:
+    out_of_reach(monkeypatch)
+    live_in(11, monkeypatch)
+    shown = provisioned.ask(*ASK, "--every", every, "--series", "x", "--dry-run")
+    assert shown.code == 0, shown.err
+    (line,) = (words.split() for words in shown.out.splitlines() if words.split()[:1] == ["edition"])
+    assert line[1] == name
+    assert f"which cost epsilon {year} at each site" in " ".join(shown.out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((*ASK, "--every", "month"), "belong together"),
+        ((*ASK, "--every", "week", "--series", "x"), "a period is one of"),
+        ((*ASK, "--every", "month", "--series", "x", "--edition", "3"), "numbers the editions itself"),
+        (("--mode", "secure-sum", "--every", "month", "--series", "x"), "is for the mode private"),
+    ],
+)
+def test_what_makes_no_series_is_refused(provisioned: Hospitals, options: tuple[str, ...], said: str) -> None:
+    answer = provisioned.ask(*options)
+    assert answer.code == 2
+    assert said in " ".join(answer.err.split())

@@ -1,0 +1,75 @@
+"""A federation works behind balancers that pass TLS on, with the files of deploy/federation."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from confide.federation.flare.federation import Federation
+from confide.federation.flare.processes import start_server, start_site
+from confide.federation.flare.provision import provision
+from confide.federation.flare.session import open_session
+from confide.federation.policy_template import default_policy
+from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.site_folder import SiteFolder
+from tests.federation.flare.conftest import PATIENCE
+from tests.federation.joining import join
+from tests.ports import free_port
+
+DEPLOY = Path(__file__).parents[3] / "deploy" / "federation"
+MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")  # of Debian
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Federation, SiteFolder]]:
+    """A server that listens at another port than the kits name, and a site that runs."""
+    folder = tmp_path_factory.mktemp("balanced")
+    federation = provision(folder / "net", name="x", sites=("a",), port=free_port(), listen=free_port())
+    place = SiteFolder(folder / "a")
+    join(federation, "a", place)
+    (place.path / "rows.csv").write_text("y,s\n" + "1,0.7\n0,0.2\n" * 10)
+    SiteConfig(name="a", models={"m": SiteModel(data="rows.csv", label="y", score="s")}).write(place.path)
+    place.policy.write_text(default_policy(studies=("x",)))
+    running = [start_server(federation, seconds=PATIENCE), start_site(place)]
+    yield federation, place
+    for one in running:
+        one.stop()
+
+
+def command(name: str, federation: Federation, folder: Path) -> list[str]:
+    """Write a balancer's file of deploy/federation with our ports, and return how it is started."""
+    ports = {"8002": str(federation.listening_port), "443": str(federation.port)}
+    file = {"nginx": "nginx-stream.conf", "haproxy": "haproxy.cfg"}[name]
+    text = (DEPLOY / file).read_text(encoding="utf-8")
+    for old, new in ports.items():
+        text = text.replace(f"127.0.0.1:{old}", f"127.0.0.1:{new}").replace(f"listen {old}", f"listen 127.0.0.1:{new}")
+        text = text.replace(f"bind :{old}", f"bind 127.0.0.1:{new}")
+    own = folder / file
+    if name == "haproxy":
+        own.write_text(text)
+        return ["haproxy", "-db", "-f", str(own)]
+    load = f"load_module {MODULE};" if MODULE.exists() else ""
+    text = text.replace("/var/log/nginx", str(folder))
+    own.write_text(f"{load}\npid {folder}/pid; error_log stderr; events {{}}\n{text}")
+    return ["nginx", "-p", str(folder), "-c", str(own), "-g", "daemon off;"]
+
+
+@pytest.mark.parametrize("name", ["nginx", "haproxy"])
+def test_a_balancer_that_passes_tls_on_carries_a_federation(
+    name: str, served: tuple[Federation, SiteFolder], tmp_path: Path
+) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not here: apt install {name}")
+    federation, _ = served
+    balancer = subprocess.Popen(command(name, federation, tmp_path))
+    try:
+        with open_session(federation, timeout=PATIENCE) as session:
+            assert session.wait_for(("a",), PATIENCE) == ("a",)
+    finally:
+        balancer.terminate()
+        balancer.wait(120)

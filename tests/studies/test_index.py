@@ -1,0 +1,87 @@
+"""The page of all studies is that of the stored summaries, and quick runs do not contradict it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies.catalogue import STUDIES
+from studies.claims import Answer
+from studies.summaries import Summary, index_page, stored_summaries
+
+from confide.errors import UsageError
+from tests.studies.commands import studies
+
+
+def test_every_study_has_a_stored_summary() -> None:
+    assert [summary.entry.name for summary in stored_summaries()] == [entry.name for entry in STUDIES]
+    for summary in stored_summaries():
+        assert summary.plain["study"] == summary.entry.name
+        assert not summary.plain["quick"] or summary.plain["warnings"]
+
+
+def test_the_page_shows_every_claim_and_number_once() -> None:
+    page = index_page()
+    for summary in stored_summaries():
+        part = page.split(f"\n## {summary.entry.name}\n")[1].split("\n## ")[0]
+        verdicts = summary.verdicts
+        assert len(verdicts) == len(summary.plain["claims"])
+        assert part.count(f"| **{Answer.FAILS}** |") == summary.counted(Answer.FAILS)
+        assert part.count(f"| {Answer.HOLDS} |") == summary.counted(Answer.HOLDS)
+        assert part.count(" | **differs** |") == sum(not beside.agrees for beside in summary.comparisons)
+
+
+def test_links_lead_to_headings_of_the_corrections() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "explanation" / "corrections.md").read_text(encoding="utf-8")
+    headings = {
+        line.lstrip("# ").lower().replace("–", "").replace(" ", "-")
+        for line in text.splitlines()
+        if line.startswith("## ")
+    }
+    for summary in stored_summaries():
+        assert summary.plain["corrections"] in headings
+
+
+@pytest.fixture(scope="module")
+def quick(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """All quick runs."""
+    folder = tmp_path_factory.mktemp("studies")
+    answer = studies(
+        *("all", "--quick", "--data", shared_data, "--cache", folder / "cache", "--json", "--report", folder / "pages")
+    )
+    assert answer.code == 0, answer.err
+    assert (folder / "pages" / "index.html").is_file()
+    found = json.loads(answer.out)
+    assert found["left_out"] == {}
+    return {plain["study"]: plain for plain in found["studies"]}
+
+
+@pytest.mark.parametrize("entry", STUDIES, ids=lambda entry: entry.name)
+def test_quick_runs_have_the_pages_claims_and_do_not_contradict_them(entry: Any, quick: dict[str, Any]) -> None:
+    stored = Summary.read(entry)
+    assert stored is not None
+    here = Summary(entry=entry, plain=quick[entry.name])
+    assert here.plain["exhibits"] == stored.plain["exhibits"]
+    assert list(here.verdicts) == list(stored.verdicts)
+    assert [beside.name for beside in here.comparisons] == [beside.name for beside in stored.comparisons]
+    clear = {Answer.HOLDS, Answer.FAILS}
+    for claim, verdict in stored.verdicts.items():
+        if {verdict.answer, here.verdicts[claim].answer} == clear:
+            pytest.fail(f"{claim} is contradicted: {verdict.text} on the page, {here.verdicts[claim].text} here")
+
+
+def test_all_leaves_out_what_has_no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Studies that cannot run are named, and the others are run."""
+
+    def run(entry: Any, asked: Any) -> Any:
+        raise UsageError("no data here")
+
+    monkeypatch.setattr("studies.catalogue.Entry.run", run)
+    answer = studies("all", "--quick", "--json", "--report", tmp_path / "pages")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert set(found["left_out"]) == {entry.name for entry in STUDIES}
+    assert "--data" in found["left_out"]["stoddard"]
+    assert "left out: schalk" in (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
