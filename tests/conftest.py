@@ -54,9 +54,16 @@ MARKERS_OF_FIXTURES = {
 }
 MARKERS_OF_ROOMS = {"studies": "studies"}
 
+SECOND_ATTEMPT = ("processes", "flare", "spark", "documents")
+"""Markers of tests that wait for other processes, which a busy machine can keep from running."""
+ONE_ATTEMPT = ("ledger", "service")
+"""Rooms whose tests kill processes to show that nothing is lost: a single failure shows the contrary."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by fixtures, by their room, by whether their module runs benchmarks, and by the list of long tests.
+
+    Tests that wait for other processes are tried again if they fail; the summary names them.
 
     Those that need a federation come first, then those that need Spark. So one worker runs all of them, with one
     network: workers begin with equal parts of the list, and steal from its end.
@@ -71,8 +78,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.filterwarnings(warning))
         if _uses_benchmarks(getattr(item, "module", None)):
             item.add_marker(pytest.mark.shared)
+        if _has_second_attempt(item):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     mark_long(items)
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("flare", "spark")])
+
+
+def _has_second_attempt(item: pytest.Item) -> bool:
+    waits = any(item.get_closest_marker(name) for name in SECOND_ATTEMPT)
+    return waits and item.get_closest_marker("statistical") is None and _room_of(item.path) not in ONE_ATTEMPT
 
 
 @cache
