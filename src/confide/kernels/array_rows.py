@@ -5,7 +5,8 @@ holds at most 2^26 rows, so twice the product of its class sizes is below 2^53: 
 float64 holds exactly, in whatever order a device adds them. Chunks are put together in Python's integers. Squares are
 taken about the mean of their chunk, so none are lost where AUC is near 0 or 1.
 
-Where Triton can compile for the device, its kernels take the place of chunks (see `triton_sums`).
+Where Triton can compile for the device, its kernels take the place of chunks (see `triton_sums`), and rows of which
+sums alone are needed are sorted as keys without row numbers (see `triton_keys`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confide.device import device_of, namespace_of, sorted_with_order, to_host
-from confide.kernels.device_kernels import device_kernels
+from confide.kernels.device_kernels import device_kernels, key_kernels
 from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean
 from confide.kernels.sums import RankSums, no_sums
 
@@ -58,6 +59,19 @@ class SortedRows:
     def first_after(self, row: int) -> int:
         """Return the first row with a higher score than a row."""
         return int(self.xp.searchsorted(self.scores, self.scores[row : row + 1], side="right")[0])
+
+
+def sum_rows(labels: Any, scores: Any, ends: tuple[float, float]) -> RankSums:
+    """Return the rank sums of rows with boolean labels and finite scores, of which `ends` are the least and largest."""
+    sums = sum_keys(labels, scores, ends)
+    return sum_sorted(sort_rows(labels, scores)) if sums is None else sums
+
+
+def sum_keys(labels: Any, scores: Any, ends: tuple[float, float]) -> RankSums | None:
+    """Return the rank sums of rows from sorted keys. Return None if no kernels can be compiled, or keys do not fit."""
+    kernels = key_kernels(scores)
+    sums: RankSums | None = None if kernels is None else kernels.sum_rows(labels, scores, ends)
+    return sums
 
 
 def sort_rows(labels: Any, scores: Any) -> SortedRows:

@@ -33,6 +33,17 @@ FAR = tl.constexpr(1 << 40)
 """More than twice the rows of any device."""
 
 
+def strip_size() -> int:
+    """Return the rows of a strip."""
+    return TILE * TILES
+
+
+def sum_rows(labels: Any, scores: Any, ends: object) -> RankSums:
+    """Return the rank sums of PyTorch tensors on a GPU: boolean labels and floats in any order."""
+    ordered, order = scores.sort()
+    return sum_strips(ordered, *gathered_labels(labels, order))
+
+
 def gathered_labels(labels: Any, order: Any) -> tuple[Any, int]:
     """Return boolean labels in a given order, and the number of positives.
 
@@ -72,16 +83,10 @@ def sum_strips(scores: Any, labels: Any, positives: int) -> RankSums:
         before, start, rank = _carried(torch, count, last)
         whole, real = new(torch.int64, 6), new(torch.float64, 3)
         _sum_strip[strips,](scores, label, rows, before, start, rank, last, n, whole, real, strips, **sizes)
-        twice_wins, precision, centre, squares = _added(torch, before, whole, real, n, m)
-    return rank_sums(
-        n,
-        m,
-        twice_wins,
-        precision_sum=precision,
-        centre=centre,
-        squares_below=squares[0],
-        squares_above=squares[1],
-    )
+        p, q, of_positives, of_negatives, least, most = whole
+        first_row = torch.arange(strips, dtype=torch.int64, device=scores.device) * (TILE * TILES)
+        centres = 2 * (first_row - before) + least, 2 * (n - before) + most
+        return add_strips(torch, (p, q), (of_positives, of_negatives), centres, real, n, m)
 
 
 def _carried(torch: Any, count: Any, last: Any) -> tuple[Any, Any, Any]:
@@ -94,29 +99,39 @@ def _carried(torch: Any, count: Any, last: Any) -> tuple[Any, Any, Any]:
     return before, start.roll(1), rank.roll(1)  # what the first strip gets is never used
 
 
-def _added(
-    torch: Any, before: Any, whole: Any, real: Any, n: int, m: int
-) -> tuple[int, float, Centre, tuple[float, float]]:
-    """Add the sums of strips. Squares are moved from the strip's centre to that of all rows."""
-    first_row = torch.arange(before.shape[0], dtype=torch.int64, device=before.device) * (TILE * TILES)
-    p, q, of_positives, of_negatives, least, most = whole
-    below, above = 2 * (first_row - before) + least, 2 * (n - before) + most  # the centres of each strip
-    twice_wins = int((of_positives + p * below).sum())
+def add_strips(
+    torch: Any, rows: tuple[Any, Any], sums: tuple[Any, Any], centres: tuple[Any, Any], real: Any, n: int, m: int
+) -> RankSums:
+    """Add the sums of strips. Squares are moved from the strip's centre to that of all rows.
+
+    Each pair has one tensor for positives and one for negatives: the rows of each strip, the sums of their distances
+    from the strip's centre, and that centre. The tensors of `real` are precisions, and squares of both classes.
+    """
+    (p, q), (below, above) = rows, centres
+    twice_wins = int((sums[0] + p * below).sum())
     centre = Centre(round(twice_wins / n), round(twice_wins / m))
     precision, *squares = real
 
-    def moved(about: Any, sums: Any, rows: Any, far: Any) -> Any:
+    def moved(about: Any, distances: Any, weight: Any, far: Any) -> Any:
         away = far.to(torch.float64)
-        return (about + away * (2 * sums.to(torch.float64) + rows.to(torch.float64) * away)).sum()
+        return (about + away * (2 * distances.to(torch.float64) + weight.to(torch.float64) * away)).sum()
 
-    found = torch.stack(
+    precision_sum, squares_below, squares_above = torch.stack(
         [
             precision.sum(),
-            moved(squares[0], of_positives, p, below - centre.below),
-            moved(squares[1], of_negatives, q, above - centre.above),
+            moved(squares[0], sums[0], p, below - centre.below),
+            moved(squares[1], sums[1], q, above - centre.above),
         ]
     ).tolist()
-    return twice_wins, found[0], centre, (found[1], found[2])
+    return rank_sums(
+        n,
+        m,
+        twice_wins,
+        precision_sum=precision_sum,
+        centre=centre,
+        squares_below=squares_below,
+        squares_above=squares_above,
+    )
 
 
 @triton.jit

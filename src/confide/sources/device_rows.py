@@ -11,7 +11,7 @@ from confide.counts import ScoreCounts
 from confide.device import detached, device_of, least_and_largest, namespace_of, on_device
 from confide.errors import LabelError, ParameterError, ScoreError
 from confide.kernels.array_cells import thin_sorted
-from confide.kernels.array_rows import MOST_ROWS, SortedRows, count_sorted, distinct_scores, sort_rows, sum_sorted
+from confide.kernels.array_rows import MOST_ROWS, SortedRows, count_sorted, distinct_scores, sort_rows, sum_rows
 from confide.kernels.sums import RankSums
 from confide.sources.curve_points import CURVE_ERROR, MOST_SCORES
 from confide.sources.labels import binary_labels, positive_value
@@ -22,16 +22,13 @@ def device_rows(labels: Any, scores: Any, *, positive: object = None) -> SortedR
 
     Labels may lie there too, or be anything that the host reads: they are then copied to the device.
     """
-    score = _checked_scores(detached(scores))
-    label = _checked_labels(labels, score, positive)
-    if label.shape[0] != score.shape[0]:
-        raise ParameterError("labels and scores differ in length; give one of each for every row")
+    label, score, _ = _checked_rows(labels, scores, positive)
     return sort_rows(label, score)
 
 
 def device_sums(labels: Any, scores: Any, *, positive: object = None) -> RankSums:
     """Return the rank sums of rows whose scores lie on a device. Nothing else leaves it."""
-    return sum_sorted(device_rows(labels, scores, positive=positive))
+    return sum_rows(*_checked_rows(labels, scores, positive))
 
 
 def device_counts(labels: Any, scores: Any, *, positive: object = None) -> ScoreCounts:
@@ -58,8 +55,17 @@ def thinned_counts(rows: SortedRows, thresholds: Sequence[float] = ()) -> tuple[
     return ScoreCounts(*thin_sorted(rows, CURVE_ERROR, thresholds)), CURVE_ERROR
 
 
-def _checked_scores(scores: Any) -> Any:
-    """Return finite scores as a contiguous array of floats."""
+def _checked_rows(labels: Any, scores: Any, positive: object) -> tuple[Any, Any, tuple[float, float]]:
+    """Return boolean labels, finite scores, and the least and the largest score."""
+    score, ends = _checked_scores(detached(scores))
+    label = _checked_labels(labels, score, positive)
+    if label.shape[0] != score.shape[0]:
+        raise ParameterError("labels and scores differ in length; give one of each for every row")
+    return label, score, ends
+
+
+def _checked_scores(scores: Any) -> tuple[Any, tuple[float, float]]:
+    """Return finite scores as an array of floats, and the least and the largest of them."""
     xp = namespace_of(scores)
     _one_dimensional(scores, "scores")
     if xp.isdtype(scores.dtype, ("bool", "integral")):
@@ -68,9 +74,10 @@ def _checked_scores(scores: Any) -> Any:
         raise ScoreError("scores must be numbers; check that this is the right column")
     if scores.shape[0] > MOST_ROWS:
         raise ParameterError("a device evaluates at most 2^31 - 1 rows at once; count parts and add the counts")
-    if scores.shape[0] and not np.isfinite(least_and_largest(xp, scores)).all():
+    ends = least_and_largest(xp, scores) if scores.shape[0] else (0.0, 0.0)
+    if not np.isfinite(ends).all():
         raise ScoreError("scores must be finite; remove or replace missing, NaN and infinite scores first")
-    return scores
+    return scores, ends
 
 
 def _checked_labels(labels: Any, scores: Any, positive: object) -> Any:
