@@ -51,13 +51,15 @@ def measure(sizes: Sequence[int], *, kinds: Sequence[str] = ("float32", "float64
     if peer is None:
         print("torchmetrics is not installed: its column is empty")
     print("confide: AUC, average precision and standard error; torchmetrics: AUC alone")
+    print("sorted: keys of scores and labels, or pairs of scores and row numbers; pair sort: PyTorch's, alone")
     head = (
         "rows and scores",
         "AUC, AP, SE",
         "ns/row",
         "bytes/row",
+        "sorted",
         "with curves",
-        "sort alone",
+        "pair sort",
         "torchmetrics",
         "ratio",
     )
@@ -74,8 +76,9 @@ def _print(cells: Sequence[str]) -> None:
 
 
 def _line(torch: Any, device: str, size: int, kind: str, peer: Any, repetitions: int) -> tuple[str, ...]:
+    from confide.device import least_and_largest, namespace_of
     from confide.intervals.delong import summary_of_sums
-    from confide.kernels.array_rows import sum_sorted
+    from confide.kernels.array_rows import sum_keys, sum_sorted
     from confide.sources.device_rows import device_rows, device_sums, thinned_counts
 
     def with_curves() -> object:
@@ -85,6 +88,8 @@ def _line(torch: Any, device: str, size: int, kind: str, peer: Any, repetitions:
     labels, scores = _tensors(torch, device, size, kind)
     ours = _best(torch, device, repetitions, lambda: summary_of_sums(device_sums(labels, scores)))
     held = "–" if device == "cpu" else f"{torch.cuda.max_memory_allocated() / size:.1f}"
+    ends = least_and_largest(namespace_of(scores), scores)
+    path = "pairs" if sum_keys(labels, scores, ends) is None else "keys"
     curves = _best(torch, device, repetitions, with_curves)
     alone = _best(torch, device, repetitions, lambda: scores.sort())
     try:
@@ -96,6 +101,7 @@ def _line(torch: Any, device: str, size: int, kind: str, peer: Any, repetitions:
         seconds(ours),
         f"{ours / size * 1e9:.2f}",
         held,
+        path,
         seconds(curves),
         seconds(alone),
         "–" if theirs is None else seconds(theirs),
@@ -139,7 +145,9 @@ def _check(move: Callable[[Any], Any]) -> None:
     rng = np.random.default_rng(0)
     labels = rng.random(_CHECKED) < 0.3
     shifted = rng.standard_normal(_CHECKED) + labels
-    for scores in (shifted, shifted.astype(np.float32), shifted.round(3)):
+    probabilities = 1.0 / (1.0 + np.exp(-shifted))
+    wide = np.where(np.arange(_CHECKED) % 2, shifted, shifted * 1e-40).astype(np.float32)  # keys cannot hold these
+    for scores in (shifted, shifted.astype(np.float32), shifted.round(3), probabilities, wide):
         values, place = np.unique(scores.astype(np.float64), return_inverse=True)
         positives = np.bincount(place, labels).astype(np.int64)
         expected = sum_counts(positives, np.bincount(place) - positives)
