@@ -137,10 +137,10 @@ def _check(move: Callable[[Any], Any]) -> None:
     """Compare sums, counts and cells with NumPy's, with and without ties, and the public functions with both."""
     from confide.device import on_device
     from confide.intervals.delong import rank_summary
-    from confide.kernels.array_rows import sort_rows, sum_sorted
+    from confide.kernels.array_rows import sum_sorted
     from confide.kernels.sums import sum_counts
     from confide.metrics.ranking import auc_score
-    from confide.sources.device_rows import counts_of, thinned_counts
+    from confide.sources.device_rows import counts_of, device_rows, thinned_counts
 
     rng = np.random.default_rng(0)
     labels = rng.random(_CHECKED) < 0.3
@@ -151,7 +151,7 @@ def _check(move: Callable[[Any], Any]) -> None:
         values, place = np.unique(scores.astype(np.float64), return_inverse=True)
         positives = np.bincount(place, labels).astype(np.int64)
         expected = sum_counts(positives, np.bincount(place) - positives)
-        rows = sort_rows(move(labels), move(scores))
+        rows = device_rows(move(labels), move(scores))
         for chunk in (_CHUNK, None):  # by the functions of the standard, and by compiled kernels where there are any
             sums = sum_sorted(rows, chunk=chunk)
             assert sums.twice_wins == expected.twice_wins

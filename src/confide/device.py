@@ -13,6 +13,9 @@ import numpy as np
 _HOST = frozenset({1, 3, 11})
 """DLPack's numbers of the host's memory: plain, pinned for CUDA and pinned for ROCm."""
 
+_MAGNITUDE, _LEAST_NORMAL = 0x7FFF_FFFF, 0x0080_0000
+"""Bits of a float32 number without its sign, and those of 2^-126."""
+
 
 def on_device(values: object) -> bool:
     """Return whether values are an array on a device that can be evaluated there.
@@ -82,6 +85,28 @@ def is_gpu_tensor(array: Any) -> bool:
     from array_api_compat import is_torch_array
 
     return bool(is_torch_array(array) and array.is_cuda)
+
+
+def without_subnormals(array: Any) -> Any:
+    """Return floats that their library tells apart.
+
+    CuPy compiles its functions so that they take float32 numbers below 2^-126 for zeros. If there are such numbers, the
+    array becomes one of float64.
+    """
+    from array_api_compat import is_cupy_array
+
+    return _widened(namespace_of(array), array) if is_cupy_array(array) and array.dtype == np.float32 else array
+
+
+def _widened(xp: Any, array: Any) -> Any:
+    """Return float32 numbers as float64 if some are subnormal, which are read as integers."""
+    bits = array.view(np.int32)
+    magnitude = bits & _MAGNITUDE
+    subnormal = (magnitude > 0) & (magnitude < _LEAST_NORMAL)
+    if not bool(xp.any(subnormal)):
+        return array
+    small = magnitude.astype(np.float64) * 2.0**-149
+    return xp.where(subnormal, xp.where(bits < 0, -small, small), array.astype(np.float64))
 
 
 def least_and_largest(xp: Any, array: Any) -> tuple[float, float]:

@@ -219,3 +219,16 @@ def test_jax_with_64_bits_as_on_the_host(monkeypatch: pytest.MonkeyPatch) -> Non
         assert confide.ScoreCounts.from_arrays(labels, scores) == confide.ScoreCounts.from_arrays(LABELS, SCORES)
     finally:
         jax.config.update("jax_enable_x64", False)
+
+
+@pytest.mark.parametrize("tiny", [True, False])
+def test_subnormal_single_scores_are_widened_without_loss(tiny: bool) -> None:
+    """CuPy takes them for zeros; `python -m benchmarks gpu` checks CuPy itself on a GPU."""
+    least = np.float32(2.0**-126)
+    scores = np.array([0.0, -0.0, least, -least, 1.5, -3e38, 3e38], np.float32)
+    if tiny:
+        below = np.array([1, 2, 5_000_000, 0x7F_FFFF], np.int32).view(np.float32)
+        scores = np.concatenate([scores, below, -below])
+    widened = device._widened(np, scores)
+    assert widened.dtype == (np.float64 if tiny else np.float32)
+    assert np.array_equal(widened, scores.astype(np.float64))

@@ -27,10 +27,10 @@ import triton.language as tl
 from confide.kernels.sums import RankSums, no_sums
 from confide.kernels.triton_sums import add_strips
 
-TILE = 1024
+TILE = 512
 """Entries of a strip, all of which a program reads at once."""
 
-WARPS = 8
+WARPS = 4
 LOWER = tl.constexpr(0xFFFFFFFF)
 _LOWER = 0xFFFFFFFF
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from confide.counts import ScoreCounts
-from confide.device import detached, device_of, least_and_largest, namespace_of, on_device
+from confide.device import detached, device_of, least_and_largest, namespace_of, on_device, without_subnormals
 from confide.errors import LabelError, ParameterError, ScoreError
 from confide.kernels.array_cells import thin_sorted
 from confide.kernels.array_rows import MOST_ROWS, SortedRows, count_sorted, distinct_scores, sort_rows, sum_rows
@@ -74,6 +74,7 @@ def _checked_scores(scores: Any) -> tuple[Any, tuple[float, float]]:
         raise ScoreError("scores must be numbers; check that this is the right column")
     if scores.shape[0] > MOST_ROWS:
         raise ParameterError("a device evaluates at most 2^31 - 1 rows at once; count parts and add the counts")
+    scores = without_subnormals(scores)
     ends = least_and_largest(xp, scores) if scores.shape[0] else (0.0, 0.0)
     if not np.isfinite(ends).all():
         raise ScoreError("scores must be finite; remove or replace missing, NaN and infinite scores first")
