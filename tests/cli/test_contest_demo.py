@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -69,6 +70,14 @@ def test_wrong_parameters_start_nothing(typed: str, tmp_path: Path) -> None:
     answer = confide("contest", "demo", *typed.split(), folder=tmp_path)
     assert answer.code == 2, answer.err
     assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_without_the_packages_of_the_server_nothing_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    answer = confide("contest", "demo", "trial", folder=tmp_path)
+    assert answer.code == 2, answer.err
+    assert "pip install 'confide[serve]'" in answer.err
+    assert not list(tmp_path.iterdir())
 
 
 def _runs(folder: Path) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from confide.cli import output
+from confide.cli.contest.demo_server_steps import require_server
 from confide.cli.contest.demo_steps import run_demo
 from confide.cli.options import AsJson
 
@@ -43,6 +44,7 @@ def demo(
     """
     from confide.tasks.contest_demo import plan_demo
 
+    require_server()
     with output.busy("preparing"):
         plan = plan_demo(folder, rows=rows, epsilon=epsilon, seed=seed)
     run_demo(plan, keep=keep, as_json=as_json)

@@ -27,7 +27,6 @@ _ATTEMPTS = 3
 @contextmanager
 def serving(demo: ContestDemo) -> Iterator[str]:
     """Serve the demonstration's contest and yield the address; stop the server however the block is left."""
-    _require_server()
     log = demo.folder / "server.log"
     process, url = _started(demo, log)
     try:
@@ -36,7 +35,8 @@ def serving(demo: ContestDemo) -> Iterator[str]:
         _stop(process)
 
 
-def _require_server() -> None:
+def require_server() -> None:
+    """Refuse the demonstration if packages of the server are missing."""
     from importlib.util import find_spec
 
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "alembic")):
