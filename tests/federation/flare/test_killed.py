@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from confide.federation.flare.processes import _working_in, find_running
+from confide.federation.flare.engine_processes import working_in
+from confide.federation.flare.processes import find_running
 from confide.federation.flare.provision import provision
 from confide.federation.flare.watchdog import PARENT, depending
 from confide.federation.policy_template import default_policy
@@ -70,9 +71,9 @@ def test_a_killed_command_leaves_no_engine(verb: str, tmp_path: Path) -> None:
     )
     try:
         wait_until(lambda: find_running(folder) is not None)
-        assert _working_in(kit)
+        assert working_in(kit)
     finally:
         command.send_signal(signal.SIGKILL)
         command.wait()
     # A process that is ending has no command line any more before it is gone.
-    wait_until(lambda: not _working_in(kit) and find_running(folder) is None)
+    wait_until(lambda: not working_in(kit) and find_running(folder) is None)
