@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from confide.federation.flare.session import open_session
 from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
-from tests.federation.flare.conftest import PATIENCE
 from tests.federation.joining import join
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "federation"
 MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")  # of Debian
@@ -35,10 +36,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Federatio
     (place.path / "rows.csv").write_text("y,s\n" + "1,0.7\n0,0.2\n" * 10)
     SiteConfig(name="a", models={"m": SiteModel(data="rows.csv", label="y", score="s")}).write(place.path)
     place.policy.write_text(default_policy(studies=("x",)))
-    running = [start_server(federation, seconds=PATIENCE), start_site(place)]
-    yield federation, place
-    for one in running:
-        one.stop()
+    with ExitStack() as running:
+        running.callback(start_server(federation, seconds=PATIENCE).stop)
+        running.callback(start_site(place).stop)
+        yield federation, place
 
 
 def command(name: str, federation: Federation, folder: Path) -> list[str]:

@@ -18,9 +18,9 @@ from confide.federation.flare.engine_processes import working_in
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
 from confide.federation.flare.provision import Federation, provision
 from confide.federation.site.site_folder import SiteFolder
-from tests.federation.flare.conftest import PATIENCE, wait_until
 from tests.federation.joining import join
 from tests.ports import free_port
+from tests.waiting import PATIENCE, is_gone, wait_until
 
 pytestmark = pytest.mark.processes
 
@@ -91,11 +91,11 @@ def test_a_run_without_a_command_line_is_stopped_with_its_engine(tmp_path: Path)
     file = tmp_path / "pid"
     with subprocess.Popen([sys.executable, "-c", PARENT, str(file)]) as parent:
         wait_until(lambda: file.exists() and file.read_text().endswith("."))
-        child = psutil.Process(int(file.read_text().rstrip(".")))
+        child = int(file.read_text().rstrip("."))
         began, log = psutil.Process(parent.pid).create_time(), tmp_path / "run" / "engine.txt"
         assert working_in(tmp_path / "kit") == []
         Running(pid=parent.pid, began=began, kit=tmp_path / "kit", log=log).stop()
-    wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: is_gone(child))
 
 
 def test_an_engine_that_is_ending_is_waited_for(
