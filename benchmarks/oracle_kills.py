@@ -20,7 +20,8 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from benchmarks.oracle_server import CONTEST, free_port, make_bundle, score_file
+from benchmarks.oracle_server import CONTEST, make_bundle, score_file
+from confide.ports import free_port
 from confide.service.administration import new_token, verify
 from confide.service.database import Database
 from confide.service.home import Home

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from confide.contest.masking import flip_probability
 from confide.contest.metric import ContestMetric
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms
+from confide.ports import free_port
 from confide.service.administration import new_token
 
 CONTEST = "load"
@@ -152,12 +152,6 @@ class Running:
         body = json.dumps({"state": "open"}).encode()
         status, answer = self.request("POST", f"/v1/contests/{CONTEST}/state", organiser, body, "application/json")
         assert status == 200, answer
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def launch(home: Path, *bundles: Path, port: int | None = None, environment: dict[str, str] | None = None) -> Running:

@@ -87,6 +87,9 @@ LONG: Mapping[str, Mapping[str, int]] = {
     "federation/flare/test_kits_killed.py": {EVERY: 4},
     "federation/flare/test_balancers.py": {EVERY: ALL},  # federation/flare/test_modes.py
     "federation/flare/test_killed.py": {"test_a_killed_command_leaves_no_engine": 2},
+    "federation/flare/test_provision_killed.py": {
+        "test_the_same_call_begins_anew_and_removes_all_keys_of_a_killed_one": ALL,  # the real processes there
+    },
     "federation/flare/test_faults.py": {EVERY: ALL},  # federation/test_protocol.py
     "federation/flare/test_series.py": {EVERY: ALL},  # cli/test_validate_series.py
     "federation/flare/test_slow_run.py": {EVERY: ALL},  # federation/test_protocol.py
@@ -174,6 +177,9 @@ LONG: Mapping[str, Mapping[str, int]] = {
     "studies/test_schalk.py": {
         "test_threads_change_nothing": ALL,  # studies/test_trials.py
         "test_table_1_comes_out": ALL,  # studies/test_schalk_kernels.py
+    },
+    "tasks/test_new_site_killed.py": {
+        "test_the_same_call_finishes_what_a_killed_one_began": ALL,  # the real processes there
     },
     "tasks/test_release_checks.py": {EVERY: 3},
 }

@@ -9,7 +9,8 @@ from contextlib import suppress
 from itertools import count
 
 FIRST, EACH = 10_000, 1_000
-"""The first port, and how many each worker of pytest has. All lie below those that the system gives away by itself."""
+"""The first port, and how many each worker of pytest has. All lie below those that the system gives away by itself,
+and below those that `confide.ports` draws."""
 
 _NUMBERS = count(random.randrange(EACH))  # noqa: S311
 
@@ -20,7 +21,7 @@ def free_port() -> int:
     The system's own choice may be given to another process as soon as it is let go, seconds before a server has
     started. Each worker of pytest takes ports of its own instead, one after the other.
     """
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 20
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 10
     for _ in range(EACH):
         port = FIRST + worker * EACH + next(_NUMBERS) % EACH
         with socket.socket() as probe, suppress(OSError):

@@ -7,6 +7,7 @@
     ├── BudgetError             the account has less left than the request costs: exit code 3
     ├── LedgerError             the ledger is damaged, locked or not ours to write: exit code 1
     ├── FederationError         a site or a coordinator did not do what was agreed: exit code 1
+    │   ├── PortError           another program uses the port of a server
     │   └── RefusedError        a site's policy does not allow the request
     │       └── UnpayableError  a site's ledger cannot pay for it: exit code 3 for the coordinator
     ├── OracleError             an evaluation server refused a request or cannot be reached: exit code 1
@@ -121,6 +122,10 @@ class LedgerError(ConfideError):
 
 class FederationError(ConfideError):
     """A site or a coordinator did not do what was agreed; nothing is released."""
+
+
+class PortError(FederationError):
+    """Another program uses the port of a server."""
 
 
 class RefusedError(FederationError):

@@ -20,7 +20,7 @@ PACKAGE = Path(confide.__file__).parent
 # A part may import parts of a lower layer, and itself. Parts of one layer do not know each other.
 LAYERS = (
     {"device", "errors", "examples", "files", "normal", "postgresql_reach"},
-    {"blocks", "provenance"},
+    {"blocks", "ports", "provenance"},
     {"counts", "features", "_lazy"},
     {"grid", "predictions"},
     {"kernels"},

@@ -44,6 +44,7 @@ def make_environment(folder: Path, *settings: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("there", "taken"),
     [
@@ -61,6 +62,7 @@ def test_the_newest_known_python_is_taken(there: tuple[str, ...], taken: str, tm
     assert (tmp_path / "venv/bin/python").read_text() == f"{taken}\n"
 
 
+@pytest.mark.processes
 def test_a_python_that_is_named_is_taken(tmp_path: Path) -> None:
     install(tmp_path, "python3.13")
     (tmp_path / "with space").mkdir()
@@ -70,6 +72,7 @@ def test_a_python_that_is_named_is_taken(tmp_path: Path) -> None:
     assert (tmp_path / "venv/bin/python").read_text() == "python-of-ours\n"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("old", [(), ("python3",)])
 def test_without_one_make_says_what_to_do(old: tuple[str, ...], tmp_path: Path) -> None:
     for name in old:
@@ -83,6 +86,7 @@ def test_without_one_make_says_what_to_do(old: tuple[str, ...], tmp_path: Path) 
     assert not (tmp_path / "venv").exists()
 
 
+@pytest.mark.processes
 def test_an_old_python_that_is_named_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "python3.13")
     install(tmp_path, "python3.10", old=True)
@@ -91,6 +95,7 @@ def test_an_old_python_that_is_named_is_refused(tmp_path: Path) -> None:
     assert "and python3.10 is older or missing" in made.stderr
 
 
+@pytest.mark.processes
 def test_a_python_without_venv_is_named(tmp_path: Path) -> None:
     install(tmp_path, "python3.12", bare=True)
     made = make_environment(tmp_path)

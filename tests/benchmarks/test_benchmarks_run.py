@@ -57,7 +57,7 @@ ROOT = Path(__file__).parents[2]
         ("large-curves", "release_curves"),
         ("labelings", "submissions for all labels"),
         ("contest", "Ladder"),
-        ("evaluate-speed", "paired DeLong"),
+        pytest.param("evaluate-speed", "paired DeLong", marks=pytest.mark.processes),
         ("federation", "targets missed: "),
         ("federated-peer", "aims missed in"),
         ("federated-network", "network targets missed: "),

@@ -8,13 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from confide.privacy.adversary import success_bound
 from tests.cli.commands import PLAIN, STRICT, confide, confide_process
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.documents]
 
@@ -35,7 +35,7 @@ def test_the_demonstration_ends_with_board_attacks_and_final(tmp_path: Path) -> 
     assert len(plain["final"]["entries"]) == len(plain["final"]["shake_up"]) == 11
     assert plain["submissions"] == plain["board"]["scored"] == 60 + sum(one["submissions"] for one in plain["attacks"])
     assert f"confide serve --home {folder / 'oracle'}" in answer.err
-    assert not _runs(folder)
+    wait_until(lambda: not _runs(folder))
     page = confide("ledger", "show", "--ledger", folder / "ledger.sqlite", "--json")
     (account,) = json.loads(page.out)["accounts"]
     assert float(account["spent"]["epsilon"]) == 1.0  # board and final read different rows
@@ -50,18 +50,15 @@ def test_a_demonstration_that_is_stopped_leaves_no_server(tmp_path: Path) -> Non
         env={**os.environ, **PLAIN},
     )
     try:
-        deadline = time.monotonic() + 300
-        while not _runs(folder) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert _runs(folder)
-        time.sleep(0.5)
+        log = folder / "server.log"
+        wait_until(lambda: _runs(folder) and log.read_text(), 300)  # until the server itself says something
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 130
     assert b"stopped; the files made so far are in" in err
-    assert not _runs(folder)
+    wait_until(lambda: not _runs(folder))
 
 
 @pytest.mark.parametrize("typed", ["--rows 3", "--epsilon much", "--rows 100000", "."])

@@ -83,6 +83,7 @@ def test_the_container_can_do_little() -> None:
     assert any(volume.endswith(f":{home}") for volume in ORACLE["volumes"])
 
 
+@pytest.mark.processes
 def test_the_health_check_is_that_of_the_image_and_works() -> None:
     asked = json.loads(re.findall(r"^    CMD (\[.*\])$", _text("Dockerfile"), re.MULTILINE)[0])
     assert ORACLE["healthcheck"]["test"] == ["CMD", *asked]

@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -21,6 +20,7 @@ from confide.sources.tables import count_table
 from confide.tasks.federation_demo_rows import DemoData, split_rows, write_rows
 from tests.cli.commands import PLAIN, STRICT, confide, confide_process
 from tests.cli.hospitals import NAMES, Hospitals
+from tests.waiting import wait_until
 
 
 def working_in(folder: Path) -> list[str]:
@@ -187,7 +187,7 @@ def test_the_demonstration_with_real_processes(provisioned: Hospitals, tmp_path:
             assert [account.spent.epsilon * 2 for account in ledger.accounts()] == [1]
     for mode, path in document["reports"].items():
         assert mode in Path(path).read_text(encoding="utf-8")
-    assert working_in(tmp_path) == []
+    wait_until(lambda: not working_in(tmp_path))
 
 
 @pytest.mark.processes
@@ -196,14 +196,15 @@ def test_a_demonstration_that_is_stopped_leaves_no_process(tmp_path: Path) -> No
     running = subprocess.Popen(
         command, cwd=tmp_path, env={**os.environ, **PLAIN}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 300
-    while not working_in(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=300)
+    try:
+        wait_until(lambda: working_in(tmp_path) or running.poll() is not None, 300)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=300)
+    finally:
+        running.kill()
     assert running.returncode == 130, said
     assert "stopped; the files made so far are in demo" in said
-    assert working_in(tmp_path) == []
+    wait_until(lambda: not working_in(tmp_path))  # a process that was just being started ends with its parent
 
 
 def test_a_certificate_that_ends_soon_is_warned_about_and_renewed_by_a_command_on_each_side(

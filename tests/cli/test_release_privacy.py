@@ -107,6 +107,7 @@ class TestRealProcesses:
             capture_output=True, check=False, timeout=600, **options,
         )  # fmt: skip
 
+    @pytest.mark.processes
     def test_standard_input_is_the_same_data_and_the_same_account(self, desk: Desk) -> None:
         desk.open_account("trial")
         found = desk.document("-e", 1, "--account", "trial")
@@ -117,6 +118,7 @@ class TestRealProcesses:
         assert again["ledger"]["account"] == found["ledger"]["account"] == "trial"
         assert again["ledger"]["reused"]
 
+    @pytest.mark.processes
     def test_a_run_that_dies_after_the_charge_keeps_it(self, desk: Desk) -> None:
         script = (
             "import os, sys\n"

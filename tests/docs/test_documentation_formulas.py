@@ -34,6 +34,7 @@ def in_docs() -> list[Path]:
     return [page for page in pages if not page.match(SLOW)]
 
 
+@pytest.mark.processes
 @pytest.mark.documents
 def test_every_formula_became_mathml(built: Path) -> None:
     counted = 0
@@ -44,6 +45,7 @@ def test_every_formula_became_mathml(built: Path) -> None:
     assert counted > 50
 
 
+@pytest.mark.processes
 @pytest.mark.documents
 def test_pages_hold_no_tex_and_load_nothing_from_elsewhere(built: Path) -> None:
     for page in built.rglob("*.html"):

@@ -136,6 +136,7 @@ def begins_another(page: Path) -> bool:
 TO_RUN = [page for page in PAGES if lines_to_run(page) and not begins_another(page)]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("page", TO_RUN, ids=lambda page: page.stem)
 def test_commands_run_and_print_what_the_page_shows(
     page: Path, folder: Path, servers: PageServers, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -96,7 +96,7 @@ class Network:
         question: Question,
         *,
         replaced: Mapping[str, Callable[[str, Message], Message]] | None = None,
-        timeout: float = 30.0,
+        timeout: float = 120.0,
     ) -> Outcome:
         """Run a question, and wait for sites whose replies the coordinator did not need."""
         channel = self.channel(**(replaced or {}))

@@ -25,7 +25,7 @@ class SettledChannel:
             self._at_work += len(requests)
         return self._inner.ask(topic, requests, patience=patience, heard=heard)
 
-    def settle(self, seconds: float = 60.0) -> None:
+    def settle(self, seconds: float = 120.0) -> None:
         """Wait until no site works on a request."""
         with self._changed:
             assert self._changed.wait_for(lambda: self._at_work == 0, timeout=seconds), "a site never finished"

@@ -190,13 +190,13 @@ def test_a_silent_site_ends_the_run_in_time(network: Network) -> None:
     over = threading.Event()
 
     def slow(topic: str, request: Message) -> Message:
-        assert over.wait(60.0)
+        assert over.wait(300.0)
         return network.sites["west"].reply(topic, request)
 
     channel, started = network.channel(west=slow), time.monotonic()
     with pytest.raises(RunError, match="west: silent"):
         validate(network.question("secure-sum"), channel, root=network.authority.root, timeout=1.5)
-    assert time.monotonic() - started < 30.0
+    assert time.monotonic() - started < 120.0
     over.set()
     channel.settle()
 

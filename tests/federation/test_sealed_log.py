@@ -408,6 +408,7 @@ def append_many(path: str) -> None:
         SealedLog(Path(path)).append({"message": str(os.getpid())})
 
 
+@pytest.mark.processes
 def test_processes_take_turns(log: SealedLog) -> None:
     context = get_context("spawn")
     workers = [context.Process(target=append_many, args=(str(log.path),)) for _ in range(2)]

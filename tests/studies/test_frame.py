@@ -87,11 +87,14 @@ def _square(value: int, log: str) -> Arrays:
     return {"square": np.array([value * value]), "name": np.array([f"piece {value}"])}
 
 
+POOLS = [(1, "processes"), (2, "threads"), pytest.param(2, "processes", marks=pytest.mark.processes)]
+
+
 def _pieces(log: Path, count: int = 4) -> list[Piece]:
     return [Piece(name=f"piece {value}", work=_square, arguments=(value, str(log))) for value in range(count)]
 
 
-@pytest.mark.parametrize(("jobs", "workers"), [(1, "processes"), (2, "threads"), (2, "processes")])
+@pytest.mark.parametrize(("jobs", "workers"), POOLS)
 def test_finished_pieces_are_not_computed_again(tmp_path: Path, jobs: int, workers: str) -> None:
     log, store = tmp_path / "log", Store.open(tmp_path / "cache", "schalk", {"seed": 0})
     first = run_pieces(_pieces(log, 2), store, jobs=1)
@@ -189,7 +192,7 @@ def _held() -> Arrays:
     return {"held": np.array(_HELD)}
 
 
-@pytest.mark.parametrize(("jobs", "workers"), [(1, "processes"), (2, "threads"), (2, "processes")])
+@pytest.mark.parametrize(("jobs", "workers"), POOLS)
 def test_each_process_is_prepared(jobs: int, workers: str) -> None:
     prepare = Preparation(begin=_hold, arguments=(7,))
     found = run_pieces([Piece(name="a", work=_held)], jobs=jobs, workers=workers, prepare=prepare)  # type: ignore[arg-type]

@@ -150,6 +150,7 @@ def test_results_depend_on_nothing_but_the_seed(ground: Ground) -> None:
     assert other != one
 
 
+@pytest.mark.processes
 def test_processes_find_the_same(ground: Ground) -> None:
     asked = trials()[:3]
     assert found_by(ground, asked, jobs=2) == found_by(ground, asked)

@@ -78,6 +78,8 @@ def init_federation(
 ) -> Federation:
     """Make a federation in a new folder: a root, and certificates for the server and the coordinator.
 
+    What an interrupted call left in the folder is deleted first.
+
     Parameters
     ----------
     name, sites
@@ -88,10 +90,13 @@ def init_federation(
         Port at which the server listens, if a balancer passes connections on from `port`.
     """
     require_engine()
-    require_new_folder(Path(folder))
+    from confide.federation.flare.new_folder import is_unfinished
+    from confide.federation.flare.provision import provision
+
+    if not is_unfinished(Path(folder)):
+        require_new_folder(Path(folder))
     if len(set(sites)) < len(sites):
         raise UsageError("a site is named twice; name each site once")
-    from confide.federation.flare.provision import provision
 
     return provision(folder, name=name, sites=sites, server=server, port=port, listen=listen)
 

@@ -18,13 +18,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
+from confide.errors import FederationError, ParameterError, PortError, UsageError, did_you_mean
+from confide.ports import free_port
 from confide.tasks.federation import init_federation
-from confide.tasks.federation_certificates import sign_site
+from confide.tasks.federation_certificates import renew_federation, sign_site
 from confide.tasks.federation_demo_rows import MOST_SITES, DemoData, Rows, split_rows, write_rows
 from confide.tasks.federation_folders import require_engine, require_new_folder
 from confide.tasks.site import forget_model, init_site
-from confide.tasks.site_certificates import request_site
+from confide.tasks.site_certificates import renew_site, request_site
 from confide.tasks.site_model import site_model
 from confide.tasks.validate import ValidationRequest, ask_sites
 
@@ -40,6 +41,8 @@ MODES = ("disclosure-control", "secure-sum", "private")
 STUDY = "demo"
 
 _CONNECT_SECONDS = 90.0
+_OTHER_PORTS = 2
+"""Ports that are tried after the first one, if other programs take them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +148,7 @@ def running_demo(made: DemoFederation) -> Iterator[FederationSession]:
     """Start the server and all sites, and stop all of them in the end."""
     from confide.federation.flare.session import open_session
 
-    with _processes(made), open_session(made.federation, timeout=_CONNECT_SECONDS) as session:
+    with _processes(made) as federation, open_session(federation, timeout=_CONNECT_SECONDS) as session:
         yield session
 
 
@@ -171,7 +174,7 @@ def ask_demo(
 ) -> Validation:
     """Validate in one of the demonstration's modes."""
     request = ValidationRequest(
-        federation=made.federation,
+        federation=session.federation,
         question=made.demo.questions[mode],
         timeout=made.demo.timeout,
         level=0.95,
@@ -275,18 +278,42 @@ def _limits(questions: Mapping[str, Question]) -> dict[str, Fraction]:
 
 
 @contextmanager
-def _processes(made: DemoFederation) -> Iterator[None]:
+def _processes(made: DemoFederation) -> Iterator[Federation]:
     """Start the server and all sites. Stop every one that was started, also if another could not be."""
-    from confide.federation.flare.processes import start_server, start_site
+    from confide.federation.flare.processes import start_site
 
     try:
-        start_server(made.federation, attached=True)
+        federation = _start_server(made)
         for place in made.places:
             start_site(place, attached=True)
-        yield
+        yield federation
     finally:
         with _ignoring_interrupts():
             _stop(made)
+
+
+def _start_server(made: DemoFederation) -> Federation:
+    """Start the server; let the federation move to another port if some program took the first one meanwhile."""
+    from confide.federation.flare.processes import start_server
+
+    federation = made.federation
+    for _ in range(_OTHER_PORTS):
+        try:
+            start_server(federation, attached=True)
+        except PortError:
+            federation = _moved(made)
+        else:
+            return federation
+    start_server(federation, attached=True)
+    return federation
+
+
+def _moved(made: DemoFederation) -> Federation:
+    """Give the server another port, and every site the kit that has it."""
+    moved = renew_federation(made.federation.folder, port=free_port()).federation
+    for site, place in zip(made.demo.sites, made.places, strict=True):
+        renew_site(place.path, moved.site_kit(site))
+    return moved
 
 
 def _stop(made: DemoFederation) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confide.errors import ParameterError, UsageError, did_you_mean
 from confide.tasks.federation_folders import open_site, require_engine
+from confide.tasks.new_site import make_site, require_new_site
 from confide.tasks.site_model import site_model
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def init_site(
 ) -> NewSite:
     """Set up a site in the folder of its request, with the kit that the coordinator signed for it.
 
-    A failure leaves the folder as it was.
+    Wrong parameters change nothing. If the call fails later, or is killed, the same call again finishes its work.
 
     Parameters
     ----------
@@ -98,11 +98,18 @@ def init_site(
     from confide.federation.policy import Policy
     from confide.federation.site.data_check import check_data
     from confide.federation.site.new_policy import new_policy
+    from confide.federation.site.site_folder import SiteFolder
 
-    packed, place = Path(kit), Path(folder)
+    packed, place = Path(kit), SiteFolder(Path(folder).absolute())
     if not packed.is_file():
         raise UsageError(f"there is no file {packed}; give the kit that the coordinator handed to you")
-    _require_request(place)
+    policy = new_policy(
+        tuple(studies) or (kit_federation(packed),),
+        epsilon_in_all=epsilon_in_all,
+        epsilon_per_study=epsilon_per_study,
+        delta_in_all=delta_in_all,
+    )
+    require_new_site(place, policy)
     model = site_model(
         data=data,
         label=label,
@@ -113,14 +120,9 @@ def init_site(
         score_range=score_range,
         query=query,
     )
-    policy = new_policy(
-        tuple(studies) or (kit_federation(packed),),
-        epsilon_in_all=epsilon_in_all,
-        epsilon_per_study=epsilon_per_study,
-        delta_in_all=delta_in_all,
-    )
     check = check_data(model_name, model, Policy.from_toml(policy))
-    return NewSite(folder=_make_site(packed, place, model_name, model, policy), check=check)
+    make_site(packed, place, model_name, model, policy)
+    return NewSite(folder=place, check=check)
 
 
 def add_model(
@@ -257,29 +259,6 @@ def _add_alias(place: SiteFolder, model_name: str, same_as: str, *, replace: boo
     return NewModel(folder=place, name=model_name)
 
 
-def _make_site(kit: Path, folder: Path, model_name: str, model: SiteModel, policy: str) -> SiteFolder:
-    from confide.federation.flare.kits import unpack_site_kit
-    from confide.federation.policy import Policy
-    from confide.federation.site.data import SiteConfig
-    from confide.federation.site.site_account import account_by_policy
-    from confide.federation.site.site_folder import SiteFolder
-    from confide.federation.site_files import write_whole
-    from confide.ledger.ledger import Ledger
-
-    place = SiteFolder(folder.absolute())
-    before = {path.name: path.read_bytes() for path in place.path.iterdir() if path.is_file()}
-    try:
-        name = unpack_site_kit(kit, place)
-        SiteConfig(name=name, models={model_name: model}, folder=place.path).write(place.path)
-        write_whole(place.policy, policy)
-        with Ledger(place.ledger) as ledger:
-            account_by_policy(ledger, Policy.from_toml(policy))
-    except BaseException:
-        _restore(place.path, before)
-        raise
-    return place
-
-
 def _require_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> SiteConfig:
     from confide.federation.site.data import SiteConfig
 
@@ -297,30 +276,3 @@ def _write(place: SiteFolder, config: SiteConfig, studies: Sequence[str]) -> Non
     if studies:
         write_whole(place.policy, with_studies(read_text(place.policy, "policy"), studies))
     config.write(place.path)
-
-
-def _require_request(folder: Path) -> None:
-    """Refuse a folder without the keys of a request, or that is a site already."""
-    from confide.federation.site.site_folder import SiteFolder
-
-    place = SiteFolder(folder)
-    if place.config.exists() or place.kit.exists():
-        raise UsageError(f"{folder} is a site already; renew its certificate with `confide site renew`")
-    if not place.new_key.is_file():
-        raise UsageError(
-            f"{folder} has no keys of a site; make them, and a request to the coordinator, with `confide site request`"
-        )
-
-
-def _restore(folder: Path, before: Mapping[str, bytes]) -> None:
-    """Remove what was added to a folder that could not be completed, and put back what was moved."""
-    from confide.federation.site_files import write_whole
-
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name not in before:
-            path.unlink(missing_ok=True)
-    for name, content in before.items():
-        if not (folder / name).exists():
-            write_whole(folder / name, content.decode("ascii"))

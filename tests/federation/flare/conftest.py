@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +20,11 @@ from confide.federation.site.site_folder import SiteFolder
 from tests.federation.flare import registered
 from tests.federation.joining import join
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 SITES = ("east", "north", "west")
 STUDIES = ("first", "noise")
 MODELS = ("disclosed", "summed", "noised", "faulty", "shipped", "kept", "approved")
-PATIENCE = 120.0
-"""Seconds that a round may take where nothing is slow on purpose: machines that run tests may be overloaded."""
-
 _ROOT = Path(__file__).parents[3]
 
 
@@ -59,13 +56,6 @@ def python_path(folder: Path) -> str:
         "for module in (dishonest, hostile, registered, unruly):\n    module.install()\n"
     )
     return os.pathsep.join([str(first), str(_ROOT / "src"), str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "this did not come true in time"
-        time.sleep(0.1)
 
 
 def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:

@@ -65,12 +65,13 @@ def every_death(run: Callable[[int], bool]) -> int:
     raise AssertionError("never reached")
 
 
-def kill_before(event: str, number: int) -> None:
-    """Let SIGKILL end this process before its n-th change of one kind, counted from 1."""
+def kill_before(event: str, number: int = 1, *, of: str = "") -> None:
+    """Let SIGKILL end this process before its n-th change of one kind, counted from 1, to a file of that name."""
     seen = count(1)
 
     def hook(name: str, arguments: tuple[object, ...]) -> None:
-        if name == event and next(seen) == number:
+        named = name == event and any(str(argument).endswith(of) for argument in arguments)
+        if named and next(seen) == number:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(hook)

@@ -10,7 +10,8 @@ from confide.federation.outcome import RunError
 from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 from confide.tasks.site_approvals import approve_question, pending_questions, verify_site
-from tests.federation.flare.conftest import PATIENCE, SITES, Network
+from tests.federation.flare.conftest import SITES, Network
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture

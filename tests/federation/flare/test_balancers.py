@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,9 @@ from confide.federation.flare.session import open_session
 from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
-from tests.federation.flare.conftest import PATIENCE
 from tests.federation.joining import join
 from tests.ports import free_port
+from tests.waiting import PATIENCE, wait_until
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "federation"
 MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")  # of Debian
@@ -35,10 +37,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Federatio
     (place.path / "rows.csv").write_text("y,s\n" + "1,0.7\n0,0.2\n" * 10)
     SiteConfig(name="a", models={"m": SiteModel(data="rows.csv", label="y", score="s")}).write(place.path)
     place.policy.write_text(default_policy(studies=("x",)))
-    running = [start_server(federation, seconds=PATIENCE), start_site(place)]
-    yield federation, place
-    for one in running:
-        one.stop()
+    with ExitStack() as running:
+        running.callback(start_server(federation, seconds=PATIENCE).stop)
+        running.callback(start_site(place).stop)
+        yield federation, place
 
 
 def command(name: str, federation: Federation, folder: Path) -> list[str]:
@@ -59,15 +61,30 @@ def command(name: str, federation: Federation, folder: Path) -> list[str]:
     return ["nginx", "-p", str(folder), "-c", str(own), "-g", "daemon off;"]
 
 
+def nginx_has_streams() -> bool:
+    """Tell whether nginx can pass TCP on: by a module that is loaded, or built in."""
+    built = subprocess.run(["nginx", "-V"], capture_output=True, text=True, check=True).stderr
+    return MODULE.exists() or "--with-stream" in built.split()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.mark.parametrize("name", ["nginx", "haproxy"])
 def test_a_balancer_that_passes_tls_on_carries_a_federation(
     name: str, served: tuple[Federation, SiteFolder], tmp_path: Path
 ) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not here: apt install {name}")
+    if name == "nginx" and not nginx_has_streams():
+        pytest.skip("nginx has no streams here: apt install libnginx-mod-stream")
     federation, _ = served
     balancer = subprocess.Popen(command(name, federation, tmp_path))
     try:
+        wait_until(lambda: listens(federation.port) or balancer.poll() is not None)
+        assert balancer.poll() is None, "the balancer ended"
         with open_session(federation, timeout=PATIENCE) as session:
             assert session.wait_for(("a",), PATIENCE) == ("a",)
     finally:

@@ -9,7 +9,8 @@ from confide.federation.question import Question
 from confide.federation.site.register import Register
 from confide.federation.site_state import SiteState
 from tests.federation.flare import unruly
-from tests.federation.flare.conftest import PATIENCE, Network
+from tests.federation.flare.conftest import Network
+from tests.waiting import PATIENCE
 
 
 def test_sites_send_nothing_to_a_server_that_leaves_one_of_them_out(network: Network) -> None:

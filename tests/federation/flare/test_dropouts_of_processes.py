@@ -19,9 +19,10 @@ from confide.federation.flare.session import open_session
 from confide.federation.question import Question
 from confide.federation.site_state import SiteState
 from tests.federation.flare import unruly
-from tests.federation.flare.conftest import PATIENCE, Network, make_site, python_path, wait_until
+from tests.federation.flare.conftest import Network, make_site, python_path
 from tests.federation.flare.test_faults import kill_when_stuck, spent
 from tests.ports import free_port
+from tests.waiting import PATIENCE, wait_until
 
 FOUR = ("east", "north", "south", "west")
 DROP_AFTER = 20.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from fractions import Fraction
 
 import psutil
@@ -17,7 +18,8 @@ from confide.federation.site.site_account import ACCOUNT
 from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.flare import unruly
-from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
+from tests.federation.flare.conftest import SITES, Network
+from tests.waiting import PATIENCE, wait_until
 
 
 def spent(network: Network, site: str) -> Fraction:
@@ -62,5 +64,8 @@ def kill_when_stuck(network: Network, site: str) -> None:
     """Kill a site, with the processes of its runs, when it hangs in the middle of one."""
     wait_until((network.folders[site].path / unruly.REACHED).exists)
     parent = psutil.Process(network.running(site).pid)
-    for process in (parent, *parent.children(recursive=True)):
-        process.kill()
+    killed = [parent, *parent.children(recursive=True)]
+    for process in killed:
+        with suppress(psutil.NoSuchProcess):  # children end by themselves when their parent is gone
+            process.kill()
+    psutil.wait_procs(killed, timeout=PATIENCE)

@@ -23,10 +23,11 @@ from confide.federation.outcome import RunError
 from confide.federation.question import Question
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.flare import unruly
-from tests.federation.flare.conftest import PATIENCE, SITES, make_site, python_path, wait_until
+from tests.federation.flare.conftest import SITES, make_site, python_path
 from tests.federation.flare.hostile import Attacker, Shot, flare_engine, flare_site
 from tests.federation.flare.shots import answered, modules_of, shell, shots_at
 from tests.ports import free_port
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.flare]
 
@@ -89,7 +90,7 @@ def test_a_guarded_site_answers_nothing_that_a_peer_sends(siege: Siege) -> None:
     assert len(answers) > 60
     assert answered(answers) == set()
     assert contents(siege.guarded) == before
-    assert siege.session.connected_sites()[0] == "east"
+    assert siege.session.wait_for(("east",), PATIENCE) == ("east",)
 
 
 def test_a_guarded_site_answers_a_dishonest_server_what_a_run_needs(siege: Siege) -> None:
@@ -125,7 +126,7 @@ def test_a_coordinators_session_answers_nothing(siege: Siege, caplog: pytest.Log
         answers = siege.server.fire(shots)
     assert len(answers) > 30
     assert answered(answers) == set()
-    assert "east" in siege.session.connected_sites()
+    assert siege.session.wait_for(("east",), PATIENCE) == ("east",)
 
 
 def test_a_peer_shuts_a_plain_site_down(siege: Siege) -> None:

@@ -8,18 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
-from confide.federation.flare.processes import _working_in, find_running
+from confide.federation.flare.engine_processes import working_in
+from confide.federation.flare.processes import find_running
 from confide.federation.flare.provision import provision
 from confide.federation.flare.watchdog import PARENT, depending
 from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
-from tests.federation.flare.conftest import wait_until
 from tests.federation.joining import join
 from tests.ports import free_port
+from tests.waiting import is_gone, wait_until
 
 _CHAIN = """
 import subprocess, sys, time, os
@@ -36,16 +36,17 @@ time.sleep(600)
 """
 
 
+@pytest.mark.processes
 def test_children_end_with_their_parents_over_generations(tmp_path: Path) -> None:
     script, note = tmp_path / "chain.py", tmp_path / "pids"
     script.write_text(_CHAIN)
     first = subprocess.Popen([sys.executable, str(script), "2", str(note)], env=depending(os.environ, attached=False))
     wait_until(lambda: note.exists() and len(note.read_text().split()) == 3)
     pids = [int(pid) for pid in note.read_text().split()]
-    assert all(psutil.pid_exists(pid) for pid in pids)
+    assert not any(is_gone(pid) for pid in pids)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+    wait_until(lambda: all(is_gone(pid) for pid in pids))
 
 
 def test_a_process_in_the_background_depends_on_nobody() -> None:
@@ -53,6 +54,7 @@ def test_a_process_in_the_background_depends_on_nobody() -> None:
     assert depending({}, attached=True) == {PARENT: str(os.getpid())}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("verb", ["federation", "site"])
 def test_a_killed_command_leaves_no_engine(verb: str, tmp_path: Path) -> None:
     federation = provision(tmp_path / "net", name="x", sites=("a",), port=free_port())
@@ -69,10 +71,9 @@ def test_a_killed_command_leaves_no_engine(verb: str, tmp_path: Path) -> None:
         start_new_session=True,
     )
     try:
-        wait_until(lambda: find_running(folder) is not None)
-        assert _working_in(kit)
+        wait_until(lambda: find_running(folder) is not None and working_in(kit))
     finally:
         command.send_signal(signal.SIGKILL)
         command.wait()
     # A process that is ending has no command line any more before it is gone.
-    wait_until(lambda: not _working_in(kit) and find_running(folder) is None)
+    wait_until(lambda: not working_in(kit) and find_running(folder) is None)

@@ -23,6 +23,7 @@ from confide.tasks.site_certificates import request_site
 from tests.federation.certificates import rsa_key
 from tests.federation.flare.deaths import dies, every_death
 from tests.federation.joining import join, signed_kit
+from tests.federation.key_files import private_keys
 
 OLD_KEY, NEW_KEY = "the old key", "a new key"
 
@@ -56,12 +57,6 @@ def renewal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         kit = federation.site_kit("a")
     shutil.copyfile(kit, folder / "a.zip")
     return Renewal(federation, place.path, folder / "a.zip", before)
-
-
-def private_keys(folder: Path) -> set[str]:
-    """Return the files that hold a private key."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)) for path in files if b"PRIVATE KEY" in path.read_bytes()}
 
 
 def tree(folder: Path) -> set[str]:

@@ -70,7 +70,7 @@ def test_an_engine_does_not_start_where_flare_differs(made: Federation, tmp_path
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60.0,
+        timeout=600.0,
     )
     assert ended.returncode == 1
     assert (

@@ -14,6 +14,8 @@ from confide.errors import FederationError
 from confide.federation.flare import launchers
 from confide.federation.flare.launchers import MOST_RUNS, SiteRunLauncher
 
+pytestmark = pytest.mark.processes
+
 
 def launched(launcher: SiteRunLauncher) -> JobHandleSpec:
     run = str(uuid4())

@@ -16,7 +16,8 @@ from confide.federation.grouped_tables import disclosed
 from confide.federation.question import Question
 from confide.federation.site_state import SiteState
 from confide.federation.tables import SiteTable
-from tests.federation.flare.conftest import PATIENCE, SITES, Network, wait_until
+from tests.federation.flare.conftest import SITES, Network
+from tests.waiting import PATIENCE, wait_until
 
 
 def is_empty(folder: Path) -> bool:

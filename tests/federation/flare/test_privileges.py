@@ -59,6 +59,7 @@ def test_root_in_a_folder_of_its_own_is_said(tmp_path: Path) -> None:
     assert runs_as_root(tmp_path)
 
 
+@pytest.mark.processes
 @root_only
 def test_files_and_processes_are_the_owners(folder: Path) -> None:
     give(folder, NOBODY)
@@ -103,6 +104,7 @@ def test_data_that_the_owner_cannot_read_are_said_before_anything_starts(folder:
     require_readable([absent, rows], None)
 
 
+@pytest.mark.processes
 @root_only
 def test_a_site_that_root_starts_runs_as_its_owner(folder: Path) -> None:
     """Where that user cannot run this interpreter, the site is not started, least of all as root."""

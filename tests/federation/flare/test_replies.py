@@ -15,10 +15,11 @@ from confide.federation.flare.provision import provision
 from confide.federation.flare.session import FederationSession, open_session
 from confide.federation.question import Question
 from tests.federation.flare import dishonest
-from tests.federation.flare.conftest import PATIENCE, SITES, python_path
+from tests.federation.flare.conftest import SITES, python_path
 from tests.federation.flare.dishonest import Orders
 from tests.federation.flare.hostile import flare_engine
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.flare
 

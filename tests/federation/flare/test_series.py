@@ -13,7 +13,8 @@ from confide.federation.coordinator.series import POOLED, Series
 from confide.federation.periods import Period
 from confide.federation.site.site_account import ACCOUNT
 from confide.ledger.ledger import Ledger
-from tests.federation.flare.conftest import PATIENCE, SITES, Network
+from tests.federation.flare.conftest import SITES, Network
+from tests.waiting import PATIENCE
 
 NEXT_MONTH = """
 from datetime import UTC, datetime

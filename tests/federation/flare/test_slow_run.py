@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -19,14 +20,15 @@ from confide.federation.question import Question
 from confide.federation.site.site_folder import SiteFolder
 from confide.federation.site_state import SiteState
 from tests.federation.flare import registered, unruly
-from tests.federation.flare.conftest import PATIENCE, SITES, Network, python_path, wait_until
+from tests.federation.flare.conftest import SITES, Network, python_path
 from tests.federation.flare.hostile import Attacker, flare_site
 from tests.federation.flare.shots import LATE, TOPICS, answered, modules_of, shell, shots_at
 from tests.federation.joining import join
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.processes
 
-ROUND_SECONDS = 40.0
+ROUND_SECONDS = 60.0
 """Seconds for all that is tried in the run, and for the others' replies, on a machine that may be overloaded."""
 FAULTS = {"east": unruly.GARBAGE, "north": unruly.OLD, "west": unruly.SLOW}
 
@@ -39,6 +41,7 @@ class SlowRun:
     ended: list[tuple[RunError, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.earlier = set(self._folders())
         self.thread = Thread(target=self._run)
         self.thread.start()
 
@@ -52,8 +55,12 @@ class SlowRun:
 
     @property
     def name(self) -> str:
-        kit = self.network.federation.server_kit
-        return max(kit.glob("*-*-*-*-*"), key=lambda folder: folder.stat().st_mtime).name
+        (folder,) = set(self._folders()) - self.earlier
+        return folder.name
+
+    def _folders(self) -> Iterable[Path]:
+        """Folders of runs at the server; that of an earlier run may still change."""
+        return self.network.federation.server_kit.glob("*-*-*-*-*")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from confide.errors import ConfideError, UsageError
+from confide.ports import free_port
 
 if TYPE_CHECKING:
     from confide.tasks.contest_demo import ContestDemo
@@ -46,7 +46,7 @@ def require_server() -> None:
 def _started(demo: ContestDemo, log: Path) -> tuple[subprocess.Popen[bytes], str]:
     """Start a server and wait until it is ready; take another port if somebody else got the first."""
     for _ in range(_ATTEMPTS):
-        port = _free_port()
+        port = free_port()
         process = _start(demo, port, log)
         url = f"http://127.0.0.1:{port}"
         try:
@@ -105,10 +105,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

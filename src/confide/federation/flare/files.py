@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.federation.site_files import write_whole
+from confide.files import flush
 
 OWNER_FOLDER, OWNER_FILE = 0o700, 0o600
 
@@ -30,3 +31,11 @@ def own_tree(folder: Path) -> None:
         Path(parent).chmod(OWNER_FOLDER)
         for name in names:
             (Path(parent) / name).chmod(OWNER_FILE)
+
+
+def flush_tree(folder: Path) -> None:
+    """Bring everything in a folder to the disk."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            flush(Path(parent) / name)
+        flush(Path(parent))

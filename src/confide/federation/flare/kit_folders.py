@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from confide.errors import FederationError
-from confide.federation.flare.files import make_owned
+from confide.federation.flare.files import flush_tree, make_owned
 from confide.federation.site.site_folder import SiteFolder
 from confide.files import flush
 
@@ -70,7 +70,7 @@ def new_kit(folder: SiteFolder) -> Path:
 def take_place(folder: SiteFolder) -> None:
     """Put the new kit in its place: all of it for a first kit, and only `startup` if the site has one."""
     new, old, startup = folder.path / _NEW, folder.path / _OLD, startup_of(folder)
-    _flush_tree(new)
+    flush_tree(new)
     if folder.kit.exists():
         startup.rename(old)
         flush(folder.path)
@@ -123,13 +123,6 @@ def _is_taken_in(folder: SiteFolder) -> bool:
         return folder.new_key.read_bytes() == (startup_of(folder) / KEY).read_bytes()
     except OSError:
         return False
-
-
-def _flush_tree(folder: Path) -> None:
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            flush(Path(parent) / name)
-        flush(Path(parent))
 
 
 @contextmanager

@@ -18,13 +18,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 import confide
-from confide.errors import FederationError
+from confide.errors import FederationError, PortError
 from confide.federation.flare.confinement import data_files
+from confide.federation.flare.engine_processes import (
+    STOP_SECONDS,
+    connections,
+    descendants,
+    end,
+    ends_by_itself,
+    working_in,
+)
 from confide.federation.flare.federation import ANEW, LOOPBACK, Federation, organisation
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import HEARTBEAT_SECONDS, harden_server, harden_site
@@ -38,11 +45,7 @@ from confide.federation.site.site_folder import SiteFolder
 START_SECONDS = 60.0
 """Seconds that a server may take to start."""
 
-_STOP_SECONDS = 8.0
 _SITE, _SERVER = "confide.federation.flare.site_engine", "confide.federation.flare.server_engine"
-_ENGINES = ("confide.federation.flare.", "nvflare.private.fed.app.")
-"""Modules whose processes are engines; those of FLARE itself were started by earlier versions."""
-
 _NOTE = "engine.json"
 _LOG_BYTES = 2_000_000
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -66,26 +69,39 @@ class Running:
         """Return whether the engine has an open connection to the server's port."""
         process = self._process()
         try:
-            found = [] if process is None else _connections(process)
+            found = [] if process is None else connections(process)
         except psutil.Error:
             return False
         return any(one.status == psutil.CONN_ESTABLISHED and one.raddr and one.raddr.port == port for one in found)
 
+    def listens(self, port: int) -> bool:
+        """Return whether the engine itself listens at a port; True if that cannot be seen."""
+        process = self._process()
+        try:
+            found = [] if process is None else connections(process)
+        except psutil.AccessDenied:
+            return True
+        except psutil.Error:
+            return False
+        return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in found)
+
     def stop(self) -> None:
         """End the engine and all its runs, and wait until they are gone."""
         parent = self._process()
-        others = [process for process in _working_in(self.kit) if parent is None or process.pid != parent.pid]
+        known = {*working_in(self.kit)}
         if parent is not None:
+            known |= {parent, *descendants(parent)}
             with suppress(psutil.NoSuchProcess):
                 parent.terminate()
-            psutil.wait_procs([parent], timeout=_STOP_SECONDS)
-        left = list({*others, *_working_in(self.kit), *([parent] if parent else [])})
-        for process in left:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-        psutil.wait_procs(left, timeout=_STOP_SECONDS)
+            psutil.wait_procs([parent], timeout=STOP_SECONDS)
+        end(known | {*working_in(self.kit)})
         _reap(self.pid)
         _note(self.log.parent).unlink(missing_ok=True)
+
+    def ends_by_itself(self) -> bool:
+        """Wait for an engine that is ending; return False at once for one that is not."""
+        process = self._process()
+        return process is None or ends_by_itself(process)
 
     def _process(self) -> psutil.Process | None:
         _reap(self.pid)
@@ -107,7 +123,7 @@ def start_server(federation: Federation, *, seconds: float = START_SECONDS, atta
     federation.check_kit(federation.server_settings)
     require_version()
     owner = owner_to_run_as(federation.folder)
-    with acting_as(owner), _starting(federation.folder) as run:
+    with acting_as(owner), _starting(federation.folder, kit) as run:
         _require_free(federation)
         harden_server(kit)
         environment = _environment(run, owner, attached=attached)
@@ -127,7 +143,7 @@ def start_site(folder: SiteFolder, *, attached: bool = False) -> Running:
     require_version()
     owner = owner_to_run_as(folder.path)
     require_readable(data_files(folder.path), owner)
-    with acting_as(owner), _starting(folder.path) as run:
+    with acting_as(owner), _starting(folder.path, folder.kit) as run:
         harden_site(folder.kit)
         settings = [f"uid={name}", f"org={organisation(name)}", f"heart_beat_interval={HEARTBEAT_SECONDS}"]
         environment = _environment(run, owner, attached=attached)
@@ -156,8 +172,8 @@ def _note(run: Path) -> Path:
 
 
 @contextmanager
-def _starting(folder: Path) -> Iterator[Path]:
-    """Hold the folder while an engine is started, so that no second one is."""
+def _starting(folder: Path, kit: Path) -> Iterator[Path]:
+    """Hold the folder while an engine is started, so that no second one is; end what an earlier one left running."""
     run = make_owned(folder.absolute() / "run")
     with (run / "lock").open("w") as lock:
         try:
@@ -165,8 +181,9 @@ def _starting(folder: Path) -> Iterator[Path]:
         except OSError:
             raise FederationError(f"{folder} is being started by another process; wait for it") from None
         running = find_running(folder)
-        if running is not None:
+        if running is not None and not running.ends_by_itself():
             raise FederationError(f"{folder} is running already (process {running.pid}); stop it first")
+        end(working_in(kit.absolute()))
         yield run
 
 
@@ -180,9 +197,6 @@ def _start(
     settings: Sequence[str],
 ) -> Running:
     kit, log = kit.absolute(), run / "engine.txt"
-    for process in _working_in(kit):
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
     delete_runs(kit)
     _rotate(log)
     command = [sys.executable, "-u", "-m", module, "-m", str(kit), *options]
@@ -209,8 +223,13 @@ def _start(
     finally:
         os.close(descriptor)
     _children[child.pid] = child
-    began = psutil.Process(child.pid).create_time()
-    write_json(_note(run), {"pid": child.pid, "began": began, "kit": str(kit)})
+    try:
+        began = psutil.Process(child.pid).create_time()
+        write_json(_note(run), {"pid": child.pid, "began": began, "kit": str(kit)})
+    except BaseException:  # nobody could find and stop an engine without its note
+        child.kill()
+        child.wait()
+        raise
     return Running(pid=child.pid, began=began, kit=kit, log=log)
 
 
@@ -239,28 +258,10 @@ def _environment(run: Path, owner: Owner | None, *, attached: bool) -> dict[str,
     return depending({**os.environ, **changes}, attached=attached)
 
 
-def _connections(process: psutil.Process) -> Sequence[Any]:
-    """Return the TCP connections of a process; the method's name depends on the version of psutil."""
-    listed = getattr(process, "net_connections", None) or process.connections
-    return list(listed(kind="tcp"))
-
-
 def _reap(pid: int) -> None:
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
         del _children[pid]
-
-
-def _working_in(kit: Path) -> list[psutil.Process]:
-    """Find the processes of this user's engines whose workspace is this kit; root finds everybody's."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "uids"]):
-        words = process.info["cmdline"] or []
-        uids = process.info["uids"]
-        engine = str(kit) in words and any(word.startswith(_ENGINES) for word in words)
-        if engine and uids is not None and os.getuid() in (0, uids.real):
-            found.append(process)
-    return found
 
 
 def _require_free(federation: Federation) -> None:
@@ -276,23 +277,26 @@ def _require_free(federation: Federation) -> None:
                 "(`listen`)"
             ) from None
         except OSError:
-            raise FederationError(
+            raise PortError(
                 f"port {address[1]} is used by another program; end that one. All kits have the server's port: for "
                 f"another one {ANEW}"
             ) from None
 
 
 def _await_port(federation: Federation, running: Running, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not running.alive():
-            running.stop()
-            raise FederationError(f"the server ended as soon as it was started; {running.log} says more")
-        with suppress(OSError), socket.create_connection(("127.0.0.1", federation.listening_port), timeout=1.0):
-            return
+    """Wait until the server listens; another program that answers at its port is not taken for it."""
+    port, last = federation.listening_port, time.monotonic() + seconds
+    while running.alive() and time.monotonic() < last:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
+            if running.listens(port):
+                return
         time.sleep(0.1)
+    ended = not running.alive()
     running.stop()
+    _require_free(federation)
+    if ended:
+        raise FederationError(f"the server ended as soon as it was started; {running.log} says more")
     raise FederationError(
-        f"nothing answers at port {federation.listening_port} of this machine {seconds:g} seconds after the server was "
-        f"started; {running.log} and {federation.server_kit / 'log.txt'} say more"
+        f"nothing answers at port {port} of this machine {seconds:g} seconds after the server was started; "
+        f"{running.log} and {federation.server_kit / 'log.txt'} say more"
     )

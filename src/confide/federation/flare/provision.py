@@ -9,14 +9,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
-import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from confide.errors import FederationError, ParameterError
+from confide.errors import FederationError
 from confide.federation.flare.authority import ROOT, ROOT_DAYS, ROOT_KEY
 from confide.federation.flare.federation import (
     LOOPBACK,
@@ -27,11 +24,13 @@ from confide.federation.flare.federation import (
     checked_server,
     checked_sites,
 )
-from confide.federation.flare.files import make_owned, own_tree, write_json
+from confide.federation.flare.files import flush_tree, make_owned, own_tree, write_json
 from confide.federation.flare.hardening import harden_server
+from confide.federation.flare.new_folder import making
 from confide.federation.flare.quiet import NoLogger, quiet
 from confide.federation.flare.signing import require_apart
 from confide.federation.site_files import write_whole
+from confide.ports import free_port
 
 __all__ = ["DEFAULT_PORT", "Federation", "provision"]
 
@@ -70,38 +69,30 @@ def provision(
         folder=place,
         name=checked_name(name),
         server=checked_server(server),
-        port=chosen or (_free_port() if server == LOOPBACK else DEFAULT_PORT),
+        port=chosen or (free_port() if server == LOOPBACK else DEFAULT_PORT),
         sites=checked_sites(list(sites)),
         coordinator=f"coordinator@{_slug(name)}.confide",
         listen=None if listen is None else checked_port(listen),
     )
     require_apart(federation.sites, server)
-    _require_new(place)
-    made = _temporary(place)
-    try:
-        _make(federation, made)
-        if place.exists():
-            place.rmdir()
-        made.rename(place)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
+    with making(place) as work:
+        _make(federation, work)
     return federation
 
 
-def _make(federation: Federation, made: Path) -> None:
-    """Lay out a federation's folder."""
-    kits = _provisioned(federation, made / "work")
-    here = replace(federation, folder=made)
-    (kits / federation.server).rename(here.server_kit)
-    (kits / federation.coordinator).rename(here.coordinator_kit)
-    _keep_root(made / "work" / _PROJECT / "state" / _STATE, make_owned(here.authority))
-    shutil.rmtree(made / "work")
-    for kit in (here.server_kit, here.coordinator_kit):
+def _make(federation: Federation, work: Path) -> None:
+    """Lay out a federation's folder. FLARE's state, which holds the root's key, is in `work`."""
+    kits = _provisioned(federation, work)
+    (kits / federation.server).rename(federation.server_kit)
+    (kits / federation.coordinator).rename(federation.coordinator_kit)
+    _keep_root(work / _PROJECT / "state" / _STATE, make_owned(federation.authority))
+    shutil.rmtree(work)
+    for kit in (federation.server_kit, federation.coordinator_kit):
         own_tree(kit)
-    harden_server(here.server_kit)
-    _write_listening_port(here)
-    write_whole(here.settings, here.to_toml())
+    harden_server(federation.server_kit)
+    _write_listening_port(federation)
+    flush_tree(federation.folder)
+    write_whole(federation.settings, federation.to_toml())
 
 
 def _provisioned(federation: Federation, work: Path) -> Path:
@@ -144,26 +135,6 @@ def _write_listening_port(federation: Federation) -> None:
     server["service"]["target"] = f"{federation.server}:{federation.listening_port}"
     server["admin_port"] = federation.listening_port
     write_json(federation.server_settings, plain)
-
-
-def _require_new(place: Path) -> None:
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise ParameterError(f"{place} exists already; give a new or empty folder")
-
-
-def _temporary(beside: Path) -> Path:
-    """Return a new folder next to another, on the same disk."""
-    try:
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(dir=beside.parent, prefix=f".{beside.name}-"))
-    except OSError as error:
-        raise ParameterError(f"{beside.parent} cannot be written to ({error.strerror}); give another folder") from None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _slug(name: str) -> str:
