@@ -225,9 +225,12 @@ def test_an_onnx_model_that_gives_no_number_for_one_person(network: Network) -> 
         "uniform:٩٩٩٩٩٩٩",
         "uniform:9999999:0:1",
         "edges:" + "0.5," * 50_000,
+        "edges:0," + "\n" * 90_000 + "0.5,1",  # they would push what is asked off the screen of whoever approves
+        "edges:0,\u2028 0.5,1",
+        "edges:0,٠.٥,1",
     ],
 )
-def test_grids_that_would_fill_the_memory_are_refused_at_once(standing: Network, mode: str, grid: str) -> None:
+def test_grids_that_would_fill_memory_or_screen_are_refused_at_once(standing: Network, mode: str, grid: str) -> None:
     good = asked(standing, mode)
     started = time.process_time()  # whatever else the machine does
     with pytest.raises(ParameterError, match="`grid` must look like"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta, timezone
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +23,12 @@ def test_the_number_of_a_period_names_it_again(day: datetime, kind: str) -> None
 def test_no_number_is_that_of_two_kinds(day: datetime) -> None:
     numbers = {Period.at(kind, day).number for kind in PERIODS}
     assert {Period.of_edition(number).kind for number in numbers} == set(PERIODS)  # type: ignore[union-attr]
+
+
+def test_periods_are_those_of_utc() -> None:
+    behind, ahead = (timezone(timedelta(hours=hours)) for hours in (-5, 9))
+    assert Period.at("month", datetime(2026, 10, 31, 20, tzinfo=behind)).name == "2026-11"
+    assert Period.at("year", datetime(2027, 1, 1, 8, tzinfo=ahead)).name == "2026"
 
 
 def test_editions_that_people_number_keep_their_numbers() -> None:

@@ -46,7 +46,7 @@ def checked_grid(grid: object) -> str:
     kind, _, rest = text.partition(":")
     cells = rest.partition(":")[0]
     if kind == "edges":
-        fine = len(text) <= _LONGEST_EDGES
+        fine = len(text) <= _LONGEST_EDGES and re.fullmatch("[-+.,0-9eE]+", rest) is not None
     else:
         fine = len(text) <= _LONGEST and re.fullmatch("[0-9]{1,7}", cells) is not None and int(cells) <= _MOST_CELLS
     if not fine:
