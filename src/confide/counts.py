@@ -59,11 +59,8 @@ class ScoreCounts:
             raise ParameterError("scores, positives and negatives must be one-dimensional and of one length")
         _check(scores, positives, negatives)
         totals = _number(positives.sum()), _number(negatives.sum())
-        if (
-            positives.dtype.kind == "i"
-            and float(positives.sum(dtype=np.float64) + negatives.sum(dtype=np.float64)) > _MOST
-        ):
-            raise WeightError("counts add up to more than can be added exactly; give smaller weights, or float ones")
+        if positives.dtype.kind == "i":
+            check_weight_sum(float(positives.sum(dtype=np.float64) + negatives.sum(dtype=np.float64)))
         for name, array in (("scores", scores), ("positives", positives), ("negatives", negatives)):
             object.__setattr__(self, name, read_only(array))
         object.__setattr__(self, "_totals", totals)
@@ -262,6 +259,14 @@ class ScoreCounts:
             grid.representatives[used],
             np.add.reduceat(self.positives, first),
             np.add.reduceat(self.negatives, first),
+        )
+
+
+def check_weight_sum(total: float) -> None:
+    """Refuse whole weights whose sum is so large that 64 bits may not hold it, or twice it."""
+    if total > _MOST:
+        raise WeightError(
+            "whole weights must not add up to more than 2^61; divide all of them by one number, or give floats"
         )
 
 

@@ -83,8 +83,8 @@ class ColumnError(UsageError):
             close = get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.6)
             if not close and not any(column in known for column in asked):
                 raise cls(
-                    f"no column {name!r}, nor any other requested one. Check the names, and that the first line "
-                    "of the file holds names instead of data"
+                    f"no column {name!r}, nor any other requested one. Check the names; the first line of a file must "
+                    "hold names instead of data"
                 )
             hint = f"Did you mean {lowered[close[0]]!r}?" if close else "Check the name."
             listed = ", ".join(repr(column) for column in known[:20])

@@ -21,7 +21,7 @@ from confide.errors import ParameterError
 _SHA256 = re.compile("[0-9a-f]{64}")
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<rest>.*)", re.DOTALL)
 _PORT = re.compile(r":[0-9]*[/?#]")
-_TABLE = re.compile(r"\?table=[\w.-]+")
+_TABLE = re.compile(r"[?&](?P<table>table=[\w.-]+)(?=&|$)")
 _SETTING = re.compile(r"(?P<name>\b[\w-]*(?:password|passwd|pwd|token|secret|\bsig)=)[^\s&;]*", re.IGNORECASE)
 
 
@@ -46,7 +46,7 @@ class Provenance:
     version, date
         Version of confide, and the day of the run.
     command
-        Command line without passwords (see `shown_command`); None for a call from Python.
+        Command line without users and passwords (see `shown_command`); None for a call from Python.
     sha256
         SHA-256 digest of the file as it was read, in hexadecimal digits; None for data in memory.
     seed
@@ -81,10 +81,10 @@ class Provenance:
 
 
 def shown_command(arguments: Sequence[str]) -> str:
-    """Write a command line as a shell reads it, without the passwords and queries of its URLs.
+    """Write a command line as a shell reads it, without the users, passwords and queries of its URLs.
 
     >>> shown_command(["release", "my rows.csv", "--ledger", "postgresql://ana:secret@db.example/ledgers"])
-    "confide release 'my rows.csv' --ledger postgresql://ana@db.example/ledgers"
+    "confide release 'my rows.csv' --ledger postgresql://db.example/ledgers"
     """
     return shlex.join(("confide", *(_shown(argument) for argument in arguments)))
 
@@ -94,23 +94,28 @@ def _shown(argument: str) -> str:
 
 
 def _without_secrets(url: re.Match[str]) -> str:
-    """Keep scheme, user, host and path of a URL.
+    """Keep scheme, host and path of a URL.
 
     A password may itself hold any sign, so everything up to the last @ is taken for the user's name and password, if
-    it begins as a name and a password do. Queries are left out, since drivers read passwords from them. Where an @
-    could belong to a login as well as to a path or a query, only the first name is kept.
+    it begins as a name and a password do. Queries are left out, since drivers read users and passwords from them.
+    Where an @ could belong to a login as well as to a path or a query, only the scheme is kept.
     """
     login, at, place = url["rest"].rpartition("@")
-    user = re.split("[:/?#]", login, maxsplit=1)[0]
-    after = login[len(user) :]
-    if not at or (after[:1] in ("/", "?", "#") and ":" not in after):  # no login, but perhaps a path with an @ in it
-        return url["scheme"] + _without_query(url["rest"])
+    after = login[len(re.split("[:/?#]", login, maxsplit=1)[0]) :]
+    if not at or (after[:1] in ("/", "?", "#") and ":" not in after):  # no password, but perhaps a path with an @ in it
+        return url["scheme"] + _without_query(_without_user(url["rest"]))
     if after[:1] not in ("", ":") or _PORT.match(after):
-        return f"{url['scheme']}{user}/..."
-    return f"{url['scheme']}{user}{'@' if user else ''}{_without_query(place)}"
+        return f"{url['scheme']}..."
+    return url["scheme"] + _without_query(place)
+
+
+def _without_user(place: str) -> str:
+    network = re.split("[/?#]", place, maxsplit=1)[0]
+    return network.rpartition("@")[2] + place[len(network) :]
 
 
 def _without_query(place: str) -> str:
-    """Leave the query out, unless it names a table and nothing else."""
+    """Leave the query out, but for the name of a table in it."""
     rest = re.split("[?#]", place, maxsplit=1)[0]
-    return place if _TABLE.fullmatch(place[len(rest) :]) else rest
+    table = _TABLE.search(place[len(rest) :])
+    return f"{rest}?{table['table']}" if table else rest

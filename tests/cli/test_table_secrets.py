@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -88,6 +89,27 @@ def test_a_password_in_the_environment_shows_nowhere(home: Path, monkeypatch: py
     assert [answer.code for answer in refused] == [1, 1, 1]
     assert all("PGPASSWORD" in answer.err for answer in refused)
     assert reveals(home, opened, *done, wrong_column, *refused) == []
+
+
+def test_the_name_of_a_user_is_neither_printed_nor_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports, JSON and ledgers name the table, not the login that read it."""
+    monkeypatch.setenv("PGPASSWORD", RIGHT)
+    opened = confide("ledger", "new", "trial", "-e", "3", "--data-name", "people, version 1", folder=home)
+    done = [
+        confide(*EVALUATE, folder=home),
+        confide(*EVALUATE[:-1], "--tables", "paper", "--figures", "paper", folder=home),
+        confide(*RELEASE, "--report", "release.html", "--out", "release.json", folder=home),
+        confide(*RELEASE, "--json", folder=home),
+        confide("ledger", "history", "trial", "--json", "--csv", "audit.csv", folder=home),
+        confide("evaluate", "--table", URL.replace("people", "persons"), *COLUMNS, folder=home),
+    ]
+    assert [answer.code for answer in (opened, *done)] == [0] * 6 + [2]
+    assert "postgresql:///postgres/people" in done[0].out
+    assert "postgresql:///postgres/people" in (home / "out.html").read_text()
+    name = re.compile(rb"\bana\b")
+    assert not any(name.search((answer.out + answer.err).encode()) for answer in done)
+    written = [path for path in home.rglob("*") if path.is_file() and name.search(path.read_bytes())]
+    assert written == []
 
 
 def test_a_password_file_is_read_by_the_driver_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ class TestShownCommand:
         assert "hunter2" not in command
         assert "password" not in command
         assert "db.example" in command
+        assert "ana" not in command
         assert command.startswith("confide release rows.csv --ledger")
 
     @pytest.mark.parametrize(
@@ -65,9 +66,26 @@ class TestShownCommand:
         assert "hunter2" not in shown_command(["evaluate", "rows.csv", "--ledger", place])
 
     def test_a_place_without_secrets_is_shown_as_it_is(self) -> None:
-        for place in ("ledger.sqlite", "sqlite:///a/b.sqlite", "postgresql://ana@db.example:5432/ledgers", "me@work"):
+        for place in ("ledger.sqlite", "sqlite:///a/b.sqlite", "postgresql://db.example:5432/ledgers", "me@work"):
             assert shown_command(["ledger", "show", "--ledger", place]) == f"confide ledger show --ledger {place}"
         assert shown_command(["evaluate", "https://example.org/a@b.csv"]).endswith("https://example.org/a@b.csv")
+
+    @pytest.mark.parametrize(
+        ("url", "shown"),
+        [
+            ("postgresql://ana@db.example:5432/heart/trial.scores", "postgresql://db.example:5432/heart/trial.scores"),
+            ("postgresql://ana@/heart/trial.scores?host=/run", "postgresql:///heart/trial.scores"),
+            ("postgresql://ana@db.example/heart?table=a.b", "'postgresql://db.example/heart?table=a.b'"),
+            (
+                "postgresql://db.example/heart?user=ana&sslmode=require&table=a.b",
+                "'postgresql://db.example/heart?table=a.b'",
+            ),
+            ("postgresql://ana@db.example/heart?table=a@b", "postgresql://db.example/heart"),
+            ("duckdb:///heart.db?table=scores", "'duckdb:///heart.db?table=scores'"),
+        ],
+    )
+    def test_a_table_is_shown_without_its_user(self, url: str, shown: str) -> None:
+        assert shown_command(["evaluate", "--table", url]) == f"confide evaluate --table {shown}"
 
     def test_a_shell_reads_it_back(self) -> None:
         import shlex

@@ -259,7 +259,7 @@ class Evaluation:
         return cleaned
 
     def with_command(self, arguments: Sequence[str]) -> Evaluation:
-        """Return the evaluation with the command line that made it, without passwords."""
+        """Return the evaluation with the command line that made it, without users and passwords."""
         if self.provenance is None:
             return self
         return replace(self, provenance=replace(self.provenance, command=shown_command(arguments)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.blocks import map_blocks
-from confide.counts import CountArray, FloatArray, ScoreCounts, merge_counts
+from confide.counts import CountArray, FloatArray, ScoreCounts, check_weight_sum, merge_counts
 from confide.device import on_device
 from confide.errors import ParameterError, ScoreError, WeightError
 from confide.sources.labels import binary_labels, one_dimensional
@@ -124,8 +124,7 @@ def checked_scores(scores: ArrayLike) -> FloatArray:
 def checked_weights(weights: ArrayLike) -> CountArray:
     """Return weights as positive finite numbers, integers kept as integers."""
     raw = one_dimensional(weights, "weights", WeightError)
-    if raw.dtype.kind == "u" and raw.size and raw.max() > np.iinfo(np.int64).max:
-        raise WeightError("weights are too large to be counts; give smaller ones")
+    check_weight_sum(_whole_sum(raw))
     array: CountArray = raw.astype(np.int64) if raw.dtype.kind in "iu" else _as_float(raw, "weights", WeightError)
     if not np.isfinite(array).all():
         raise WeightError("weights must be finite; remove or replace missing, NaN and infinite weights first")
@@ -134,6 +133,14 @@ def checked_weights(weights: ArrayLike) -> CountArray:
     if (array == 0).any():
         raise WeightError("some weights are zero; remove those rows")
     return array
+
+
+def _whole_sum(raw: NDArray[Any]) -> float:
+    """Return the sum of whole weights, about; of others, 0. Python's own integers may be of any size."""
+    if raw.dtype.kind in "iu":
+        return float(raw.sum(dtype=np.float64))
+    whole = raw.dtype.kind == "O" and all(isinstance(value, int) for value in raw)
+    return float(min(sum(raw.tolist()), 1 << 62)) if whole else 0.0
 
 
 def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[WeightError]) -> FloatArray:
@@ -146,6 +153,8 @@ def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[Weigh
             return np.ascontiguousarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
         pass  # the error would quote the value that cannot be read
+    except OverflowError:
+        raise error(f"{name} must be finite; remove or replace those that are too large for a float") from None
     raise error(f"{name} must be numbers; check that this is the right column")
 
 

@@ -68,5 +68,12 @@ def replaced_errors(ours: Callable[[Exception], ConfideError]) -> Iterator[None]
             raise
 
 
+def first_error(error: BaseException) -> BaseException:
+    """Return the error that a driver's one followed: closing a cursor after an error fails too, and hides it."""
+    while hasattr(error, "sqlstate") and error.__context__ is not None:
+        error = error.__context__
+    return error
+
+
 def _forget_origin(error: BaseException) -> None:
     error.__cause__ = error.__context__ = None

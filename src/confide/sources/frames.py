@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,9 @@ from confide.counts import ScoreCounts
 from confide.errors import ColumnError, LabelError, ParameterError, ScoreError, WeightError
 from confide.sources.arrays import count_arrays
 from confide.sources.feature_columns import spelling
-from confide.sources.rows import Missing, RowColumns, Rows
+from confide.sources.rows import Missing, RowColumns, Rows, with_scores
+
+_LONG_INTEGERS = ("Int128", "UInt128")
 
 
 def count_frame(
@@ -29,9 +32,9 @@ def count_frame(
     columns = frame_columns(frame, [label, score] + ([weight] if weight is not None else []))
     _refuse_missing(columns, label, [score], weight)
     return count_arrays(
-        columns[label].to_numpy(),
-        columns[score].to_numpy(),
-        None if weight is None else columns[weight].to_numpy(),
+        _array(columns[label]),
+        _array(columns[score]),
+        None if weight is None else _array(columns[weight]),
         positive=positive,
         one_class=one_class,
     )
@@ -39,26 +42,33 @@ def count_frame(
 
 def frame_rows(frame: Any, columns: RowColumns, *, positive: object = None, missing: Missing = "refuse") -> Rows:
     """Read columns of a dataframe as rows, for groups, comparisons, clusters and folds."""
-    held = frame_columns(frame, columns.names)
-    _refuse_missing(
-        held, columns.label, () if missing == "drop" else columns.scores, columns.weight or columns.survey_weight
-    )
+    held, left_out = frame_columns(frame, columns.names), None
+    if missing == "drop":
+        kept, left_out = with_scores({name: _array(held[name]) for name in columns.scores})
+        if left_out.rows:
+            held = {name: column.filter(kept.tolist()) for name, column in held.items()}
+    _refuse_missing(held, None, columns.scores, columns.weight or columns.survey_weight)  # of labels: below
 
     def optional(name: str | None) -> Any:
-        return None if name is None else held[name].to_numpy()
+        return None if name is None else _array(held[name])
 
-    return Rows.checked(
-        held[columns.label].to_numpy(),
+    rows = Rows.checked(
+        _array(held[columns.label]),
         columns.scores,
-        [held[name].to_numpy() for name in columns.scores],
+        [_array(held[name]) for name in columns.scores],
         weights=optional(columns.weight),
         survey_weights=optional(columns.survey_weight),
         groups={name: _objects(held[name]) for name in columns.groups},
         clusters=None if columns.cluster is None else _objects(held[columns.cluster]),
         folds=None if columns.fold is None else _objects(held[columns.fold]),
         positive=positive,
-        missing=missing,
     )
+    return replace(rows, missing=left_out)
+
+
+def _array(column: Any) -> np.ndarray[Any, Any]:
+    """Return a column as an array; integers of 128 bits, which NumPy does not have, as objects."""
+    return _objects(column) if str(column.dtype) in _LONG_INTEGERS else column.to_numpy()
 
 
 def _objects(column: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
@@ -120,7 +130,7 @@ def named_scores(scores: Any) -> dict[str, Any]:
         import narwhals as nw
 
         names = nw.from_native(scores).collect_schema().names()
-        named = {name: column.to_numpy() for name, column in frame_columns(scores, names).items()}
+        named = {name: _array(column) for name, column in frame_columns(scores, names).items()}
     else:
         name = getattr(scores, "name", None)
         named = {name if isinstance(name, str) and name else "score": scores}
@@ -144,7 +154,7 @@ def is_frame(data: Any) -> bool:
     return True
 
 
-def _refuse_missing(columns: Mapping[str, Any], label: str, scores: Sequence[str], weight: str | None) -> None:
+def _refuse_missing(columns: Mapping[str, Any], label: str | None, scores: Sequence[str], weight: str | None) -> None:
     kinds = [(label, LabelError), *((score, ScoreError) for score in scores), (weight, WeightError)]
     for name, kind in kinds:
         if name is not None and columns[name].null_count():

@@ -109,9 +109,15 @@ def first_rows(table: Any, label: str, score: str) -> tuple[list[Any], list[Any]
 
         table = open_file(table)
     if hasattr(table, "to_pyarrow_batches"):
-        found = table.select(label=table[label], score=table[score]).limit(_LOOKED_AT).to_pyarrow()
+        both = {role: _readable(table[name]) for role, name in (("label", label), ("score", score))}
+        found = table.select(**both).limit(_LOOKED_AT).to_pyarrow()
         return found.column("label").to_pylist(), found.column("score").to_pylist()
     import narwhals as nw
 
-    frame = nw.from_native(table, eager_only=True).head(_LOOKED_AT)
+    frame = nw.from_native(table).select(label, score).head(_LOOKED_AT).lazy().collect()
     return frame[label].to_list(), frame[score].to_list()
+
+
+def _readable(column: Any) -> Any:
+    """Return decimals as text: Arrow's have neither every digit nor NaN."""
+    return column.cast("string") if column.type().is_decimal() else column

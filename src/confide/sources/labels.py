@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -154,7 +155,7 @@ def _well_known(values: Sequence[Any]) -> Any:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, float | Decimal) and value == int(value):
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         value = int(value)
     return str(value).strip().lower()
 

@@ -29,6 +29,7 @@ from confide.errors import (
 from confide.sources.details import replaced_errors
 from confide.sources.files import connect_duckdb
 from confide.sources.locations import Engine, TableLocation
+from confide.sources.query_text import statement_of
 from confide.sources.row_digest import digest_of, duckdb_row_hashes
 
 
@@ -187,8 +188,9 @@ def _duckdb_table(connection: Any, location: TableLocation, view: str) -> tuple[
         cursor = connection.con
         if location.query is None and not any(_duckdb_has(cursor, kind, location) for kind in ("table", "view")):
             raise _no_table(cursor, location)
-        base = location.query or f"FROM {'.'.join(map(_quoted, location.table))}"
-        inner = f"({base.strip().rstrip(';')}\n) AS base"
+        named = f"FROM {'.'.join(map(_quoted, location.table))}"
+        base = named if location.query is None else statement_of(location.query, "duckdb")
+        inner = f"({base}\n) AS base"
         if len(cursor.extract_statements(f"SELECT * FROM {inner}")) != 1:  # noqa: S608 - the data holder's query
             raise ParameterError("the query must be one SELECT statement; put others into files of their own")
         found = cursor.execute(f"DESCRIBE SELECT * FROM {inner}").fetchall()  # noqa: S608 - the data holder's query
@@ -209,8 +211,12 @@ def _no_table(cursor: Any, location: TableLocation) -> UsageError:
         for kind in ("table", "view")
         for (name,) in cursor.execute(f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE NOT internal").fetchall()  # noqa: S608
     ]
-    hint = did_you_mean(location.table[-1], known)
-    return UsageError(f"there is no table {'.'.join(location.table)!r} in {location.shown}. {hint}".rstrip())
+    asked = ".".join(location.table)
+    if asked in known:
+        hint = "A point divides schema and table; read a table with a point in its name by a `query`"
+    else:
+        hint = did_you_mean(location.table[-1], known).rstrip() or "Check the name, and the schema before it"
+    return UsageError(f"there is no table {asked!r} in {location.place}. {hint}")
 
 
 def _quoted(name: str) -> str:

@@ -22,6 +22,7 @@ from confide.postgresql_reach import reach_of
 from confide.sources.details import replaced_errors
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import check_columns, unused_name
+from confide.sources.query_text import statement_of
 from confide.sources.row_digest import digest_of
 
 _CONNECT_SECONDS = "10"
@@ -40,19 +41,24 @@ _MEANING = {
     "28": "the server does not let this user in; check PGUSER, PGPASSWORD and PGPASSFILE in the environment",
     "3D": "there is no such database; check its name in the URL",
     "3F": "there is no such schema; check its name",
-    "42P01": "there is no such table, or not in a schema that is searched; write schema.table",
+    "42P01": "there is no such table, or not in a schema that is searched; check its name, letter case included, and "
+    "write schema.table",
     "42501": "this user may not read the table; let its owner grant SELECT",
     "53": "the server has run out of connections, memory or disk; try again later",
     "57014": "the server cancelled the query; let its administrator raise statement_timeout for this user",
     "57": "the server is stopping; try again later",
     "08": "the connection was lost; try again",
 }
+_PARAMETER_MISSING = "08P01"  # a violation of the protocol: fewer values than the statement needs
 _TEXT = 'CAST({0} AS text) COLLATE "C" AS {0}'
 _NUMERIC = (
     "CASE WHEN abs({0}) < 2.4703282292062328e-324 THEN 0 WHEN abs({0}) > 1.7976931348623158e308 THEN 'NaN' "
     "ELSE {0} END AS {0}"
 )
 """Numbers of any size, as double precision has them: the server would refuse to convert the least and the largest."""
+
+_UNSCALED = _NUMERIC.replace("ELSE {0}", "ELSE trim_scale({0})")
+"""The same for a type without a number of decimals: 1.0 and 1.00 are printed alike."""
 
 _NO_NUMBERS = ("money", "oid")
 """Types that Ibis takes for numbers, and PostgreSQL converts to none."""
@@ -169,7 +175,7 @@ def _discreet(location: TableLocation) -> Iterator[None]:
 
 def _base(location: TableLocation, connection: Any) -> str:
     if location.query is not None:
-        return location.query.strip().rstrip(";")
+        return statement_of(location.query, "postgres")
     return f"TABLE {sql.Identifier(*location.table).as_string(connection)}"
 
 
@@ -180,6 +186,8 @@ def _columns(connection: Any, base: str, location: TableLocation) -> tuple[_Colu
 
     def ours(error: Exception) -> ConfideError:
         state = getattr(error, "sqlstate", None) or ""
+        if state == _PARAMETER_MISSING and location.query is not None:
+            return ParameterError("the query has a parameter such as $1, and none is given; write its value there")
         meaning = _meaning(state)
         if meaning is not None:
             return UsageError(f"{location.shown} cannot be read: {meaning}")
@@ -224,14 +232,18 @@ def _kind(column: _Column) -> dt.DataType:
         return dt.unknown
 
 
+def _read_as(column: _Column) -> str:
+    """Return the SQL that reads a column."""
+    if column.is_text:
+        return _TEXT
+    if column.kind == "numeric":
+        return _UNSCALED
+    return _NUMERIC if column.kind.startswith("numeric(") and column.kind.endswith(")") else "{0}"
+
+
 def _backend(connection: Any, base: str, columns: tuple[_Column, ...]) -> _Snapshot:
     """Return a backend whose rows have texts that are compared byte by byte."""
-    chosen = sql.SQL(", ").join(
-        sql.SQL(_TEXT if column.is_text else _NUMERIC if column.kind.startswith("numeric") else "{0}").format(
-            sql.Identifier(column.name)
-        )
-        for column in columns
-    )
+    chosen = sql.SQL(", ").join(sql.SQL(_read_as(column)).format(sql.Identifier(column.name)) for column in columns)
     backend: _Snapshot = _Snapshot.from_connection(connection)
     backend.small_tables, backend.rows_name = {}, unused_name()
     backend.rows_sql = f"(SELECT {chosen.as_string(connection)} FROM ({base}\n) AS base)"  # noqa: S608 - as given

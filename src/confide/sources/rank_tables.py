@@ -10,18 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from confide.sources.checked_tables import CheckedTable, look
 from confide.sources.curve_points import CURVE_ERROR, MOST_SCORES
 from confide.sources.rows import Missing, MissingScores, RowColumns, Rows
-from confide.sources.tables import (
-    STREAMED_ROWS,
-    CheckedTable,
-    CountedTable,
-    as_table,
-    count_looked,
-    discreet,
-    look,
-    stream,
-)
+from confide.sources.tables import STREAMED_ROWS, CountedTable, as_table, count_looked, discreet, stream
 
 if TYPE_CHECKING:  # kernels are loaded for many rows only
     from confide.kernels.sums import RankSums

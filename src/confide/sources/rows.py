@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -230,7 +231,9 @@ def name_groups(values: Sequence[object]) -> NDArray[np.object_]:
 
 def group_name(value: object) -> str:
     """Name a group; rows without one form a group of their own."""
-    return "(missing)" if is_missing(value) else str(value)
+    if is_missing(value):
+        return "(missing)"
+    return format(value, "f") if isinstance(value, Decimal) else str(value)  # as databases print it: no exponent
 
 
 def member_codes(values: ArrayLike, what: str) -> NDArray[np.int64]:
@@ -244,19 +247,29 @@ def member_codes(values: ArrayLike, what: str) -> NDArray[np.int64]:
     return np.asarray(np.unique([str(value) for value in known], return_inverse=True)[1], dtype=np.int64)
 
 
+def with_scores(scores: Mapping[str, ArrayLike]) -> tuple[NDArray[np.bool_], MissingScores]:
+    """Return which rows have every score, and how many rows and scores are missing."""
+    absent = {name: _absent(column) for name, column in scores.items()}
+    if len({mask.size for mask in absent.values()}) > 1:
+        raise _other_lengths()
+    kept = ~np.any(list(absent.values()), axis=0)
+    if kept.size and not kept.any():
+        raise DataError("every row lacks a score; check the columns of scores")
+    by_score = tuple((name, int(mask.sum())) for name, mask in absent.items())
+    return kept, MissingScores(rows=int((~kept).sum()), by_score=by_score)
+
+
+def _other_lengths() -> ParameterError:
+    return ParameterError("scores and labels differ in length; give one of each for every row")
+
+
 def _drop(
     labels: ArrayLike, parts: Mapping[str, ArrayLike | None], scores: Mapping[str, ArrayLike]
 ) -> tuple[ArrayLike, dict[str, Any], MissingScores]:
     """Leave out the rows in which any score is missing."""
-    absent = {name: _absent(column) for name, column in scores.items()}
-    if len({mask.size for mask in absent.values()} | {_length(labels)}) > 1:
-        raise ParameterError("scores and labels differ in length; give one of each for every row")
-    kept = ~np.any(list(absent.values()), axis=0)
-    left_out = MissingScores(
-        rows=int((~kept).sum()), by_score=tuple((name, int(mask.sum())) for name, mask in absent.items())
-    )
-    if not kept.any():
-        raise DataError("every row lacks a score; check the columns of scores")
+    kept, left_out = with_scores(scores)
+    if kept.size != _length(labels):
+        raise _other_lengths()
 
     def present(array: ArrayLike | None) -> Any:
         if array is None:

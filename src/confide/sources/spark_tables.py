@@ -17,6 +17,7 @@ from confide.errors import ConfideError, DataError, ParameterError, UnreadableEr
 from confide.sources.details import replaced_errors, shows_errors
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import unused_name
+from confide.sources.query_text import statement_of
 
 
 @contextmanager
@@ -101,7 +102,7 @@ def _session(location: TableLocation) -> Any:
 
 def _rows(session: Any, location: TableLocation) -> Any:
     if location.query is not None:
-        return session.sql(location.query.strip().rstrip(";"))
+        return session.sql(statement_of(location.query, "spark"))
     if location.table:
         return session.table(".".join(f"`{part.replace('`', '``')}`" for part in location.table))
     if location.infers_types:

@@ -9,8 +9,6 @@ sends one row for each, or it streams the columns that are needed to the countin
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,21 +18,12 @@ from typing import Any
 import numpy as np
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
-from confide.errors import (
-    ColumnError,
-    ConfideError,
-    DataError,
-    LabelError,
-    ParameterError,
-    ScoreError,
-    UnreadableError,
-    WeightError,
-)
+from confide.errors import ColumnError, ConfideError, DataError, ParameterError, ScoreError, UnreadableError
 from confide.sources.arrays import count_checked
-from confide.sources.details import detail, replaced_errors
+from confide.sources.checked_tables import CheckedTable, look
+from confide.sources.details import detail, first_error, replaced_errors
 from confide.sources.fetched import array_of, check_unchanged, fetch, numbers
-from confide.sources.fit_rows import as_number, fit_rows
-from confide.sources.labels import positive_value
+from confide.sources.fit_rows import fit_rows
 from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, member_codes, name_groups
 
 _FEW_DISTINCT_SHARE = 0.1
@@ -51,21 +40,6 @@ class CountedTable:
     counts: ScoreCounts
     rows: int
     missing: MissingScores | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedTable:
-    """A table whose columns were looked at: `label` is 0/1, the others numbers that are present.
-
-    `ends` are the least and the greatest of each score, unless rows are private.
-    """
-
-    table: Any
-    rows: int
-    distinct: int
-    integer_weights: bool
-    missing: MissingScores | None = None
-    ends: tuple[tuple[float, float], ...] = ()
 
 
 def count_table(
@@ -132,7 +106,7 @@ def discreet(source: Any, *, private: bool = False) -> Iterator[None]:
     """
 
     def ours(error: Exception) -> ConfideError:
-        kind = f" ({type(error).__name__})"
+        kind = f" ({type(first_error(error)).__name__})"
         kind = detail(kind) if private else kind
         if isinstance(source, str | Path):
             return UnreadableError(f"{source} cannot be read to its end{kind}; check that it is complete")
@@ -162,116 +136,6 @@ def _fit(source: Any, *, label: str, score: str, positive: object) -> CheckedTab
     is_file = isinstance(source, str | Path)
     fit = fit_rows(table, label=label, score=score, positive=positive, parse_text=is_file)
     return CheckedTable(fit.table, fit.rows, fit.distinct, True)
-
-
-def look(
-    table: Any,
-    columns: RowColumns,
-    *,
-    positive: object,
-    one_class: bool = False,
-    missing: Missing = "refuse",
-    distinct: bool = True,
-) -> CheckedTable:
-    """Check the columns in one query, then name them label, score0, ..., weight, group0, ..., cluster, fold.
-
-    Unless `distinct`, distinct scores are not counted, and their number is that of rows.
-    """
-    import ibis
-
-    label, scores, weight = columns.label, columns.scores, columns.weight or columns.survey_weight
-    ColumnError.require(columns.names, list(table.columns))
-    labels = _label_values(table, label)
-    for name, error in [*((s, ScoreError) for s in scores), *([(weight, WeightError)] if weight else [])]:
-        if not table[name].type().is_numeric() and not table[name].type().is_boolean():
-            raise error(
-                f"column {name!r} does not hold numbers alone; check that it is the right column, that missing values "
-                "are left empty, and that decimals have a point"
-            )
-    chosen = positive_value(labels, positive, one_class=one_class)
-    named: dict[str, Any] = {
-        "label": ibis.literal(False)
-        if chosen is None
-        else table[label] == ibis.literal(chosen, type=table[label].type()),
-        **{f"score{i}": as_number(table[name]) for i, name in enumerate(scores)},
-        **{f"group{i}": table[name] for i, name in enumerate(columns.groups)},
-    }
-    whole = weight is None or table[weight].type().is_integer()
-    if weight is not None:
-        named["weight"] = table[weight].cast("int64") if whole else as_number(table[weight])
-    named |= {role: table[name] for role, name in (("cluster", columns.cluster), ("fold", columns.fold)) if name}
-    read, left_out = table.select(**named), None
-    if missing == "drop":
-        read, left_out = _without_missing(read, scores)
-    summary = _summary(read, len(scores), weight is not None, distinct)
-    _refuse_bad(summary, scores, weight)
-    ends = tuple((summary[f"low{i}"], summary[f"high{i}"]) for i in range(len(scores)))
-    coded = read.mutate(label=read.label.ifelse(1, 0))
-    return CheckedTable(coded, summary["rows"], summary["distinct"], whole, left_out, ends)
-
-
-def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingScores]:
-    """Leave out the rows in which any score is null or NaN, and count them."""
-    import ibis
-
-    absent = [table[f"score{i}"].isnull() | table[f"score{i}"].isnan() for i in range(len(scores))]
-    anywhere = functools.reduce(operator.or_, absent)
-    tally = {f"absent{i}": mask.ifelse(1, ibis.literal(0)).sum() for i, mask in enumerate(absent)}
-    counted = table.aggregate(rows=anywhere.ifelse(1, ibis.literal(0)).sum(), all=table.count(), **tally)
-    found = fetch(counted).to_pylist()[0]
-    if found["rows"] == found["all"]:
-        raise DataError("every row lacks a score; check the columns of scores")
-    by_score = tuple((name, int(found[f"absent{i}"])) for i, name in enumerate(scores))
-    return table.filter(~anywhere), MissingScores(rows=int(found["rows"]), by_score=by_score)
-
-
-def _label_values(table: Any, label: str) -> list[Any]:
-    """Return up to four distinct labels as Python values."""
-    result = fetch(table.select(value=table[label]).distinct().limit(4))
-    if result.num_rows == 0:
-        raise DataError("the table has no rows; check the file or the query that made it")
-    values: list[Any] = result.column("value").to_pylist()
-    if any(value is None for value in values):
-        raise LabelError(f"column {label!r} has missing labels; remove those rows or fill them in, then try again")
-    return values
-
-
-def _summary(table: Any, scores: int, weighted: bool, distinct: bool) -> dict[str, Any]:
-    import ibis
-
-    zero = ibis.literal(0)
-    aggregates: dict[str, Any] = {"rows": table.count()}
-    aggregates["distinct"] = table.score0.approx_nunique() if distinct else table.count()
-    for i in range(scores):
-        column = table[f"score{i}"]
-        bad = column.isnull() | column.isnan() | column.isinf()
-        aggregates[f"bad{i}"] = bad.ifelse(1, zero).sum()
-        aggregates |= {f"low{i}": column.min(), f"high{i}": column.max()}
-    if weighted:
-        column = table.weight
-        bad = column.isnull() if column.type().is_integer() else column.isnull() | column.isnan() | column.isinf()
-        aggregates["bad_weight"] = bad.ifelse(1, zero).sum()
-        aggregates["least_weight"] = column.min()
-    row = fetch(table.aggregate(**aggregates)).to_pylist()[0]
-    return dict(row)
-
-
-def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | None) -> None:
-    for i, name in enumerate(scores):
-        if summary[f"bad{i}"]:
-            raise ScoreError(
-                f"column {name!r} has scores that are missing, NaN or infinite; remove or replace them first, or "
-                "evaluate without those rows (`missing`)"
-            )
-    if weight is not None:
-        if summary["bad_weight"]:
-            raise WeightError(f"column {weight!r} has weights that are missing, NaN or infinite; replace them first")
-        if summary["least_weight"] < 0:
-            raise WeightError(
-                f"column {weight!r} has negative weights; correct or remove those rows, as a weight counts rows"
-            )
-        if summary["least_weight"] == 0:
-            raise WeightError(f"column {weight!r} has weights of zero; remove those rows")
 
 
 def _count_in_engine(checked: CheckedTable, weighted: bool) -> ScoreCounts:

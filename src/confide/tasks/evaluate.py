@@ -79,6 +79,7 @@ def evaluate(
         The positive label, unless labels are 0/1, -1/1 or false/true.
     missing
         "refuse" rows without a score, or "drop" and count them. A row is dropped if any model's score is missing.
+        Labels and weights of the other rows are checked afterwards.
     thresholds
         Decision thresholds: `score >= threshold` is positive. The default is 0.5 if all scores are probabilities.
     level, interval
