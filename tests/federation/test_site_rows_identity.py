@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from confide.errors import DataError
-from confide.federation.site.data import SiteConfig
+from confide.errors import ConfideError, DataError
+from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.rows import read_rows
 from tests.federation.site_rows import BOTH, DATA, config, save
 
@@ -51,3 +51,24 @@ def test_a_change_while_rows_are_read_is_noticed(
     monkeypatch.setattr(SiteConfig, "scored_in", slow)
     with pytest.raises(DataError, match="changed while they were read"):
         read_rows(scored, "m")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("duckdb:///h.db?table=t", "duckdb:///h.db?table=main.T"),
+        ("duckdb:///h.db?table=t", "duckdb:///h.db?table=h.t"),
+        ("postgresql://db/heart/t", "postgresql://db:5432/heart/public.t"),
+        ("postgresql://localhost/heart/t", "postgresql:///heart/t"),
+    ],
+)
+def test_two_spellings_of_a_table_are_one_source(one: str, other: str, tmp_path: Path) -> None:
+    models = {name: SiteModel(data=data, label="y", score="s") for name, data in (("a", one), ("b", other))}
+    with pytest.raises(ConfideError):
+        SiteConfig(name="north", models=models, folder=tmp_path)
+
+
+def test_tables_of_other_names_are_other_sources(tmp_path: Path) -> None:
+    urls = ("duckdb:///h.db?table=t", "duckdb:///h.db?table=u.t", "postgresql://db/heart/t", "postgresql://db/heart/T")
+    models = {str(place): SiteModel(data=url, label="y", score="s") for place, url in enumerate(urls)}
+    assert len(SiteConfig(name="north", models=models, folder=tmp_path).models) == 4

@@ -170,6 +170,13 @@ def test_decimals_too_large_for_a_float_are_no_finite_numbers(server: Database) 
 
 
 @pytest.mark.postgresql
+@pytest.mark.parametrize("third", ["7", "1e400", "-1e400", "1e-400"])
+def test_a_third_label_of_any_size_is_not_the_positive_one(server: Database, third: str) -> None:
+    rows = COLUMNS.format(f"(1::numeric, 0.5), ({third}::numeric, 0.1), (0::numeric, 0.2)")
+    assert counted(server, rows, positive="1") == {0.5: (1, 0), 0.1: (0, 1), 0.2: (0, 1)}
+
+
+@pytest.mark.postgresql
 @pytest.mark.parametrize("positive", ["1", "true", True, 1, "TRUE"])
 def test_the_positive_label_of_true_and_false_may_be_a_number(
     server: Database, file: Database, positive: object

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from confide import release
+from confide import TableLocation, release
 from confide.errors import ParameterError
+from confide.sources.postgresql_tables import names_view
 from confide.tasks.ledger import open_account
 from tests.databases import Database, in_file, on_server
 from tests.servers import running_server
@@ -63,6 +65,54 @@ def test_the_rows_of_a_view_are_not_counted_in_public(database: Database, tmp_pa
 @pytest.mark.parametrize(("table", "neighbours"), [("cohort", "add-remove-one"), ("scores", "replace-one")])
 def test_other_releases_are_answered(database: Database, tmp_path: Path, table: str, neighbours: str) -> None:
     assert ("rows" in ask(database, table, tmp_path, neighbours).about) == (table == "scores")
+
+
+PARTS = (
+    "CREATE MATERIALIZED VIEW stored AS SELECT * FROM scores WHERE infected = 1",
+    "CREATE TABLE divided (died int, risk float8, infected int) PARTITION BY LIST (infected)",
+    "CREATE TABLE infected_yes PARTITION OF divided FOR VALUES IN (1)",
+    "CREATE TABLE infected_no PARTITION OF divided FOR VALUES IN (0)",
+    "INSERT INTO divided SELECT died, risk, infected FROM scores",
+    "CREATE TABLE parent (LIKE scores)",
+    "CREATE TABLE child () INHERITS (parent)",
+    "INSERT INTO child SELECT * FROM scores",
+    "CREATE TABLE hidden AS SELECT * FROM scores",
+    "ALTER TABLE hidden ENABLE ROW LEVEL SECURITY",
+    "CREATE FOREIGN DATA WRAPPER nowhere",
+    "CREATE SERVER elsewhere FOREIGN DATA WRAPPER nowhere",
+    "CREATE FOREIGN TABLE far (died int, risk float8) SERVER elsewhere",
+    "CREATE TABLE mixed (died int, risk float8, infected int) PARTITION BY LIST (infected)",
+    "CREATE FOREIGN TABLE far_part PARTITION OF mixed FOR VALUES IN (1) SERVER elsewhere",
+)
+"""Tables of PostgreSQL of which the server itself knows which rows they hold, or that others decide on them."""
+
+
+@pytest.fixture(scope="module")
+def parts() -> Iterator[Database]:
+    with running_server() as server:
+        found = filled(on_server(server.get_uri()))
+        for command in PARTS:
+            found.run(command)
+        yield found
+
+
+@pytest.mark.parametrize(("table", "selects"), [("far", True), ("mixed", True), ("divided", False), ("nothing", False)])
+def test_rows_on_another_server_are_others_to_decide_on(parts: Database, table: str, selects: bool) -> None:
+    """No foreign server runs here, so nothing is read."""
+    location = TableLocation.parse(parts.table_url(table))
+    with psycopg.connect(host=parts.place, user="postgres", dbname="postgres") as connection:
+        assert names_view(connection, location) == selects
+
+
+@pytest.mark.parametrize("table", ["stored", "infected_yes", "child", "hidden"])
+def test_a_part_of_a_table_is_treated_like_a_view(parts: Database, tmp_path: Path, table: str) -> None:
+    with pytest.raises(ParameterError, match="add-remove-one"):
+        ask(parts, table, tmp_path, "replace-one")
+
+
+@pytest.mark.parametrize("table", ["scores", "divided", "parent"])
+def test_a_whole_table_with_all_its_parts_is_one(parts: Database, tmp_path: Path, table: str) -> None:
+    assert "rows" in ask(parts, table, tmp_path, "replace-one").about
 
 
 class TestNamesInDuckDB:

@@ -43,6 +43,8 @@ _FORMS: Mapping[str, str] = {
     "spark": "spark://host:7077/path/of/rows.parquet",
 }
 _LONGEST_QUERY = 1 << 20
+_THIS_MACHINE = ("", "localhost", "127.0.0.1", "::1")
+_USUAL_PORT = "5432"
 CSV = (".csv", ".csv.gz")
 """Endings of files that Spark reads as CSV."""
 
@@ -166,7 +168,24 @@ class TableLocation:
         if self.engine is Engine.DUCKDB:
             return (self.engine, str(Path(self.place).resolve()))
         given = self.settings
-        return (self.engine, given.get("host", ""), given.get("port", ""), given.get("service", ""), self.place)
+        host, port = given.get("host", ""), given.get("port", "")
+        here = "" if host in _THIS_MACHINE else host
+        return (self.engine, here, "" if port == _USUAL_PORT else port, given.get("service", ""), self.place)
+
+    def table_name(self) -> tuple[str, ...]:
+        """Return the table's name without what the engine adds by itself, so that one table has one name.
+
+        >>> TableLocation.parse("duckdb:///heart.db?table=main.Scores").table_name()
+        ('scores',)
+        """
+        if self.engine is Engine.DUCKDB:
+            names = tuple(name.lower() for name in self.table)
+            usual: tuple[str, ...] = ("main", Path(self.place).stem.lower())
+        else:
+            names, usual = self.table, ("public",)
+        while len(names) > 1 and names[0] in usual:
+            names = names[1:]
+        return names
 
     def _written(self, login: str, *, brief: bool = False) -> str:
         given = dict(self.settings)

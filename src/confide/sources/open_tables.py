@@ -68,7 +68,8 @@ def opened(source: Any, *, private: bool = False) -> Iterator[Any]:
 def is_view(table: Any, location: TableLocation) -> bool:
     """Return whether the name of an open table of PostgreSQL or DuckDB may select rows by their values.
 
-    Views do: each is a query by another name. In PostgreSQL so do foreign tables, and tables whose rows a policy hides.
+    Views do: each is a query by another name. In PostgreSQL so do partitions, foreign tables, and tables whose rows a
+    policy hides.
     """
     if location.query is not None or location.engine is Engine.SPARK:
         return False

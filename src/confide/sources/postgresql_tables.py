@@ -52,13 +52,24 @@ _MEANING = {
 _PARAMETER_MISSING = "08P01"  # a violation of the protocol: fewer values than the statement needs
 _TEXT = 'CAST({0} AS text) COLLATE "C" AS {0}'
 _NUMERIC = (
-    "CASE WHEN abs({0}) < 2.4703282292062328e-324 THEN 0 WHEN abs({0}) > 1.7976931348623158e308 THEN 'NaN' "
+    "CASE WHEN {0} = 'NaN' THEN 'NaN' WHEN abs({0}) < 2.4703282292062328e-324 THEN 0 "
+    "WHEN {0} > 1.7976931348623158e308 THEN 'Infinity' WHEN {0} < -1.7976931348623158e308 THEN '-Infinity' "
     "ELSE {0} END AS {0}"
 )
 """Numbers of any size, as double precision has them: the server would refuse to convert the least and the largest."""
 
 _UNSCALED = _NUMERIC.replace("ELSE {0}", "ELSE trim_scale({0})")
 """The same for a type without a number of decimals: 1.0 and 1.00 are printed alike."""
+
+_WHOLE = """
+WITH RECURSIVE family (oid, is_child) AS (
+  SELECT oid, EXISTS (SELECT FROM pg_inherits WHERE inhrelid = pg_class.oid)
+  FROM pg_class WHERE oid = to_regclass(%(name)s)
+  UNION SELECT inhrelid, false FROM pg_inherits JOIN family ON inhparent = family.oid
+)
+SELECT relkind IN ('r', 'p') AND NOT relrowsecurity AND NOT is_child FROM family JOIN pg_class USING (oid)
+"""
+"""For a table and all its parts: whether it is a table of this server whose rows nothing selects."""
 
 _NO_NUMBERS = ("money", "oid")
 """Types that Ibis takes for numbers, and PostgreSQL converts to none."""
@@ -119,16 +130,15 @@ def open_postgresql(location: TableLocation) -> Iterator[tuple[Any, Callable[[],
 
 
 def names_view(connection: Any, location: TableLocation) -> bool:
-    """Return whether a location names a view, materialised or not, or a table whose rows others decide.
+    """Return whether a location names anything but a whole table of this server.
 
-    Those are foreign tables, and tables with row-level security: its policies are conditions on values.
+    A view, materialised or not, selects rows by their values. So do partitions and other children of a table,
+    row-level security, and whatever a foreign table is on its server, also as a part of another table.
     """
     name = sql.Identifier(*location.table).as_string(connection)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relkind IN ('v', 'm', 'f') OR relrowsecurity FROM pg_class WHERE oid = to_regclass(%s)", (name,)
-        )
-        return any(is_view for (is_view,) in cursor.fetchall())
+        cursor.execute(_WHOLE, {"name": name})
+        return any(not is_whole for (is_whole,) in cursor.fetchall())
 
 
 def _connected(location: TableLocation) -> Any:

@@ -94,7 +94,7 @@ class DatabaseRows:
     def place(self) -> list[Any]:
         """Return the database with the table, or with the digest of the query."""
         found = self.location(None if self.query_sha256 is None else "SELECT")
-        return [*map(str, found.database()), self.query_sha256 or list(found.table)]
+        return [*map(str, found.database()), self.query_sha256 or list(found.table_name())]
 
     def files(self) -> tuple[Path, ...]:
         """Return the file of the query, and that of a database of DuckDB."""
