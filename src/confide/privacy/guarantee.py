@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, TypeAlias
@@ -175,6 +176,23 @@ def shown(value: Fraction, *, down: bool = False, up: bool = False) -> str:
     digit = Fraction(10) ** (math.floor(math.log10(value)) - 3)
     steps = value // digit if down else -(-value // digit)
     return f"{float(steps * digit):.4g}"
+
+
+def three_digits(value: Fraction, *, down: bool = False) -> str:
+    """Write an amount of privacy with three significant digits for people, rounded up; with `down`, what is left.
+
+    There are at most nine decimals.
+
+    >>> three_digits(Fraction("1.38924")), three_digits(Fraction("1.61076"), down=True), three_digits(Fraction(1, 2))
+    ('1.39', '1.61', '0.5')
+    """
+    if value <= 0:
+        return "0"
+    places = min(max(2 - math.floor(math.log10(value)), 0), 9)
+    scaled = value * 10**places
+    steps = math.floor(scaled) if down else math.ceil(scaled)
+    text = f"{Decimal(steps).scaleb(-places):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def typed(value: Fraction) -> str:
