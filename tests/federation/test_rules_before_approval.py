@@ -132,7 +132,7 @@ def test_rules_are_checked_again_after_the_approval(tmp_path: Path) -> None:
     (held,) = Approvals(folder).waiting()
     Approvals(folder).decide(held.id, Decision.APPROVED, by="anna")
     folder.policy.write_text(folder.policy.read_text().replace("epsilon_per_study = 1", 'epsilon_per_study = "1/2"'))
-    with pytest.raises(RunError, match="study trial has epsilon 0 of 0.5 left") as refused:
+    with pytest.raises(RunError, match=r"study trial has epsilon 0 of 0\.5 left") as refused:
         network.reopened().run(question)
     assert refused.value.exit_code == 3
 

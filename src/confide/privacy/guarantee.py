@@ -6,7 +6,6 @@ import math
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, TypeAlias

@@ -43,7 +43,9 @@ def charged_in_period(ledger: Ledger, account: str, kind: str, now: datetime) ->
     """Return the prices that were charged to an account in the present period."""
     present = Period.at(kind, now)
     return Prices.of_charges(
-        charge for charge in charges_of(ledger, account) if Period.at(kind, datetime.fromisoformat(charge.at)) == present
+        charge
+        for charge in charges_of(ledger, account)
+        if Period.at(kind, datetime.fromisoformat(charge.at)) == present
     )
 
 
@@ -93,7 +95,7 @@ def _too_little(
     whose: str, spent: Fraction, limit: Fraction, cost: Fraction, rule: str, *, verb: str = "has"
 ) -> UnpayableError:
     """Return the refusal of a cost that a limit does not allow: what is left, what it costs, and what is missing."""
-    left, missing = Fraction(floor(max(limit - spent, 0) * _FINE), _FINE), spent + cost - limit
+    left, missing = Fraction(floor(max(limit - spent, Fraction(0)) * _FINE), _FINE), spent + cost - limit
     advice = "Ask for less epsilon, or let its administrator raise" if left else "Only its administrator can raise"
     return UnpayableError(
         f"{whose} {verb} epsilon {shown(left, down=True)} of {shown(limit)} left at this site ({rule} in its policy), "
