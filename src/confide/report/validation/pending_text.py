@@ -12,7 +12,7 @@ from confide.federation.private_noise import noise_of
 from confide.federation.site.approvals import Decision
 from confide.federation.site_state import RefusalReason
 from confide.privacy.guarantee import shown, three_digits
-from confide.report.shared.guarantees import attacker_words
+from confide.report.validation.guarantee import guarantee_sentences
 
 if TYPE_CHECKING:
     from confide.federation.question import Question
@@ -38,7 +38,7 @@ def pending_lines(pending: PendingQuestions, *, width: int = _WIDTH) -> Iterator
         yield f"Question {held.number}, {held.decision}"
         for name, value in _fields(held, pending.budget, pending.ruled_out.get(held.id)):
             yield from _wrapped(f"  {name + ':' if name else '':<{_NAME}} ", value, width)
-        for sentence in _promise(held.question):
+        for sentence in guarantee_sentences(held.question):
             yield from _wrapped("  - ", sentence, width)
         if held.decision is not Decision.WAITING:
             yield from _wrapped(f"  {'decided:':<{_NAME}} ", _decided(held), width)
@@ -70,14 +70,6 @@ def _fields(held: HeldQuestion, budget: SiteBudget | None, out: RuledOut | None)
         paid = out.reason is RefusalReason.BUDGET
         yield "caution", f"{'CANNOT BE PAID' if paid else 'WOULD BE REFUSED'} as the policy is: {out.message}"
     yield from mode.described_terms(question)
-
-
-def _promise(question: Question) -> Iterator[str]:
-    """Yield what an attacker can learn at most, as the report states it, then the precise promise."""
-    guarantee = mode_of(question).guarantee(question)
-    if guarantee is not None:
-        yield from attacker_words(guarantee)
-    yield from mode_of(question).promise(question)
 
 
 def _price(question: Question) -> str:
