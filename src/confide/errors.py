@@ -3,7 +3,8 @@
     ConfideError
     ├── UsageError              a request cannot be carried out: exit code 2
     │   ├── ParameterError      a parameter breaks its rule
-    │   └── ColumnError         a column is not in the table
+    │   ├── ColumnError         a column is not in the table
+    │   └── NotComparedError    a fingerprint must be compared before a request is signed
     ├── BudgetError             the account has less left than the request costs: exit code 3
     ├── LedgerError             the ledger is damaged, locked or not ours to write: exit code 1
     ├── FederationError         a site or a coordinator did not do what was agreed: exit code 1
@@ -90,6 +91,19 @@ class ColumnError(UsageError):
             listed = ", ".join(repr(column) for column in known[:20])
             more = f" and {len(known) - 20} more" if len(known) > 20 else ""
             raise cls(f"no column {name!r}. {hint} The columns are {listed}{more}.")
+
+
+class NotComparedError(UsageError):
+    """A site's request was not signed, as nobody has compared its fingerprint yet.
+
+    `known` is the fingerprint that the site had before, if it was signed for with another key.
+    """
+
+    def __init__(self, message: str, *, site: str = "", fingerprint: str = "", known: str | None = None) -> None:
+        super().__init__(message)
+        self.site = site
+        self.fingerprint = fingerprint
+        self.known = known
 
 
 class BudgetError(ConfideError):

@@ -60,7 +60,8 @@ class Hospitals:
 
     def signed(self, name: str, folder: Path) -> Path:
         """Let a site make its request in a folder, and the coordinator sign it; return the kit."""
-        made = confide("site", "request", folder, "--name", name)
+        named = () if SiteFolder(folder).config.exists() else ("--name", name)
+        made = confide("site", "request", folder, *named)
         assert made.code == 0, made.err
         signed = confide("federation", "sign", self.coordinator, folder / f"{name}.request", "--compared")
         assert signed.code == 0, signed.err

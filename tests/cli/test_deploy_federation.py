@@ -90,6 +90,40 @@ def test_the_page_sets_up_what_the_containers_start() -> None:
             assert any(f"{path}/".startswith(f"{inside}/") for _, inside in mounts[name]), (name, path)
 
 
+def test_the_page_names_every_file() -> None:
+    table = text("README.md").partition("## ")[0]
+    files = {path.name for path in DEPLOY.iterdir()} - {"README.md", "Dockerfile.dockerignore"}
+    assert {name for name in files if f"`{name}`" not in table} == set()
+
+
+@pytest.mark.parametrize("unit", [*UNITS, *sorted(path.name for path in DEPLOY.glob("*.timer"))])
+def test_the_page_copies_and_enables_every_unit_in_that_order(unit: str) -> None:
+    page = text("README.md")
+    started = unit.replace("validate@.service", "validate@.timer")  # a timer starts that one
+    enabled = started.removesuffix(".service").replace("validate@", "validate@stroke").replace("site@", "site@north")
+    steps = [f"deploy/federation/{unit}", "systemctl daemon-reload", f"systemctl enable --now {enabled}\n"]
+    place = 0
+    for step in steps:
+        place = page.index(step, place)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_page_makes_the_folders_that_a_unit_writes_to(unit: str) -> None:
+    """Each folder has one meaning, so no two units share one."""
+    (written,) = re.findall(r"^ReadWritePaths=(.*)$", text(unit), re.MULTILINE)
+    folders = written.replace("%i", "north").split()
+    made = re.findall(r"^\$ sudo install -d -o confide -g confide -m 700 (.*)$", text("README.md"), re.MULTILINE)
+    by_command = ["/srv/confide/north"]  # `confide site request` makes it
+    assert set(folders) <= {*by_command, *" ".join(made).split()}
+    others = "".join(text(other) for other in UNITS if other != unit)
+    assert not any(re.search(rf"{folder}\b(?!/)", others) for folder in folders)
+
+
+def test_the_page_reviews_the_policy_before_a_site_starts() -> None:
+    page = text("README.md")
+    assert page.index("sudoedit -u confide /srv/confide/north/policy.toml") < page.index("enable --now confide-site@")
+
+
 @pytest.mark.processes
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not here: apt install systemd")
 @pytest.mark.parametrize("unit", UNITS)

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from confide.errors import UsageError
 from confide.federation.flare.federation import Federation
 from confide.ledger.ledger import Ledger
+from confide.report.validation.demo_text import forget_step
 from confide.sources.tables import count_table
 from confide.tasks.federation_demo_rows import DemoData, split_rows, write_rows
 from tests.cli.commands import PLAIN, STRICT, confide, confide_process
@@ -240,6 +242,31 @@ def test_a_fingerprint_is_shown_before_anything_is_signed(hospitals: Hospitals, 
     before = kit.read_bytes()
     refused = confide("federation", "sign", hospitals.coordinator, tmp_path / "again" / "north.request")
     assert refused.code == 2
-    assert fingerprint in refused.err
-    assert "sign with --compared" in refused.err
+    lines = [line.strip() for line in refused.err.splitlines()]
+    assert lines[0] == "Not signed yet. Fingerprint of site north (SHA-256):"
+    assert lines[1] == fingerprint
+    assert "is not the one that was signed for before" in lines[2]
+    assert f"confide federation sign {hospitals.coordinator} {tmp_path / 'again' / 'north.request'} --compared" in lines
+    assert "error" not in refused.err
     assert kit.read_bytes() == before
+
+
+def test_the_port_behind_a_balancer_changes_with_a_renewal(hospitals: Hospitals) -> None:
+    before = Federation.load(hospitals.coordinator)
+    assert before.listen is None
+    assert confide("federation", "renew", hospitals.coordinator, "--port", "443", "--listen", "8102").code == 0
+    moved = Federation.load(hospitals.coordinator)
+    assert (moved.port, moved.listen, moved.listening_port) == (443, 8102, 8102)
+    for settings in (moved.server_settings, moved.coordinator_settings):
+        moved.check_kit(settings)
+    assert confide("federation", "renew", hospitals.coordinator, "--listen", "443").code == 0
+    alone = Federation.load(hospitals.coordinator)
+    assert (alone.port, alone.listen) == (443, None)
+    for settings in (alone.server_settings, alone.coordinator_settings):
+        alone.check_kit(settings)
+
+
+def test_the_demonstration_says_that_a_real_site_must_not_forget() -> None:
+    demo = SimpleNamespace(data=SimpleNamespace(model_name="risk"))
+    words = forget_step(demo)  # type: ignore[arg-type]
+    assert "A real site must not do so: only if nobody saw the first answer" in words

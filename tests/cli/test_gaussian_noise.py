@@ -118,7 +118,7 @@ def test_a_person_reads_it_and_the_ledger_counts_rho(
     assert answer.code == 0, answer.err
     assert "delta = 1e-06" in words(answer.out)
     report = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert "rho 0.00444384: epsilon 1.38924, delta 9e-07 more" in report
+    assert "rho 0.00444384: epsilon 1.39, delta 9e-07 more" in report
     assert "noisy counts, rho 0.002222, and a share of the sum, rho 0.002222" in report
     status = confide("site", "status", place.path)
     assert "that is rho 0.004444 in all, converted at delta 9e-07" in words(status.out)

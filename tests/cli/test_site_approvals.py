@@ -34,7 +34,8 @@ def test_a_person_reads_what_would_leave_and_decides(manual: Hospitals) -> None:
         "coordinator@stroke.confide",
         "yearly report of the network",
         "noisy counts, epsilon 0.25, and a share of the sum, epsilon 0.25",
-        "epsilon 1/2, unless the same question was paid for before; 3 of 3 are left",
+        "epsilon 1/2, unless the same question was paid for before left: epsilon 1 of 1 in this study, 3 of 3 in all",
+        "- An attacker who was 50 % sure of the outcome in one row is at most 73.2 % sure after seeing this. - No",
         "north, south, west; at least 3 take part",
     ):
         assert words in " ".join(shown.out.split()), words
@@ -50,6 +51,45 @@ def test_a_person_reads_what_would_leave_and_decides(manual: Hospitals) -> None:
     decided = confide("site", "pending", place, "--decided")
     assert "decided: approved by" in " ".join(decided.out.split())
     assert confide("site", "verify", place).code == 0
+
+
+def test_no_line_is_wider_than_the_terminal(manual: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    manual.ask(*ASK, "--purpose", "a purpose that needs many words " * 5)
+    for width in (80, 110):
+        monkeypatch.setattr("confide.cli.output._PIPE_WIDTH", width)
+        shown = confide("site", "pending", manual.site("north").path).out
+        assert max(map(len, shown.splitlines())) <= width
+        assert " ".join(["a purpose that needs many words"] * 5) in " ".join(shown.split())
+
+
+def test_a_person_sees_what_cannot_be_paid_or_would_be_refused_now(manual: Hospitals) -> None:
+    place = manual.site("north")
+    assert manual.ask(*ASK).code == 4
+    assert "as the policy is" not in confide("site", "pending", place.path).out
+    rules = place.policy.read_text()
+    for rule, changed, words, reason in (
+        (
+            "epsilon_per_study = 1\n",
+            'epsilon_in_all = "1/4"\nepsilon_per_study = 1\n',
+            "CANNOT BE PAID as the policy is: all studies together have epsilon 0.25 of 0.25 left",
+            "budget",
+        ),
+        ('studies = ["stroke"]', 'studies = ["other"]', "WOULD BE REFUSED as the policy is: study 'stroke'", None),
+    ):
+        place.policy.write_text(rules.replace("epsilon_in_all = 3\n", "", 1).replace(rule, changed))
+        assert words in " ".join(confide("site", "pending", place.path).out.split())
+        (question,) = json.loads(confide("site", "pending", place.path, "--json").out)["questions"]
+        assert question["ruled_out"]["reason"] == reason
+    place.policy.write_text(rules)
+    (question,) = json.loads(confide("site", "pending", place.path, "--json").out)["questions"]
+    assert question["ruled_out"] is None
+
+
+def test_waiting_names_the_options_that_must_be_the_same(manual: Hospitals) -> None:
+    held = manual.ask(*ASK)
+    said = "ask again later with the same options, --purpose included"
+    assert said in " ".join(held.out.split())
+    assert said in " ".join(held.err.split()).replace("Ask", "ask")
 
 
 def test_a_refusal_reaches_the_coordinator(manual: Hospitals) -> None:

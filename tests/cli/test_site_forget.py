@@ -32,3 +32,14 @@ def test_there_may_be_nothing_to_forget(provisioned: Hospitals) -> None:
     assert answer.code == 2
     assert "nothing to forget" in answer.err
     assert Register(provisioned.site("north").path).fixed() == ()
+
+
+def test_a_refusal_states_when_an_answer_may_be_forgotten(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near(hospitals, monkeypatch)
+    assert hospitals.ask("--mode", "disclosure-control").code == 0
+    refused = hospitals.ask("--mode", "secure-sum")
+    assert refused.code == 1
+    said = "only if nobody saw the first answer, or the data were replaced completely"
+    assert said in " ".join(refused.out.split())

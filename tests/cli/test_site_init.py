@@ -59,7 +59,13 @@ def test_budgets_that_are_asked_for_stand_in_the_policy(provisioned: Hospitals, 
         "spent": {"epsilon": 0.0, "delta": 0.0},
         "remaining": {"epsilon": 5.0, "delta": 0.0},
         "cap": {"epsilon": 5.0, "delta": 0.0},
-        "studies": {},
+        "studies": {
+            "stroke": {
+                "spent": {"epsilon": 0.0, "delta": 0.0},
+                "remaining": {"epsilon": 0.25, "delta": 0.0},
+                "cap": {"epsilon": 0.25, "delta": 0.0},
+            }
+        },
     }
 
 
@@ -86,6 +92,87 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     assert answer.code == code, answer.err
     assert said in answer.err
     assert {path.name for path in (tmp_path / "site").iterdir()} == REQUESTED
+
+
+MODE_NOTES = {
+    (): "This site also answers without noise (disclosure-control, secure-sum), at no budget. For answers with noise "
+    'only, set modes = ["private"] in policy.toml.',
+    ("--modes", "private"): "This site answers with noise only (private).",
+    ("--modes", "secure-sum,private", "--modes", "private"): "This site also answers without noise (secure-sum), at no",
+    ("--modes", "secure-sum"): "This site answers without noise (secure-sum), at no budget.",
+    ("--modes", "private,noisy-scores"): "a mode for comparisons that promises nothing (noisy-scores), at no budget.",
+}
+
+
+@pytest.mark.parametrize("options", MODE_NOTES)
+def test_a_site_says_in_which_modes_it_answers(
+    provisioned: Hospitals, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    columns = (*COLUMNS, "--data", provisioned.rows("north"))
+    answer = init_again(provisioned, tmp_path / "site", *columns, *options)
+    assert answer.code == 0, answer.err
+    assert MODE_NOTES[options] in " ".join(answer.err.split())
+    named = tuple(dict.fromkeys(",".join(options[1::2]).split(","))) if options else Policy().modes
+    assert Policy.load(tmp_path / "site" / "policy.toml").modes == named
+
+
+def test_an_unknown_mode_is_refused_before_anything_is_written(provisioned: Hospitals, tmp_path: Path) -> None:
+    columns = (*COLUMNS, "--data", provisioned.rows("north"))
+    answer = init_again(provisioned, tmp_path / "site", *columns, "--modes", "privat")
+    assert answer.code == 2
+    assert "--modes: no mode 'privat'. Did you mean 'private'?" in answer.err
+    assert {path.name for path in (tmp_path / "site").iterdir()} == REQUESTED
+
+
+def test_the_folder_of_a_site_takes_no_kit_of_another_federation(hospitals: Hospitals, tmp_path: Path) -> None:
+    folder, other = hospitals.site("north").path, tmp_path / "other"
+    named = [word for name in NAMES for word in ("--site", name)]
+    assert confide("federation", "init", other, "--name", "failure", *named).code == 0
+    made = confide("site", "request", tmp_path / "new", "--name", "north")
+    assert made.code == 0, made.err
+    assert confide("federation", "sign", other, tmp_path / "new" / "north.request", "--compared").code == 0
+    before = sorted(path.name for path in folder.iterdir())
+    kit, columns = other / "kits" / "north.zip", (*COLUMNS, "--data", hospitals.rows("north"))
+    answer = confide("site", "init", kit, folder, *columns)
+    assert answer.code == 2
+    assert f"{folder} is already a site of federation stroke; this kit is for failure. Choose another" in answer.err
+    same = confide("site", "init", hospitals.coordinator / "kits" / "north.zip", folder, *columns)
+    assert "renew its certificate with `confide site renew`" in same.err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_site_that_is_set_up_makes_no_request_as_if_it_were_new(hospitals: Hospitals) -> None:
+    folder = hospitals.site("north").path
+    refused = confide("site", "request", folder, "--name", "north")
+    assert refused.code == 2
+    assert f"{folder} is already a site of federation stroke. Choose another folder" in refused.err
+    assert f"leave --name out: confide site request {folder}" in refused.err
+    assert not (folder / "north.request").exists()
+    assert not hospitals.site("north").new_key.exists()
+    renewal = confide("site", "request", folder)
+    assert renewal.code == 0
+    assert "Request for a new key of site north, which is a site of federation stroke" in renewal.out
+    assert "confide site init" not in renewal.err
+    assert f"confide site renew {folder} north.zip" in renewal.err
+
+
+def test_arguments_in_the_wrong_order_are_recognised(hospitals: Hospitals) -> None:
+    folder, kit = hospitals.site("north").path, hospitals.coordinator / "kits" / "north.zip"
+    renewed = confide("site", "renew", kit, folder)
+    assert (renewed.code, renewed.err) == (
+        2,
+        f"error: the folder comes first, then the kit: confide site renew {folder} {kit}\n",
+    )
+    columns = (*COLUMNS, "--data", hospitals.rows("north"))
+    made = confide("site", "init", folder, kit, *columns)
+    assert made.code == 2
+    assert f"the kit comes first, then the folder: confide site init {kit} {folder}" in made.err
+
+
+def test_the_kit_of_another_site_is_named_first(hospitals: Hospitals) -> None:
+    answer = confide("site", "renew", hospitals.site("north").path, hospitals.coordinator / "kits" / "south.zip")
+    assert answer.code == 1
+    assert answer.err.startswith("error: this kit is for site 'south', and the site here is 'north'")
 
 
 def test_rows_that_cannot_be_counted_are_not_quoted(provisioned: Hospitals, tmp_path: Path) -> None:

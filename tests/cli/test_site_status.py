@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -55,8 +56,16 @@ def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch
         "spent": {"epsilon": 0.5, "delta": 0.0},
         "remaining": {"epsilon": 2.5, "delta": 0.0},
         "cap": {"epsilon": 3.0, "delta": 0.0},
-        "studies": {"stroke": {"epsilon": 0.5, "delta": 0.0}},
+        "studies": {
+            "stroke": {
+                "spent": {"epsilon": 0.5, "delta": 0.0},
+                "remaining": {"epsilon": 0.5, "delta": 0.0},
+                "cap": {"epsilon": 1.0, "delta": 0.0},
+            }
+        },
     }
+    budget = " ".join(confide("site", "status", hospitals.site("north").path).out.split())
+    assert "all studies 0.5 2.5 3 study stroke 0.5 0.5 1 The epsilons of a study's questions add up" in budget
     assert [line["state"] for line in document["requests"]] == ["answered", "answered", "refused"]
     assert document["requests"][-1]["coordinator"] == "coordinator@stroke.confide"
     text = " ".join(confide("site", "status", hospitals.site("north").path, "--requests", "1").out.split())
@@ -65,6 +74,36 @@ def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch
     with hospitals.site("north").log.open("a") as log:
         log.write('{"at": "2026-0')  # the machine went down
     assert confide("site", "status", hospitals.site("north").path).code == 0
+
+
+def test_a_study_with_gaussian_noise_is_counted_as_its_receipt_counts_it(
+    provisioned: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Epsilon 1/2 by itself; the account of all studies pays 1.39 for the first question at its fixed order."""
+    hospitals = provisioned.copy(tmp_path / "copied")
+    for name in ("north", "south", "west"):
+        shutil.rmtree(hospitals.site(name).path)
+        options = ("--budget", "3", "--epsilon-per-study", "3", "--delta", "1e-6")
+        assert hospitals.set_up(name, *options).code == 0
+    near(hospitals, monkeypatch)
+    asked = hospitals.ask(
+        *("--mode", "private", "--epsilon", "1/2", "--noise", "gaussian", "--delta", "1e-6", "--site-share", "0"),
+        "--json",
+    )
+    assert asked.code == 0, asked.err
+    receipt = json.loads(asked.out)["sites"][0]["receipt"]
+    place = hospitals.site("north").path
+    ledger = json.loads(confide("site", "status", place, "--json").out)["ledger"]
+    study = ledger["studies"]["stroke"]
+    assert study["spent"]["epsilon"] == pytest.approx(0.5)
+    assert study["remaining"]["epsilon"] == receipt["remaining"]["epsilon"] == ledger["remaining"]["epsilon"]
+    shown = " ".join(confide("site", "status", place).out.split())
+    assert "all studies 1.39 1.61 3" in shown
+    assert "study stroke 0.5 1.61 3" in shown
+    assert "A study is counted by its own answers alone" in shown
+    lower = hospitals.site("north").policy
+    lower.write_text(lower.read_text().replace("epsilon_per_study = 3", "epsilon_per_study = 1"))
+    assert "study stroke 0.5 0.5 1" in " ".join(confide("site", "status", place).out.split())
 
 
 def test_stopping_what_does_not_run_is_no_error(provisioned: Hospitals) -> None:

@@ -215,7 +215,7 @@ class TestCharges:
         folder = place(POLICY.replace("epsilon_per_study = 3", 'epsilon_per_study = "1"'))
         charged_answer(folder, asked(), held(COUNTS))
         for refused in (check_payable, charged_answer):
-            with pytest.raises(UnpayableError, match=r"study may cost epsilon 1 .* 1 is spent, and this costs 0\.4"):
+            with pytest.raises(UnpayableError, match=r"study trial has epsilon 0 of 1 left .*, and this costs 0\.4"):
                 refused(folder, asked(edition=2), grown(2))
         charged_answer(folder, asked(edition=2, study="another"), grown(2))
 

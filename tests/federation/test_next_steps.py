@@ -34,7 +34,8 @@ MANUAL = ('approval = "automatic"', 'approval = "manual"')
 def test_one_message_names_those_who_wait_and_those_who_cannot_pay(tmp_path: Path) -> None:
     network = Network.build(tmp_path, THREE)
     network.run(network.question("private", epsilon="3/4", site_share=0))
-    network = changed(network, north=MANUAL, west=("epsilon_per_study = 1", "epsilon_per_study = 2"))
+    more = ("epsilon_per_study = 1", "epsilon_per_study = 2")
+    network = changed(changed(network, north=MANUAL), north=more, west=more)
     with pytest.raises(RunError) as ended:
         network.run(network.question(**ASK))  # type: ignore[arg-type]
     for words in (str(ended.value), ended.value.summary):

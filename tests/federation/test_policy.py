@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[str, Question, str]] = {
     "secure_sum": ("secure_sum_minimum_cell = 4", ask("secure-sum"), "ask with `minimum_cell=4`"),
     "persons": ("rows_per_person = 3", ask("disclosure-control", minimum_cell=14), "ask with `minimum_cell=15`"),
     "epsilon": ('epsilon_per_study = "1/2"', ask(), "epsilon 1 was asked for.*at most 0.5.*`epsilon=0.5` or less"),
-    "colluders": ("least_colluders = 2", ask(colluders=1), "against 1 colluding sites.*ask with `colluders=2`"),
+    "colluders": ("least_colluders = 2", ask(colluders=1), "against 1 colluding site was.*ask with `colluders=2`"),
     "none collude": ("", ask(colluders=0), "against 0 colluding.*ask with `colluders=1`"),
     "fewest": ("fewest_sites = 5", ask(), "over 4 sites.*at least 5.*ask more sites"),
     "fewest exact": ("fewest_sites = 5", ask("secure-sum"), "over 4 sites"),

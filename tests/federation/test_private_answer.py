@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from confide import Ledger, ScoreCounts
-from confide.errors import ConfideError, FederationError, ParameterError, RefusedError
+from confide.errors import ConfideError, FederationError, ParameterError, RefusedError, UnpayableError
 from confide.federation.crypto.sealing import Seal
 from confide.federation.policy import Policy
 from confide.federation.policy_template import default_policy
@@ -201,9 +201,13 @@ class TestCharges:
 
     def test_a_study_spends_no_more_than_its_part(self, ledger: Ledger) -> None:
         pay(ledger, ask(epsilon="3/2"))
-        with pytest.raises(RefusedError, match=r"cannot pay for this: analyst 'trial' .* has epsilon 0\.5 left"):
+        said = (
+            r"^study trial has epsilon 0\.5 of 2 left at this site \(epsilon_per_study in its policy\), and this costs "
+            r"1: 0\.5 is missing\. Ask for less epsilon, or let its administrator raise epsilon_per_study$"
+        )
+        with pytest.raises(UnpayableError, match=said):
             pay(ledger, ask(epsilon=1))
-        with pytest.raises(RefusedError, match="cannot pay"):
+        with pytest.raises(UnpayableError, match=said):
             quote(ledger, ACCOUNT, ask(epsilon=1), ROWS, SEAL)
         assert ledger.account(ACCOUNT).spent.epsilon == Fraction(3, 2)  # not even the half that would have fitted
         pay(ledger, ask(epsilon=1, study="another"))
@@ -211,7 +215,11 @@ class TestCharges:
     def test_all_studies_spend_no_more_than_there_is(self, ledger: Ledger) -> None:
         for study in "abc":
             pay(ledger, ask(study=study, grid=f"uniform:{10 + ord(study)}"))
-        with pytest.raises(RefusedError, match="account 'validation' has epsilon 0 left"):
+        said = (
+            r"^all studies together have epsilon 0 of 3 left at this site \(epsilon_in_all in its policy\), and this "
+            r"costs 1: 1 is missing\. Only its administrator can raise epsilon_in_all$"
+        )
+        with pytest.raises(UnpayableError, match=said):
             pay(ledger, ask(study="d"))
 
     def test_what_is_sent_becomes_curves_again(self, ledger: Ledger) -> None:
@@ -316,7 +324,7 @@ class TestSites:
 
     def test_caps_follow_the_policy(self, folder: SiteFolder) -> None:
         charged_answer(folder, ask(), ROWS)
-        with pytest.raises(RefusedError, match="cannot pay"):
+        with pytest.raises(UnpayableError, match="has epsilon 0 of 1 left"):
             check_payable(folder, ask(grid="uniform:8"), ROWS)
         folder.policy.write_text("epsilon_per_study = 2\nepsilon_in_all = 2")
         assert charged_answer(folder, ask(grid="uniform:8"), ROWS).receipt["remaining"] == {
@@ -341,7 +349,7 @@ class TestSites:
         assert charged_answer(folder, ask(colluders=0), OTHER_ROWS).receipt["charged"]["epsilon"] == 1
 
     def test_what_cannot_be_paid_is_not_remembered(self, folder: SiteFolder) -> None:
-        with pytest.raises(RefusedError, match="cannot pay"):
+        with pytest.raises(UnpayableError, match="has epsilon 1 of 1 left"):
             charged_answer(folder, ask(epsilon=2), ROWS)
         folder.policy.write_text("epsilon_per_study = 2")
         assert charged_answer(folder, ask(epsilon=2), OTHER_ROWS).receipt["charged"]["epsilon"] == 2

@@ -234,7 +234,7 @@ def test_no_budget_is_spent_twice_by_a_run_that_failed(network: Network) -> None
 
 def test_one_site_that_cannot_pay_costs_the_others_nothing(network: Network) -> None:
     network.run(network.question("private", epsilon="1", sites=("east", "north", "south")))
-    with pytest.raises(RunError, match=r"east: refused \(this site's ledger cannot pay") as caught:
+    with pytest.raises(RunError, match=r"east: refused \(study trial has epsilon 0 of 1 left") as caught:
         network.run(network.question("private", epsilon="1"))
     assert [report.reason for report in caught.value.reports] == ["budget", "budget", "budget", None]
     assert caught.value.rounds == 1

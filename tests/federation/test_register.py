@@ -85,7 +85,7 @@ def test_where_sites_answer_for_themselves_it_does_not_matter_who_else_does(regi
 
 def test_changed_data_are_not_told_apart_by_subtraction(register: Register) -> None:
     register.fix(ask(), ROWS)
-    with pytest.raises(RefusedError, match=r"data for model 'm' changed .* forget FOLDER m"):
+    with pytest.raises(RefusedError, match=r"data for model 'm' changed .* forget FOLDER m`: only if nobody saw the"):
         register.fix(ask(), CHANGED)
 
 

@@ -18,6 +18,7 @@ from confide.report.validation.page import validation_page
 from confide.report.validation.plots import (
     drawings,
 )
+from confide.report.validation.released import released_table
 from confide.report.validation.tables import numbers_table, sites_table
 from confide.report.validation.text import lead_of
 from tests.federation.outcomes import drawn_sites, outcome_of
@@ -172,3 +173,16 @@ def test_pairs_of_a_hundred_are_rounded_from_the_auc_that_is_shown(auc: float, p
     said = lead_of(replace(validation, pooled=replace(validation.pooled, auc=Estimate(value=auc))))
     assert f"AUC is {auc:.3f}: " in said
     assert f"in about {pairs} of 100 such pairs" in said
+
+
+def test_charges_are_rounded_up_and_what_is_left_is_rounded_down() -> None:
+    validation = made("private")
+    receipt = {
+        "charged": {"epsilon": 1.38924, "delta": 9e-07, "rho": 0.00444384},
+        "remaining": {"epsilon": 1.61076, "delta": 1e-07},
+        "reused": False,
+    }
+    sites = tuple(replace(site, report=replace(site.report, receipt=receipt)) for site in validation.sites)
+    shown = str(released_table(replace(validation, sites=sites)))
+    assert "rho 0.00444384: epsilon 1.39, delta 9e-07 more" in shown
+    assert "epsilon 1.61, delta 1e-07" in shown

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from confide.federation.noise_terms import PUBLIC, PrivateNoise
 from confide.privacy.accounting import epsilon_for, rho_for
-from confide.privacy.guarantee import checked_epsilon, shown
+from confide.privacy.guarantee import checked_epsilon, shown, three_digits
 from confide.privacy.mechanisms.gaussian_shares import share_variance, shared_gaussian_counts, shares_rho
 from confide.privacy.noise.reals import upper_sqrt
 from confide.releases.share_noise import GAUSSIAN, GaussianShares
@@ -123,7 +123,7 @@ class GaussianNoise(PrivateNoise):
         share = shares_rho(self.pooled_shares.variance, 1, levels=self.levels)
         assert share is not None  # noqa: S101  # one share always has a bound
         alone = self.own_rho + self.question.rows_per_person**2 * share
-        return f"epsilon {float(epsilon_for(alone, self.delta)):.3g}, delta {shown(self.delta)}"
+        return f"epsilon {three_digits(epsilon_for(alone, self.delta))}, delta {shown(self.delta)}"
 
     def price_words(self) -> str:
         """Return epsilon, delta and rho."""

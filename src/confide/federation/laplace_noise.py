@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from confide.federation.noise_terms import PUBLIC, PrivateNoise
-from confide.privacy.guarantee import shown
+from confide.privacy.guarantee import shown, three_digits
 from confide.privacy.mechanisms.noise_shares import alone_epsilon, shared_counts
 from confide.releases.share_noise import LAPLACE, LaplaceShares
 
@@ -80,7 +80,7 @@ class LaplaceNoise(PrivateNoise):
         """Return the epsilon of one share and of the site's own counts."""
         asked = self.question
         row = alone_epsilon(asked.pooled_epsilon / asked.rows_per_person, asked.honest, levels=self.levels)
-        return f"epsilon {float(asked.own_epsilon + asked.rows_per_person * row):.3g}"
+        return f"epsilon {three_digits(asked.own_epsilon + asked.rows_per_person * row)}"
 
     def price_words(self) -> str:
         """Return epsilon."""

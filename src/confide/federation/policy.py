@@ -156,7 +156,8 @@ class Policy:
         return {name: _plain(value) for name, value in plain.items()}
 
 
-def _modes(value: object, name: str) -> tuple[str, ...]:
+def checked_modes(value: object, name: str) -> tuple[str, ...]:
+    """Return the modes that a list names, each once; refuse anything else."""
     if not isinstance(value, list) or not all(isinstance(mode, str) for mode in value):
         raise ParameterError(f'{name} must be a list of modes, for example ["secure-sum", "private"]; got {value!r}')
     for mode in value:
@@ -241,7 +242,7 @@ def _peers(value: object, name: str) -> Mapping[str, str]:
 
 
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
-    "modes": _modes,
+    "modes": checked_modes,
     "minimum_cell": _whole(1, 10_000),
     "secure_sum_minimum_cell": _whole(1, 10_000),
     "smallest_class": _whole(1, 10**9),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.errors import RefusedError
+from confide.federation.recovery_terms import colluding_sites
 from confide.privacy.guarantee import shown, typed
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _check_colluders(policy: Policy, question: Question) -> None:
     if (question.colluders or 0) < policy.least_colluders:
         raise refusal(
             "least_colluders",
-            f"a guarantee against {question.colluders} colluding sites was offered",
+            f"a guarantee against {colluding_sites(question.colluders or 0)} was offered",
             f"asks for one against at least {policy.least_colluders}",
             f"ask with `colluders={policy.least_colluders}`",
         )

@@ -85,5 +85,15 @@ def in_words(question: Question) -> tuple[str, ...]:
         return ()
     return (
         f"The sum is still read if sites drop out, over at least {question.left} of them: any {question.threshold} can "
-        f"then take masks off together. Masks hold against {question.colluders} colluding sites, not against more.",
+        f"then take masks off together. Masks hold against {colluding_sites(question.colluders or 0)}, not against "
+        "more.",
     )
+
+
+def colluding_sites(number: int) -> str:
+    """Return a number of sites that collude, in words.
+
+    >>> colluding_sites(1), colluding_sites(2)
+    ('1 colluding site', '2 colluding sites')
+    """
+    return f"{number} colluding site{'' if number == 1 else 's'}"

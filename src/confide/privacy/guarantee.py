@@ -177,6 +177,24 @@ def shown(value: Fraction, *, down: bool = False, up: bool = False) -> str:
     return f"{float(steps * digit):.4g}"
 
 
+def three_digits(value: Fraction, *, down: bool = False) -> str:
+    """Write an amount of privacy with three significant digits for people, rounded up; with `down`, what is left.
+
+    There are at most nine decimals. The error of a float, a billionth, counts as nothing.
+
+    >>> three_digits(Fraction("1.38924")), three_digits(Fraction("1.61076"), down=True), three_digits(Fraction(0.1))
+    ('1.39', '1.61', '0.1')
+    """
+    value = value * (10**9 + 1 if down else 10**9 - 1) / 10**9
+    if value <= 0:
+        return "0"
+    places = min(max(2 - math.floor(math.log10(value)), 0), 9)
+    scaled = value * 10**places
+    steps = math.floor(scaled) if down else math.ceil(scaled)
+    text = f"{Decimal(steps).scaleb(-places):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def typed(value: Fraction) -> str:
     """Write a fraction as a command takes it: the value itself if it is short, else a decimal below it.
 

@@ -33,13 +33,19 @@ def sign_site(folder: str | Path, request: str | Path, *, compared: bool = False
 
 
 def renew_federation(
-    folder: str | Path, *, days: int = VALID_DAYS, server: str | None = None, port: int | None = None
+    folder: str | Path,
+    *,
+    days: int = VALID_DAYS,
+    server: str | None = None,
+    port: int | None = None,
+    listen: int | None = None,
 ) -> Renewed:
     """Renew the certificates of the server, the coordinator and all sites, and make new kits for the sites.
 
-    Keys stay the same. With `server` or `port`, the server gets another address, which is in the new kits.
+    Keys stay the same. With `server` or `port`, the server gets another address, which is in the new kits. With
+    `listen`, it listens at another port of its own machine, behind a balancer.
     """
     federation = open_federation(folder)
     from confide.federation.flare.signing import renew_all
 
-    return renew_all(federation, days=days, server=server, port=port)
+    return renew_all(federation, days=days, server=server, port=port, listen=listen)

@@ -74,6 +74,7 @@ def init_site(
     epsilon_per_study: object = None,
     delta_in_all: object = None,
     query: str | Path | None = None,
+    modes: Sequence[str] = (),
 ) -> NewSite:
     """Set up a site in the folder of its request, with the kit that the coordinator signed for it.
 
@@ -92,6 +93,8 @@ def init_site(
     epsilon_in_all, epsilon_per_study, delta_in_all
         Limits of the private mode: epsilon of all studies together, and of one study. None keeps the default. With a
         delta of all studies together, the ledger adds up rho, and Gaussian noise is allowed.
+    modes
+        The modes in which the site answers, such as ["private"]. Without any, all but "noisy-scores".
     """
     require_engine()
     from confide.federation.flare.kits import kit_federation
@@ -102,12 +105,16 @@ def init_site(
 
     packed, place = Path(kit), SiteFolder(Path(folder).absolute())
     if not packed.is_file():
+        if packed.is_dir() and Path(folder).is_file():
+            raise UsageError(f"the kit comes first, then the folder: confide site init {folder} {kit} ...")
         raise UsageError(f"there is no file {packed}; give the kit that the coordinator handed to you")
+    _require_other_folder(packed, place, folder)
     policy = new_policy(
         tuple(studies) or (kit_federation(packed),),
         epsilon_in_all=epsilon_in_all,
         epsilon_per_study=epsilon_per_study,
         delta_in_all=delta_in_all,
+        modes=modes,
     )
     require_new_site(place, policy)
     model = site_model(
@@ -229,6 +236,18 @@ def forget_model(folder: str | Path, model: str, *, yes: bool = False) -> None:
     if model not in names:
         raise UsageError(f"this site has no model {model!r}. {did_you_mean(model, names)}It has {', '.join(names)}")
     raise UsageError(f"nobody has asked for {model!r} without noise yet; there is nothing to forget")
+
+
+def _require_other_folder(kit: Path, place: SiteFolder, folder: str | Path) -> None:
+    """Refuse to set up a site of one federation in the folder of a site of another one."""
+    from confide.federation.flare.kits import kit_federation, site_home
+
+    if place.config.exists():
+        present, new = site_home(place).federation, kit_federation(kit)
+        if present != new:
+            raise UsageError(
+                f"{folder} is already a site of federation {present}; this kit is for {new}. Choose another folder"
+            )
 
 
 def _add_model(

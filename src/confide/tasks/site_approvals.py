@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from confide.tasks.federation_folders import open_site
 if TYPE_CHECKING:
     from confide.federation.site.approvals import HeldQuestion
     from confide.federation.site.budget import SiteBudget
+    from confide.federation.site.rules import RuledOut
     from confide.federation.site.sealed_log import LogCheck
 
 PENDING_SCHEMA, VERIFY_SCHEMA = "confide.site-pending/1", "confide.site-verify/1"
@@ -23,13 +25,15 @@ PENDING_SCHEMA, VERIFY_SCHEMA = "confide.site-pending/1", "confide.site-verify/1
 class PendingQuestions:
     """Questions that wait for a person, what the site has left to spend, and earlier decisions if they are wanted.
 
-    `manual` is False if the policy lets rules decide alone. Nothing here comes from the rows.
+    `manual` is False if the policy lets rules decide alone. `ruled_out` says, by the id of a question that nobody
+    refused, why the site would refuse it as its policy and its budget are now. Nothing here comes from the rows.
     """
 
     folder: Path
     manual: bool
     questions: tuple[HeldQuestion, ...]
     budget: SiteBudget | None
+    ruled_out: Mapping[str, RuledOut] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data in the published schema."""
@@ -37,8 +41,12 @@ class PendingQuestions:
             "schema": PENDING_SCHEMA,
             "folder": str(self.folder),
             "approval": "manual" if self.manual else "automatic",
-            "questions": [held.to_dict() for held in self.questions],
+            "questions": [{**held.to_dict(), "ruled_out": self._ruled_out(held)} for held in self.questions],
         }
+
+    def _ruled_out(self, held: HeldQuestion) -> dict[str, str | None] | None:
+        found = self.ruled_out.get(held.id)
+        return None if found is None else {"message": found.message, "reason": found.reason}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +71,23 @@ def pending_questions(folder: str | Path, *, decided: bool = False) -> PendingQu
     """Return the questions that wait for a person; with `decided`, also those that were decided on."""
     place = open_site(folder)
     from confide.federation.policy import MANUAL, Policy
-    from confide.federation.site.approvals import Approvals
+    from confide.federation.site.approvals import Approvals, Decision
     from confide.federation.site.budget import read_budget
+    from confide.federation.site.rules import ruled_out
 
     approvals = Approvals(place)
+    questions = approvals.all() if decided else approvals.waiting()
+    checked = {
+        held.id: ruled_out(held.question, folder=place, coordinator=held.coordinator)
+        for held in questions
+        if held.decision is not Decision.REFUSED
+    }
     return PendingQuestions(
         folder=place.path,
         manual=Policy.load(place.policy).approval == MANUAL,
-        questions=approvals.all() if decided else approvals.waiting(),
+        questions=questions,
         budget=read_budget(place),
+        ruled_out={name: found for name, found in checked.items() if found is not None},
     )
 
 

@@ -43,6 +43,17 @@ NewServerOption = Annotated[
 NewPortOption = Annotated[
     int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="The server moved: its new port.")
 ]
+NewListenOption = Annotated[
+    int | None,
+    typer.Option(
+        "--listen",
+        metavar="N",
+        min=1,
+        max=65535,
+        help="The server now listens at this port of its machine, behind a balancer that passes connections on from "
+        "--port; the same number as --port if there is no balancer any more. [default: as before]",
+    ),
+]
 BackgroundOption = Annotated[
     bool, typer.Option("--background", help="Return at once; stop it with `confide federation stop`.")
 ]

@@ -12,6 +12,7 @@ from confide.cli.site.options import (
     LabelOption,
     ModelFileOption,
     ModelOption,
+    ModesOption,
     PositiveOption,
     QueryOption,
     RangeOption,
@@ -40,13 +41,15 @@ def init(
     epsilon_per_study: StudyBudgetOption = None,
     delta_in_all: SiteDeltaOption = None,
     query: QueryOption = None,
+    modes: ModesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Set up a site with the kit that the coordinator sent back, in the folder of its request.
 
     Reads the data once to check that they can be counted, before anything is written; nothing of them is printed,
     copied or sent. The folder has the keys that `confide site request` made. It gets site.toml (data and models),
-    policy.toml (what you allow: read it) and a ledger of the privacy budget.
+    policy.toml (what you allow: read it) and a ledger of the privacy budget. Unless you give --modes private, the site
+    also answers without noise, at no budget.
 
     Examples:
 
@@ -54,11 +57,13 @@ def init(
 
         confide site init north.zip site --model-name stroke-risk -d rows.csv -l died -s risk --study stroke-2026
 
+        confide site init north.zip site --model-name stroke -d rows.csv -l died -s risk --modes private --budget 5
+
         confide site init north.zip site --model-name stroke -d rows.csv -l died --model-file m.onnx --features age,sex
 
         confide site init north.zip site --model-name stroke -d postgresql://db/cdm --query cohort.sql -l died -s risk
     """
-    from confide.report.validation.site_notes import data_notes
+    from confide.report.validation.site_notes import data_notes, mode_notes
     from confide.report.validation.site_text import print_new_site
     from confide.tasks.site import init_site
     from confide.tasks.site_status import site_status
@@ -80,6 +85,7 @@ def init(
             epsilon_per_study=epsilon_per_study,
             delta_in_all=delta_in_all,
             query=query,
+            modes=split_names(",".join(modes)) if modes else (),
         )
     print_notes(data_notes(new.check))
     status = site_status(new.folder.path, requests=0)
@@ -87,6 +93,7 @@ def init(
         output.print_json(status.to_dict())
     else:
         print_new_site(status, output.console())
+    print_notes(mode_notes(status.policy))
     policy = (str(new.folder.policy),)
     print_next(
         ("Compare the root's fingerprint with the coordinator by telephone; do not start if it differs.", ()),

@@ -120,6 +120,15 @@ StudyBudgetOption = Annotated[
         help="Mode private: the most epsilon that one study may spend, out of the budget. [default: 1]",
     ),
 ]
+ModesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--modes",
+        metavar="MODE,...",
+        help="Modes in which this site answers; repeatable. `--modes private` answers with noise only. "
+        "[default: disclosure-control, secure-sum, private]",
+    ),
+]
 SiteDeltaOption = Annotated[
     str | None,
     typer.Option(

@@ -29,7 +29,7 @@ def pending(folder: FolderArgument, decided: DecidedOption = False, as_json: Jso
     if as_json:
         output.print_json(found.to_dict())
         return
-    for line in pending_lines(found):
+    for line in pending_lines(found, width=output.console().width):
         typer.echo(line)
     if found.questions:
         print_next(

@@ -42,7 +42,10 @@ def after_waiting(question: Question, held: Sequence[SiteReport], absent: Sequen
             "another list of sites is another question, which needs approvals of its own"
         )
     without = f", and the run goes on without {_names(absent)}" if absent else ""
-    again = f"Ask the same question again later: a site that approved it answers at once{without}"
+    again = (
+        "Ask again later with the same options, `purpose` included: a site that approved the question answers at "
+        f"once{without}"
+    )
     if not _can_ask(question, left - len(held)):
         return again
     return f"{again}. To go on without a site that waits, leave it out (`sites`)"

@@ -154,6 +154,11 @@ def certificate_key(certificate: str) -> PublicKey:
     return _public_key(_certificate(certificate, "that was read"), "that was read")
 
 
+def certificate_name(certificate: str) -> str | None:
+    """Return the common name in a certificate in PEM, which nobody has verified; None if there is not exactly one."""
+    return _common_name(_certificate(certificate, "that was read"))
+
+
 def root_fingerprint(root: str) -> str:
     """Return the SHA-256 of a root's public key in hex: it stays the same if the root's certificate is renewed."""
     key = _certificate(root, "of the root").public_key()

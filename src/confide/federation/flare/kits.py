@@ -22,6 +22,7 @@ from confide.federation.crypto.identity import (
     Identity,
     Peer,
     certificate_key,
+    certificate_name,
     read_private_key,
     root_fingerprint,
 )
@@ -127,6 +128,7 @@ def renew_site(zip_path: str | Path, folder: SiteFolder, *, compared: bool = Fal
     files = _read(Path(zip_path))
     with changing(folder):
         before = _identity(startup_of(folder), folder.key)
+        _require_own_name(_text(files[_CERTIFICATE]), before.name)
         root = _text(files[_ROOT])
         if root_fingerprint(root) != before.root_fingerprint() and not compared:
             raise FederationError(
@@ -136,6 +138,15 @@ def renew_site(zip_path: str | Path, folder: SiteFolder, *, compared: bool = Fal
             )
         key = _fitting(_text(files[_CERTIFICATE]), (folder.new_key, startup_of(folder) / _KEY))
         return _take_in(files, folder, key, name=before.name)
+
+
+def _require_own_name(certificate: str, name: str) -> None:
+    """Refuse the kit of another site before anything else is said about it."""
+    other = certificate_name(certificate)
+    if other is not None and other != name:
+        raise FederationError(
+            f"this kit is for site {other!r}, and the site here is {name!r}; ask the coordinator for {name}.zip"
+        )
 
 
 def _fitting(certificate: str, keys: Sequence[Path]) -> Path:
@@ -158,8 +169,8 @@ def _take_in(files: Mapping[str, bytes], folder: SiteFolder, key: Path, *, name:
     shutil.copyfile(key, startup / _KEY)
     own_tree(made)
     owner = _owner(_identity(startup, folder.key))
-    if name is not None and owner != name:
-        raise FederationError(f"this kit is for the site {owner!r}, and this is {name!r}; ask for the right one")
+    if name is not None:
+        _require_own_name(_text(files[_CERTIFICATE]), name)
     write_json(startup / SETTINGS, _settings(owner, server))
     if not folder.kit.exists():
         harden_site(made)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from confide.errors import FederationError, ParameterError, UsageError
+from confide.errors import FederationError, NotComparedError, ParameterError, UsageError
 from confide.federation.crypto.site_key import fingerprint
 from confide.federation.crypto.site_request import SiteRequest
 from confide.federation.fingerprints import readable_fingerprint
@@ -92,7 +92,7 @@ def sign_request(federation: Federation, request: SiteRequest, *, compared: bool
         _require_newer(request, before, now)
     known = before is not None and before.own_key == request.own_key
     if not known and not compared:
-        raise UsageError(_must_compare(request, before))
+        raise _not_compared(request, before)
     authority = Authority.load(federation.authority)
     if before is not None and again and before.lasts(days, at=now):
         record = before
@@ -108,11 +108,17 @@ def sign_request(federation: Federation, request: SiteRequest, *, compared: bool
 
 
 def renew_all(
-    federation: Federation, *, days: int = VALID_DAYS, server: str | None = None, port: int | None = None
+    federation: Federation,
+    *,
+    days: int = VALID_DAYS,
+    server: str | None = None,
+    port: int | None = None,
+    listen: int | None = None,
 ) -> Renewed:
     """Renew the certificates of the server, the coordinator and all sites that were signed for.
 
-    Keys stay as they are. With `server` or `port`, the server's new address goes into everybody's settings. An error
+    Keys stay as they are. With `server` or `port`, the server's new address goes into everybody's settings. With
+    `listen`, the server listens at another port behind a balancer; the same one as `port` ends that. An error
     before the first file is written changes nothing. The new address is in `federation.toml` last: until then the
     server does not start with settings that differ from it, and the same renewal can be repeated.
     """
@@ -121,7 +127,10 @@ def renew_all(
         federation,
         server=federation.server if server is None else checked_server(server),
         port=federation.port if port is None else checked_port(port),
+        listen=federation.listen if listen is None else checked_port(listen),
     )
+    if moved.listen == moved.port:
+        moved = replace(moved, listen=None)
     require_apart(moved.sites, moved.server)
     authority = Authority.load(federation.authority).lasting(days)
     settings = _moved_settings(moved)
@@ -223,10 +232,14 @@ def _readable(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _must_compare(request: SiteRequest, before: SiteRecord | None) -> str:
-    was = "" if before is None else f", and not {readable_fingerprint(fingerprint(before.own_key))} as before"
-    return (
-        f"the fingerprint of site {request.site!r} is {readable_fingerprint(request.fingerprint())}{was}. Telephone "
-        "the site: `confide site request` printed the same there, if nobody changed the request on its way. If it is "
-        "the same, sign with `compared`"
+def _not_compared(request: SiteRequest, before: SiteRecord | None) -> NotComparedError:
+    now, known = request.fingerprint(), None if before is None else fingerprint(before.own_key)
+    was = "" if known is None else f", and not {readable_fingerprint(known)} as before"
+    return NotComparedError(
+        f"the fingerprint of site {request.site!r} is {readable_fingerprint(now)}{was}. Telephone the site: "
+        "`confide site request` printed the same there, if nobody changed the request on its way. If it is the same, "
+        "sign with `compared`",
+        site=request.site,
+        fingerprint=now,
+        known=known,
     )

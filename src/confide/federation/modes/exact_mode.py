@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from confide.counts import ScoreCounts
     from confide.federation.policy import Policy
     from confide.federation.question import Question
+    from confide.federation.site.site_folder import SiteFolder
 
 MOST_MINIMUM_CELL = 10_000
 
@@ -67,6 +68,12 @@ class ExactMode(Mode):
             "minimum_cell": question.minimum_cell,
         }
 
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse a question with other terms than the one that was answered."""
+        from confide.federation.site.register import Register
+
+        Register(folder.path).check_terms(question, source=source)
+
     def check_site(self, question: Question, site: SiteData) -> None:
         """Refuse a question that does not fit an earlier one, or a class with fewer rows than the policy demands."""
         from confide.federation.site.register import Register
@@ -105,4 +112,6 @@ class ExactMode(Mode):
 
     def ask_anew(self, question: Question) -> str:
         """Return that only the site's administrator can let an exact question be answered anew."""
-        return f"ask the site's administrator to run `confide site forget FOLDER {question.model}`"
+        from confide.federation.site.fixed_terms import forget_words
+
+        return forget_words(question.model)

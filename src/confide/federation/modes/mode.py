@@ -139,6 +139,13 @@ class Mode(ABC):
         """Return the terms that an answer fixes: later questions must have the same ones."""
 
     @abstractmethod
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse in round 1, before rows are read, what the site's register and ledger rule out whatever the rows are.
+
+        `source` names the file and the column, or the model file, that the scores come from.
+        """
+
+    @abstractmethod
     def check_site(self, question: Question, site: SiteData) -> None:
         """Refuse in round 1, before any site is charged, a question that this site cannot answer in round 2."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from confide.federation.coordinator.performance import Performance
     from confide.federation.outcome import Outcome
     from confide.federation.question import Question
+    from confide.federation.site.site_folder import SiteFolder
 
 _NUMBERS = ("epsilon", "delta", "sensitivity")
 
@@ -55,6 +56,15 @@ class NoisyScoresMode(ExactMode):
     def fixed_terms(self, question: Question) -> dict[str, Any]:
         """Return the terms of every exact mode, and those of the noise."""
         return {**super().fixed_terms(question), **{name: getattr(question, name) for name in _NUMBERS}}
+
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse also a question that was answered before."""
+        from confide.federation.site.fixed_terms import drawn_before
+        from confide.federation.site.register import Register
+
+        super().check_before_rows(question, folder, source)
+        if Register(folder.path).answered_exactly(question.model, source=source):
+            raise drawn_before(question)
 
     def first_reply(self, question: Question, site: SiteData) -> dict[str, Any]:
         """Return the noisy scores, once: drawn again, their noise could be averaged away."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from confide.federation.outcome import Outcome
     from confide.federation.policy import Policy
     from confide.federation.question import Question
+    from confide.federation.site.site_folder import SiteFolder
     from confide.privacy.guarantee import Guarantee
     from confide.releases.release import Release
 
@@ -87,6 +88,12 @@ class Private(Mode):
         from confide.federation.site.fixed_terms import pooled_terms
 
         return pooled_terms(question)
+
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse a question that the site's ledger cannot pay for, whatever its rows are."""
+        from confide.federation.site.private_answer import check_affordable
+
+        check_affordable(folder, question)
 
     def check_site(self, question: Question, site: SiteData) -> None:
         """Refuse a question that the site's ledger cannot pay for, or whose data changed."""

@@ -1,9 +1,9 @@
 """Questions that wait for a person's yes, and what people decided: a sealed log in the site's folder.
 
-With `approval = "manual"` in its policy, a site holds every question that it has not approved. It does so before it
-reads any data, and replies that a person decides. So neither the reply nor its time depends on the data. What people
-see of a held question follows from the question, the policy and the ledger alone: a person who saw the very numbers and
-then refused would tell something about them.
+With `approval = "manual"` in its policy, a site holds every question that its rules allow (`rules`) and nobody has
+approved. It does so before it reads any data, and replies that a person decides. So neither the reply nor its time
+depends on the data. What people see of a held question follows from the question, the policy and the ledger alone: a
+person who saw the very numbers and then refused would tell something about them.
 
 A decision is about a question of a coordinator, with its stated purpose. It stays until it is changed, also after a
 restart. An approved question may be asked again; what that costs and what is refused, the register and the ledger know.
@@ -117,7 +117,8 @@ class Approvals:
         if found is None or found.decision is Decision.WAITING:
             number = _numbers({*held, name})[name]
             raise HeldError(
-                f"a person there decides on this question (number {number}); ask the same question again later"
+                f"a person there decides on this question (number {number}); ask again later with the same options, "
+                "`purpose` included"
             )
 
     def decide(self, name: str, decision: Decision, *, by: str, why: str | None = None) -> HeldQuestion:

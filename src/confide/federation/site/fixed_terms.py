@@ -67,7 +67,15 @@ def another_question(model: str, fixed: Mapping[str, Any], asked: Mapping[str, A
     return RefusedError(
         f"this site has answered another question about model {model!r} without noise, with "
         f"{said.get(differing, f'another {differing}')}; {why}. Ask the same question again, ask in mode private, or "
-        f"ask the site's administrator to run `confide site forget FOLDER {model}`"
+        f"{forget_words(model)}"
+    )
+
+
+def forget_words(model: str) -> str:
+    """Return how an exact question can be answered anew, and under which condition, as the end of a sentence."""
+    return (
+        f"ask the site's administrator to run `confide site forget FOLDER {model}`: only if nobody saw the first "
+        "answer, or the data were replaced completely"
     )
 
 
@@ -75,7 +83,7 @@ def drawn_before(question: Question) -> RefusedError:
     """Return the refusal to send noisy scores a second time."""
     return RefusedError(
         f"this site has sent noisy scores of model {question.model!r} once; drawn again, their noise could be averaged "
-        "away. Its administrator can run `confide site forget` for that model"
+        f"away. Ask in mode private, or {forget_words(question.model)}"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from confide.errors import ParameterError
+from confide.federation.policy import checked_modes
 from confide.federation.policy_template import default_policy
 from confide.federation.private_noise import NOISES, checked_small_delta
 from confide.federation.site_files import toml_value
@@ -20,12 +21,15 @@ def new_policy(
     epsilon_in_all: object = None,
     epsilon_per_study: object = None,
     delta_in_all: object = None,
+    modes: Sequence[str] = (),
 ) -> str:
-    """Return the text of a new site's policy; limits that are None keep their defaults.
+    """Return the text of a new site's policy; limits that are None, and modes if none is named, keep their defaults.
 
     With a delta, the ledger adds up rho (zCDP), and answers may have Gaussian noise.
     """
     text = default_policy(studies=studies)
+    if modes:
+        text = _with_line(text, "modes", toml_value(checked_modes(list(modes), "`modes`")))
     for rule, value in (("epsilon_in_all", epsilon_in_all), ("epsilon_per_study", epsilon_per_study)):
         if value is not None:
             text = _with_line(text, rule, _written(checked_epsilon(value)))

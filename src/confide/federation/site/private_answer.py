@@ -24,12 +24,14 @@ from confide.federation.modes.registry import mode_of
 from confide.federation.policy import Policy
 from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
-from confide.federation.site.allowance import one_charge_at_a_time, require_allowance, require_study
+from confide.federation.site.allowance import one_charge_at_a_time, require_allowance, require_study, unpayable
+from confide.federation.site.earlier_charges import never_charged
 from confide.federation.site.fixed_terms import pooled_terms
 from confide.federation.site.register import Register
 from confide.federation.site.rows import SiteRows
 from confide.federation.site.site_account import UNIT, account_by_policy
 from confide.federation.site.spent_alone import Prices
+from confide.federation.site.study_costs import left_to_study
 from confide.ledger.entries import canonical_json
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
@@ -146,10 +148,7 @@ def quote(ledger: Ledger, account: str, question: Question, rows: SiteRows, seal
     """Return the price of a question; refuse one that the account cannot pay. Nothing is charged."""
     about = _public_question(ledger, question, rows)
     prepared = _prepared(rows.counts, question, seal)
-    asked = ledger.quote(prepared, account=account, analyst=question.study, question=about)
-    if asked.refusal is not None:
-        raise _unpayable(asked.refusal)
-    return asked
+    return _quoted(ledger, account, question, prepared, about)
 
 
 def charge(
@@ -164,11 +163,12 @@ def charge(
 ) -> Paid:
     """Charge a question to its study, for both answers or none, then draw the answers or read the stored ones."""
     prepared = _prepared(rows.counts, question, seal, noise, keys=keys)
+    about = _public_question(ledger, question, rows)
     try:
-        about = _public_question(ledger, question, rows)
         receipt = ledger.release(prepared, account=account, analyst=question.study, question=about)
-    except BudgetError as error:
-        raise _unpayable(str(error)) from None
+    except BudgetError:
+        _quoted(ledger, account, question, prepared, about)  # says what is short, and in which rule
+        raise UnpayableError("this site's ledger could not pay for this just now; ask again") from None
     share, *own = receipt.releases
     check_same_sites(share, keys)
     return Paid(
@@ -176,10 +176,26 @@ def charge(
         own=own[0].to_dict() if own else None,
         receipt={
             "charged": receipt.charged.to_dict(),
-            "remaining": receipt.remaining.to_dict(),
+            "remaining": replace(receipt.remaining, epsilon=left_to_study(ledger, account, question.study)).to_dict(),
             "reused": receipt.reused,
         },
     )
+
+
+def check_affordable(folder: SiteFolder, question: Question) -> None:
+    """Refuse a private question that the site cannot pay for whatever its rows are; they are not read.
+
+    Parts that were charged for before may be stored, and count as nothing here (`earlier_charges`).
+    """
+    with Ledger(folder.ledger) as ledger:
+        policy = Policy.load(folder.policy)
+        account = account_by_policy(ledger, policy).name
+        nobody = SiteRows(counts=ScoreCounts.empty(), identity=b"")
+        about = _public_question(ledger, question, nobody)
+        every = _prepared(nobody.counts, question, _seal(folder))
+        new = never_charged(every, about, ledger.history(account))
+        if new:
+            _require_limits(ledger, account, policy, question, _quoted(ledger, account, question, new, about))
 
 
 def check_payable(folder: SiteFolder, question: Question, rows: SiteRows) -> None:
@@ -252,6 +268,16 @@ def _share_is_stored(ledger: Ledger, account: str, question: Question, rows: Sit
     return ledger.quote(share, account=account, analyst=question.study, question=about).answered
 
 
+def _quoted(
+    ledger: Ledger, account: str, question: Question, prepared: list[Prepared[Any]], about: PublicQuestion
+) -> Quote:
+    """Return the price of answers, refusing one that the account cannot pay in the words of the site's policy."""
+    asked = ledger.quote(prepared, account=account, analyst=question.study, question=about)
+    if asked.refusal is not None:
+        raise unpayable(ledger.account(account), question.study, asked)
+    return asked
+
+
 def _prepared(
     counts: ScoreCounts, question: Question, seal: Seal, noise: Noise = SYSTEM_NOISE, *, keys: str = ""
 ) -> list[Prepared[Any]]:
@@ -272,10 +298,6 @@ def _context(question: Question) -> bytes:
 def _require_private(question: Question) -> None:
     if not mode_of(question).private:
         raise ParameterError(f"mode {question.mode} is not charged to a ledger; ask in mode private")
-
-
-def _unpayable(refusal: str) -> UnpayableError:
-    return UnpayableError(f"this site's ledger cannot pay for this: {refusal}")
 
 
 def _seal(folder: SiteFolder) -> Seal:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -84,6 +84,12 @@ class Register:
             with self.store.transaction(writing=False) as connection:
                 if used(connection):
                     _check(connection, question, _sealed(self.store.read_key(), rows), source)
+
+    def check_terms(self, question: Question, *, source: str = "") -> None:
+        """Refuse a question without noise whose terms differ from those that were answered, whatever the rows are."""
+        if self.store.exists():
+            with self.store.transaction(writing=False) as connection:
+                _check_terms(question, _fixed(connection, question, source))
 
     def holds(self, question: Question) -> bool:
         """Return whether exactly this question was answered."""
@@ -199,16 +205,27 @@ def _check(connection: sqlite3.Connection, question: Question, data: str, source
 
     Data are not compared over models: whether two of them score all rows alike would tell of single rows.
     """
-    kind, name, terms = entry(question)
-    rows = connection.execute(
+    fixed = _fixed(connection, question, source)
+    _check_terms(question, fixed)
+    if not all(same_seal(fixed_data, data) for _, fixed_data in fixed):
+        raise mode_of(question).changed_data(question)
+
+
+def _check_terms(question: Question, fixed: Sequence[tuple[str, str]]) -> None:
+    """Refuse a question without noise that has other terms than those that are fixed."""
+    kind, _, terms = entry(question)
+    for fixed_terms, _ in fixed:
+        if fixed_terms != terms and kind is EntryKind.EXACT:
+            raise another_question(question.model, json.loads(fixed_terms), json.loads(terms))
+
+
+def _fixed(connection: sqlite3.Connection, question: Question, source: str) -> list[tuple[str, str]]:
+    """Return terms and data that are fixed for a question's model, or for its model's source."""
+    kind, name, _ = entry(question)
+    return connection.execute(
         "SELECT terms, data FROM fixed WHERE kind = ? AND (name = ? OR (source = ? AND source != ''))",
         (kind, name, source),
     ).fetchall()
-    for fixed_terms, fixed_data in rows:
-        if fixed_terms != terms and kind is EntryKind.EXACT:
-            raise another_question(question.model, json.loads(fixed_terms), json.loads(terms))
-        if not same_seal(fixed_data, data):
-            raise mode_of(question).changed_data(question)
 
 
 def _exact_names(connection: sqlite3.Connection, model: str, source: str) -> set[str]:

@@ -1,7 +1,8 @@
 """Site: replies to the requests of a run. It replies to every request, and logs it.
 
-Round 1 checks everything that could go wrong, before any site is charged: policy, data, register, ledger. The counted
-rows stay in memory until round 2 of the same session, once.
+Round 1 checks everything that could go wrong, before any site is charged: first the rules that need no rows, then
+whether a person approved, then data, register and ledger. The counted rows stay in memory until round 2 of the same
+session, once.
 
 The coordinator signed which sites are asked and how few of them may take part. The site trusts nothing else in the
 server's list of round 2, and it answers a signed question with one list of sites, ever.
@@ -40,6 +41,7 @@ from confide.federation.site.recovery import SiteRecovery
 from confide.federation.site.register import Register
 from confide.federation.site.request_log import log_request, round_of
 from confide.federation.site.rows import SiteRows, read_rows
+from confide.federation.site.rules import check_rules
 from confide.federation.site.sealed_log import SealedLog
 from confide.federation.site.site_folder import SiteFolder
 from confide.federation.site_state import RefusalReason, SiteState
@@ -137,8 +139,7 @@ class Site:
         question, session = Question.from_dict(request.get("question", {})), _session(request)
         if self.name not in question.sites:
             raise RefusedError("this site is not among those that are asked; name it")
-        self.policy.check(question, coordinator=self.coordinator)
-        self.config.check_grid(question)
+        self._check_rules(question)
         self._require_approval(question)
         earlier = Register(self.folder.path).listed(question)
         again = question if earlier is None else question.of(earlier)
@@ -157,6 +158,19 @@ class Site:
         self.pending = {session: pending}
         self._log(OFFER, request, SiteState.ANSWERED, "; ".join(filter(None, ("takes part", rows.note))))
         return {"offer": offer.to_dict(), **({} if earlier is None else {"answered_with": list(earlier)}), **first}
+
+    def _check_rules(self, question: Question) -> None:
+        """Refuse whatever needs no look at the rows; a person is asked only about questions that these rules allow."""
+        try:
+            check_rules(
+                question,
+                folder=self.folder,
+                config=self.config,
+                policy=self.policy,
+                coordinator=self.coordinator,
+            )
+        except (UsageError, DataError) as error:
+            raise _UnreadableError(str(error)) from None
 
     def _require_approval(self, question: Question) -> None:
         """Hold a question until a person approves it, if the policy says so; before any data are read."""

@@ -64,7 +64,8 @@ def forget_step(demo: Demo) -> str:
     """Explain why the demonstration's sites forget an answer."""
     return (
         "Sites answer one question without noise for each model, as two answers could be subtracted from each other.\n"
-        f"For this demonstration each forgets the first: confide site forget SITE {demo.data.model_name} --yes"
+        f"For this demonstration each forgets the first: confide site forget SITE {demo.data.model_name} --yes\n"
+        "A real site must not do so: only if nobody saw the first answer, or the data were replaced completely."
     )
 
 

@@ -12,6 +12,7 @@ from confide.report.validation.word_table import print_words
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from confide.errors import NotComparedError
     from confide.federation.flare.federation import Federation
     from confide.federation.flare.signing import Signed
     from confide.tasks.federation import FederationStatus
@@ -54,6 +55,15 @@ def signed_lines(signed: Signed) -> tuple[str, ...]:
         f"signed for site {signed.site}, fingerprint {how}:",
         f"  {readable_fingerprint(signed.fingerprint)}",
     )
+
+
+def unsigned_lines(unsigned: NotComparedError) -> Iterator[str]:
+    """Yield the fingerprint of a request that was not signed, and whether the site had another one before."""
+    yield f"Not signed yet. Fingerprint of site {unsigned.site} (SHA-256):"
+    yield f"  {readable_fingerprint(unsigned.fingerprint)}"
+    if unsigned.known is not None:
+        yield "It is not the one that was signed for before. Ask the site whether it was set up anew. Before, it was:"
+        yield f"  {readable_fingerprint(unsigned.known)}"
 
 
 def certificate_notes(status: FederationStatus, folder: Path) -> Iterator[str]:

@@ -14,6 +14,7 @@ from confide.federation.gaussian_noise import GaussianNoise
 from confide.federation.modes.registry import mode_of
 from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
+from confide.privacy.guarantee import three_digits
 from confide.report.shared.names import cut
 from confide.report.shared.numbers import DASH
 from confide.report.shared.tables import Table
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 NOTHING = "nothing that is used here"
 _RECEIPT_LETTERS = 60
 _ROUNDING = 1e-9
+_LEAST, _MOST = 1e-6, 1e6  # an epsilon beyond is written as a site sent it
 
 
 def released_table(validation: Validation) -> Table:
@@ -35,7 +37,9 @@ def released_table(validation: Validation) -> Table:
     columns = {
         "what it released": [released if took_part(site) else NOTHING for site in validation.sites],
         "what it was charged": [_charged(receipt, question) for receipt in receipts],
-        "left to the study": [DASH if receipt is None else _budget(receipt.get("remaining")) for receipt in receipts],
+        "left to the study": [
+            DASH if receipt is None else _budget(receipt.get("remaining"), down=True) for receipt in receipts
+        ],
     }
     return table_of_sites(
         f"What each site released{', and what it cost' if mode_of(question).private else ''}",
@@ -82,16 +86,23 @@ def _charged(receipt: Mapping[str, Any] | None, question: Question) -> str:
     return f"{charged}: the rest was paid before" if was_partly_paid(receipt, question) else charged
 
 
-def _budget(value: object) -> str:
-    """Write a budget as a site sent it."""
+def _budget(value: object, *, down: bool = False) -> str:
+    """Write a budget as a site sent it: epsilon with three digits, rounded up, or `down` if it is what is left."""
     if isinstance(value, Mapping):
         delta = value.get("delta")
         more = f", delta {_figure(delta)}" if delta not in (None, 0, 0.0, "0") else ""
-        return f"epsilon {_figure(value.get('epsilon'))}{more}"
+        return f"epsilon {_epsilon(value.get('epsilon'), down=down)}{more}"
     if isinstance(value, str) and not _is_number(value):
         return cut(value, _RECEIPT_LETTERS) or DASH
-    figure = _figure(value)
+    figure = _epsilon(value, down=down)
     return DASH if figure == DASH else f"epsilon {figure}"
+
+
+def _epsilon(value: object, *, down: bool) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or not _is_number(value):
+        return _figure(value)
+    number = float(value)
+    return three_digits(Fraction(number), down=down) if _LEAST <= number <= _MOST else _figure(value)
 
 
 def _has_rho(value: object) -> TypeGuard[Mapping[str, Any]]:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from confide.federation.modes.registry import MODES
 from confide.federation.site.data_check import FEATURE_ADVICE
 
 if TYPE_CHECKING:
+    from confide.federation.policy import Policy
     from confide.federation.site.data_check import DataCheck
     from confide.federation.site.start_check import StartCheck
 
@@ -39,6 +41,24 @@ def data_notes(check: DataCheck) -> Iterator[str]:
             "note: a class has fewer rows than smallest_class in the policy, so in modes without noise this site will "
             "not take part. Check that --label and --positive are right"
         )
+
+
+def mode_notes(policy: Policy) -> Iterator[str]:
+    """Yield in which modes a new site answers: with noise, without, or in one that is for comparison only."""
+    allowed = [MODES[name] for name in policy.modes]
+    noisy = ", ".join(mode.name for mode in allowed if mode.private)
+    exact = ", ".join(mode.name for mode in allowed if not mode.private and not mode.comparison_only)
+    other = ", ".join(mode.name for mode in allowed if mode.comparison_only)
+    if not allowed:
+        yield "This site answers in no mode: name some at modes in policy.toml."
+    elif noisy and not exact and not other:
+        yield f"This site answers with noise only ({noisy})."
+    if exact:
+        yield f"This site {'also ' if noisy else ''}answers without noise ({exact}), at no budget."
+    if other:
+        yield f"It answers in a mode for comparisons that promises nothing ({other}), at no budget."
+    if exact or other:
+        yield 'For answers with noise only, set modes = ["private"] in policy.toml.'
 
 
 def start_notes(check: StartCheck) -> Iterator[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from confide.federation.fingerprints import readable_fingerprint
 from confide.federation.site_state import SiteState
+from confide.privacy.guarantee import shown, three_digits
 from confide.report.shared.names import plain
 from confide.report.shared.tables import Table
 from confide.report.validation.word_table import print_word_table, word_table
@@ -43,8 +45,11 @@ _RULES: Mapping[str, str] = {
 
 def request_lines(request: NewRequest) -> tuple[str, ...]:
     """Return the file of a site's request, and the fingerprint to be compared."""
+    what = f"Request of site {request.site}"
+    if request.federation is not None:
+        what = f"Request for a new key of site {request.site}, which is a site of federation {request.federation}"
     return (
-        f"Request of site {request.site}: {request.file}",
+        f"{what}: {request.file}",
         "Fingerprint of the site's own key (SHA-256), to read out to the coordinator:",
         f"  {readable_fingerprint(request.fingerprint)}",
     )
@@ -103,7 +108,8 @@ def site_tables(status: SiteStatus) -> list[Table]:
     rules = [(_RULES.get(rule, rule), _value(rule, value)) for rule, value in status.policy.to_dict().items()]
     tables = [_models(status), word_table("Policy (policy.toml)", ("rule", "value"), rules)]
     if status.budget is not None:
-        tables.append(word_table("Privacy budget (epsilon)", ("", "spent", "left", "limit"), _budget(status.budget)))
+        head, note = ("", "spent", "left", "limit"), _count_words(status.budget)
+        tables.append(word_table("Privacy budget (epsilon)", head, _budget(status.budget), note=note))
     if status.requests:
         tables.append(word_table("Last requests", ("when", "request", "result"), map(_request, status.requests)))
     return tables
@@ -146,12 +152,29 @@ def _value(rule: str, value: object) -> str:
 
 
 def _budget(budget: SiteBudget) -> list[tuple[str, ...]]:
-    amounts = (budget.spent, budget.remaining, budget.cap)
-    lines: list[tuple[str, ...]] = [("all studies", *(f"{float(amount):g}" for amount in amounts))]
+    lines: list[tuple[str, ...]] = [("all studies", *_amounts(budget.spent, budget.remaining, budget.cap))]
     if budget.total.rho:
         rho, delta = (f"{float(amount):.4g}" for amount in (budget.total.rho, budget.total.delta))
         lines.append((f"that is rho {rho} in all, converted at delta {delta}", "", "", ""))
-    return lines + [(f"study {study}", f"{float(spent.epsilon):g}", "", "") for study, spent in budget.studies.items()]
+    for study, one in budget.studies.items():
+        name = f"study {study}" if one.listed else f"study {study}, not in the policy"
+        lines.append((name, *_amounts(one.spent.epsilon, one.remaining, one.cap)))
+    return lines
+
+
+def _amounts(spent: Fraction, left: Fraction, limit: Fraction) -> tuple[str, str, str]:
+    return three_digits(spent), three_digits(left, down=True), shown(limit)
+
+
+def _count_words(budget: SiteBudget) -> str:
+    """Return how the epsilon of a study is counted."""
+    both = "A study has left what its own limit and that of all studies leave."
+    if not budget.concentrated:
+        return f"The epsilons of a study's questions add up. {both}"
+    return (
+        "A study is counted by its own answers alone, and all studies by the rho of all answers together: the lines do "
+        f"not add up. {both}"
+    )
 
 
 def _request(line: Mapping[str, Any]) -> tuple[str, str, str]:
