@@ -71,16 +71,14 @@ def plan_edition(due: SeriesRequest) -> ValidationPlan:
 
 def _price_of(question: Question, editions: int) -> str:
     """Return what so many editions cost at a site, and what the site must allow."""
-    from confide.federation.gaussian_noise import GaussianNoise
+    from confide.federation.account_price import AccountPrice, cents
     from confide.federation.modes.registry import mode_of
-    from confide.federation.private_noise import noise_of
 
-    noise = noise_of(question)
-    if isinstance(noise, GaussianNoise):
-        together = noise.cost_of_many(editions) if editions > 1 else question.exact_epsilon
+    price = AccountPrice.of(question)
+    if price is not None:
         return (
-            f"rho {shown(editions * noise.rho, up=True)} at each site, epsilon {shown(together, up=True)} at delta "
-            f"{shown(noise.delta)}: its ledger must have that rho left"
+            f"rho {shown(editions * price.rho, up=True)} at each site, which is epsilon "
+            f"{cents(price.of_many(editions))} in its account if nothing else is asked: its policy must allow that much"
         )
     year = Fraction(mode_of(question).price(question) or 0) * editions
     return f"epsilon {shown(year, up=True)} at each site: its policy must allow that much"

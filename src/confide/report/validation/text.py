@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from confide.federation.modes.registry import mode_of
 from confide.federation.periods import edition_name
 from confide.federation.question import Question
-from confide.report.shared.guarantees import attacker_words
 from confide.report.shared.names import NAME_LETTERS, cut, plain
 from confide.report.shared.numbers import has_ends, interval_text, number, percent
 from confide.report.shared.text import print_bullets, print_line, print_table
 from confide.report.validation.forest import forest_of
 from confide.report.validation.forest_text import heterogeneity_words, left_out
+from confide.report.validation.guarantee import guarantee_sentences
 from confide.report.validation.methods import how_table
 from confide.report.validation.released import released_table
 from confide.report.validation.tables import numbers_table, sites_table, took_part
@@ -91,8 +91,7 @@ def _between_sites(validation: Validation) -> str:
 
 def guarantee_lines(validation: Validation) -> list[str]:
     """Return the guarantee in sentences: what an attacker can learn at most, then the precise statements."""
-    attacker = [] if validation.guarantee is None else attacker_words(validation.guarantee)
-    return [f"{sentence[:1].upper()}{sentence[1:]}" for sentence in (*attacker, *validation.promise())]
+    return guarantee_sentences(validation.question)
 
 
 def forests(validation: Validation) -> list[str]:
