@@ -106,6 +106,14 @@ class Mean:
         digits = min(max(1 - math.floor(math.log10(self.standard_error)), 0), 12)
         return _minus(f"{self.value:z,.{digits}f} ± {self.standard_error:.{digits}f}")
 
+    def evidence(self, name: str) -> str:
+        """Write the difference behind its name.
+
+        >>> Mean.exact(0.5).evidence("b less a")
+        'b less a: +0.5'
+        """
+        return f"{name}: {self.signed}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; a number that does not exist is None."""
         numbers = {"mean": self.value, "standard_error": self.standard_error}
@@ -113,7 +121,9 @@ class Mean:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Mean:
-        """Read plain data."""
+        """Read plain data; a number of exceptions is read as such."""
+        if "exceptions" in plain:
+            return Exceptions.counted(int(plain["exceptions"]))
         held = (math.nan if plain[name] is None else float(plain[name]) for name in ("mean", "standard_error"))
         value, error = held
         return Mean(value=value, standard_error=error)
@@ -128,9 +138,26 @@ class Exceptions(Mean):
         """Take the number of exceptions.
 
         >>> Verdict.of({"exceptions": Exceptions.counted(0)}).text
-        'holds (exceptions: 0)'
+        'holds (0 exceptions)'
         """
         return cls(value=0.0 - number, standard_error=0.0)
+
+    @property
+    def number(self) -> int:
+        """Number of exceptions."""
+        return -int(self.value)
+
+    def evidence(self, name: str) -> str:
+        """Write the number before the name of what is counted.
+
+        >>> Exceptions.counted(788).evidence("exceptions among 793 AUCs")
+        '788 exceptions among 793 AUCs'
+        """
+        return f"{self.number:,} {name}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, with the number of exceptions."""
+        return {"mean": self.value, "standard_error": self.standard_error, "exceptions": self.number}
 
     def sign(self, times: float) -> int:
         """Return 1 if there are no exceptions, else -1."""
@@ -203,16 +230,17 @@ class Verdict:
 
     @property
     def evidence(self) -> str:
-        """Write the least difference and its standard error, and of how many it is the least."""
+        """Write the least difference with its standard error, or most exceptions, and of how many."""
         if self.difference is None:
             return "nothing to compare"
         of = self.hold + self.fail + self.unclear
-        least = f"{self.least}: {self.difference.signed}"
+        least = self.difference.evidence(self.least)
         if of == 1:
             return least
+        most = "most" if isinstance(self.difference, Exceptions) else "least"
         counted = [f"clear in {self.hold}"] if self.answer is Answer.IN_PART else []
         counted += [f"contradicted in {self.fail}"] if self.answer is Answer.IN_PART and self.fail else []
-        shown = f"{', '.join(counted)} of {of}; least, " if counted else f"least of {of}, "
+        shown = f"{', '.join(counted)} of {of}; {most}, " if counted else f"{most} of {of}, "
         return f"{shown}{least}"
 
     def to_dict(self) -> dict[str, Any]:

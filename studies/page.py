@@ -22,16 +22,20 @@ FOOTER = (
     "page is a private release. Made with confide."
 )
 CLAIMS = (
-    "The paper's sentences, with differences that are above 0 where a sentence holds; those of less than "
-    f"{CLEAR:g} standard errors count as unclear."
+    "We turn each of the paper's claims into differences that are positive if it is true. All clearly positive: it "
+    "holds. All clearly negative: it does not hold. Mixed: in part. None clear: unclear. Clear means "
+    f"{CLEAR:g} standard errors. Claims that allow no exceptions hold if there are none."
 )
 READ_OFF = "Numbers with a star were read off a picture; the others are printed in the paper."
 
 
 def print_study(report: StudyReport, console: Console) -> None:
-    """Print every table by the figure that it belongs to, then the claims and what is found."""
+    """Print the count of claims and those that do not hold, then every table by its figure, then all claims."""
     print_line(report.lead, console)
     print_bullets(report.warnings, console)
+    console.print()
+    print_line(counted(report), console)
+    print_bullets(failing(report), console)
     for exhibit in report.exhibits:
         console.print()
         print_line(f"{exhibit.where}: {exhibit.title}", console)
@@ -41,7 +45,7 @@ def print_study(report: StudyReport, console: Console) -> None:
     for table in report.summary_tables:
         console.print()
         print_table(table, console)
-    claims = (CLAIMS, *(claim.text for claim in report.claims), counted(report))
+    claims = (CLAIMS, *(claim.text for claim in report.claims))
     for lines in (claims, report.corrections, report.summary):
         console.print()
         print_bullets(lines, console)
@@ -62,6 +66,11 @@ def counted(report: StudyReport) -> str:
     return f"{len(report.claims)} claims tried: {words}."
 
 
+def failing(report: StudyReport) -> list[str]:
+    """Return the claims that do not hold, with their verdicts."""
+    return [claim.text for claim in report.claims if claim.verdict.answer is Answer.FAILS]
+
+
 _LONGEST_NAME = 60
 """Number of characters beyond which a cell holds a sentence, which breaks into lines."""
 
@@ -75,6 +84,8 @@ def _parts(report: StudyReport) -> Iterator[str]:
     for table in report.summary_tables:
         yield html_table(table, prose=_has_sentences(table))
     yield bullets((*report.summary, counted(report)))
+    if failing(report):
+        yield f"<p>These claims do not hold:</p>{bullets(failing(report))}"
     for exhibit in report.exhibits:
         yield from _exhibit(report, exhibit)
     if report.corrections:

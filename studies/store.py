@@ -37,7 +37,7 @@ _DIGITS = 16
 _SHOWING = frozenset(
     {
         *("plots.py", "tables.py", "report.py", "page.py", "claims.py", "command.py", "options.py", "exhibits.py"),
-        *("catalogue.py", "summaries.py", "all_command.py", "__main__.py"),
+        *("catalogue.py", "summaries.py", "settings_words.py", "all_command.py", "__main__.py"),
     }
 )
 """Modules of studies that show what was computed; none of them may compute what a piece stores."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from studies.catalogue import STUDIES, Entry
 from studies.claims import Answer, Verdict
 from studies.published import Comparison
+from studies.settings_words import settings_words
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -24,10 +26,12 @@ behind it, and says where that run was smaller than the paper's.
 [Reproduce the figures](../how-to/study.md) tells how to run them, and
 [where we differ](../explanation/corrections.md) lists the errors that we found.
 
-A claim has differences that are above 0 where it holds. It **holds** or **does not hold** if all of them are clear, at
-two standard errors, and agree; it is **unclear** if none is clear, and holds **in part** otherwise. Behind a verdict
-stands the difference that speaks most against the claim, with its standard error; exact numbers have none. A claim
-that allows no exceptions holds with 0 of them. A published number **agrees** if ours is within half of its last printed
+We turn each claim into differences that are positive if it is true. All clearly positive: it **holds**. All clearly
+negative: it **does not hold**. Mixed: **in part**. None clear: **unclear**. Clear means two standard errors. Where a
+claim allows no exceptions, we count them instead: it holds if there are none.
+
+Behind a verdict stands the difference that speaks most against the claim, with its standard error (exact numbers have
+none), or the number of exceptions. A published number **agrees** if ours is within half of its last printed
 digit and two standard errors; where ours is computed from printed numbers, their rounding counts too. A star marks
 numbers that were read off a picture. Where the limit of a claim was chosen after first results were seen, the report of
 the study says so.
@@ -61,6 +65,10 @@ class Summary:
         """Return published numbers beside ours."""
         return tuple(map(Comparison.from_dict, self.plain["comparisons"]))
 
+    def heading(self, where: str) -> str:
+        """Return the heading of a figure or table on the page."""
+        return next(f"{where}: {each['title']}" for each in self.plain["exhibits"] if each["where"] == where)
+
     def counted(self, answer: Answer) -> int:
         """Count the claims with an answer."""
         return sum(verdict.answer is answer for verdict in self.verdicts.values())
@@ -81,7 +89,7 @@ def stored_summaries(folder: Path = RESULTS) -> tuple[Summary, ...]:
 def index_page(summaries: Sequence[Summary] | None = None) -> str:
     """Return the page in Markdown."""
     every = stored_summaries() if summaries is None else summaries
-    parts = [_INTRODUCTION, _overview(every), *(part for summary in every for part in _study(summary))]
+    parts = [_INTRODUCTION, _overview(every), _failing(every), *(part for summary in every for part in _study(summary))]
     return "\n".join(parts)
 
 
@@ -102,6 +110,26 @@ def _overview(summaries: Sequence[Summary]) -> str:
     return _table(head, [*body, ("all", "", *map(str, totals), "")])
 
 
+def _failing(summaries: Sequence[Summary]) -> str:
+    """Return the list of the claims that do not hold, each with a link to its figure or table."""
+    lines = [
+        _wrapped(f"- [`{summary.entry.name}`, {where}](#{anchor(summary.heading(where))}): {_escaped(sentence)}")
+        for summary in summaries
+        for (where, sentence), verdict in summary.verdicts.items()
+        if verdict.answer is Answer.FAILS
+    ]
+    return "\n".join(("These claims do not hold:\n", *lines, "")) if lines else "No claim fails.\n"
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that Sphinx and GitHub give a heading.
+
+    >>> anchor("Theorem 3 (5.1): local sensitivity of AUC")
+    'theorem-3-51-local-sensitivity-of-auc'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
 def _total(summaries: Sequence[Summary], answer: Answer) -> int:
     return sum(summary.counted(answer) for summary in summaries)
 
@@ -109,7 +137,8 @@ def _total(summaries: Sequence[Summary], answer: Answer) -> int:
 def _study(summary: Summary) -> Iterator[str]:
     plain = summary.plain
     yield f"## {summary.entry.name}\n"
-    yield _wrapped(f"{summary.entry.paper}. Run with {_settings(plain['settings'])}.") + "\n"
+    run = settings_words(summary.entry.name, plain["settings"])
+    yield _wrapped(f"{summary.entry.paper}. This run: {run}.") + "\n"
     if plain["quick"]:
         yield "- **This run is smaller than the paper's**; some verdicts would be clearer at full size."
     for warning in plain["warnings"]:
@@ -131,7 +160,7 @@ def _exhibit(summary: Summary, where: str, title: str) -> Iterator[str]:
     if not claims and not numbers:
         yield "Made anew; the paper states nothing about it that could be tried.\n"
     if claims:
-        yield _table(("claim", "verdict", "difference"), [_claim_row(*claim) for claim in claims])
+        yield _table(("claim", "verdict", "evidence"), [_claim_row(*claim) for claim in claims])
     if numbers:
         body = [
             (
@@ -151,17 +180,10 @@ def _claim_row(sentence: str, verdict: Verdict) -> tuple[str, str, str]:
     return _escaped(sentence), shown, _escaped(verdict.evidence)
 
 
-def _settings(settings: dict[str, Any]) -> str:
-    return "; ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in settings.items())
-
-
-def _value(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def _wrapped(text: str) -> str:
     """Break a paragraph or an item of a list into lines."""
-    return fill(text, 118, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False)
+    indent = "  " if text.startswith("- ") else ""
+    return fill(text, 118, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:

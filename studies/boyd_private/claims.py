@@ -23,7 +23,7 @@ from studies.boyd_private.places import (
 from studies.boyd_private.published import BETAS, DIGITS, DISSERTATION_ROWS, SENSITIVITY_ROWS
 from studies.boyd_private.sensitivity import exact_sensitivities, printed_sensitivities, smooth_sensitivities
 from studies.boyd_private.study import Study
-from studies.claims import Claim, Mean
+from studies.claims import Claim, Exceptions, Mean
 
 BIN_NUMBERS = (10, 20, 40)
 """Numbers of bins at which the mode is looked for; the paper's is not said."""
@@ -49,12 +49,12 @@ def claims(study: Study, limits: Limits = LIMITS) -> tuple[Claim, ...]:
 
 
 def _counted(agree: Iterable[bool], what: str) -> dict[str, Mean]:
-    """Return the number of cases that agree and, below 0, of those that do not."""
+    """Return the number of cases that agree and, as exceptions, of those that do not."""
     found = [bool(each) for each in agree]  # of Python, which JSON can write
     yes, no = sum(found), len(found) - sum(found)
     return {
         **({f"{what} where it is so": Mean.exact(yes)} if yes else {}),
-        **({f"{what} where it is not": Mean.exact(-no)} if no else {}),
+        **({f"{what} where it is not": Exceptions.counted(no)} if no else {}),
     }
 
 

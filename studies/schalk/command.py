@@ -21,8 +21,8 @@ def run_schalk(
 
     Makes the paper's Table 1 and Figures 3 to 6 anew: the ROC-GLM without noise, and its AUC and interval from noisy
     scores at 125 settings of epsilon, delta and sensitivity, which is not differentially private; and the AUC from
-    private counts at the same epsilons. Needs no data, and nothing here is a release. It takes two minutes on two
-    cores, and with --quick 500 studies are simulated.
+    private counts at the same epsilons. Needs no data, and nothing here is a release. It takes 3 min on two
+    free cores, and 10 s with --quick, which simulates 500 studies.
 
     Examples:
 

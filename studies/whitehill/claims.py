@@ -97,7 +97,7 @@ def _on_growth(study: Study) -> Iterator[Claim]:
             where=GROWTH_TABLE,
             sentence="Conjecture: the number of labelings does not grow with the rows up to the least n0 + n1 with "
             f"n0 n1 = 2q; {which} that number of rows.",
-            differences={f"steps up among {tried} AUCs": Exceptions.counted(len(study.found["conjecture"][name]))},
+            differences={f"exceptions among {tried} AUCs": Exceptions.counted(len(study.found["conjecture"][name]))},
         )
 
 

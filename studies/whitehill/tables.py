@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from confide.privacy.adversary import success_bound
 from confide.report.shared.tables import Table
 from studies.whitehill.plan import EPSILONS
@@ -87,8 +89,30 @@ def contest_table(study: Study) -> Table:
         ),
         note="one by one: two submissions for each row. exact, digits: our attack on answers shown so. masked: our "
         "attack on an oracle that computes its answers from labels that were flipped once. A label that cannot be "
-        f"named counts half. {study.settings.contests} contests.",
+        f"named counts half. {study.settings.contests} contests.{above_bounds(study)}",
     )
+
+
+def above_bounds(study: Study) -> str:
+    """Return how far shares of labels lie above their bound, which limits the mean and not a share of few contests."""
+    words = []
+    for epsilon in EPSILONS:
+        name, above = masked_name(epsilon), study.right(masked_name(epsilon)).less(success_bound(epsilon))
+        if above.value > 0.0:
+            times = above.value / above.standard_error if above.standard_error else math.inf
+            words.append(f" {name}: the bound is for the mean; this is {_errors(times)}.")
+    return "".join(words)
+
+
+def _errors(times: float) -> str:
+    """Write how many standard errors a number lies off.
+
+    >>> _errors(0.6), _errors(1.4), _errors(2.5)
+    ('within one standard error', 'within two standard errors', '2.5 standard errors above it')
+    """
+    if times <= 2.0:
+        return "within one standard error" if times <= 1.0 else "within two standard errors"
+    return f"{times:.1f} standard errors above it" if math.isfinite(times) else "above it"
 
 
 def board_table(study: Study) -> Table:

@@ -13,6 +13,7 @@ from confide.federation.coordinator.series import Edition
 from confide.federation.coordinator.series_cost import series_cost
 from confide.federation.policy import Policy
 from confide.privacy.accounting import epsilon_for, rho_for
+from confide.privacy.concentration import Concentration
 from confide.report.validation.series_page import series_page
 from confide.report.validation.series_text import promise_lines
 from tests.cli.commands import confide
@@ -64,22 +65,29 @@ def test_a_plan_compares_it_with_laplace_noise(provisioned: Hospitals, monkeypat
     for said in (
         "private, epsilon 1/2, Gaussian noise",
         "private, epsilon 1/2, Laplace noise",
-        "epsilon, at delta 1e-06",
-        "20 questions like this one cost epsilon 2.306 together, at delta 1e-06, and not 10",
+        "epsilon of this question alone, at delta 1e-06",
+        "north 1/2 0.004444",
+        "The first Gaussian question costs epsilon 1.39 in a site's account, each later one like this about 0.04",
+        "an account with epsilon_in_all = 3 and delta_in_all = 1e-06, which converts rho at delta 9e-07",
+        "20 questions like this one cost epsilon 2.15 together in a site's account, and not 10",
     ):
         assert said in shown, said
     plan = json.loads(provisioned.ask(*options, "--json").out)
     assert [one["noise"] for one in plan["widths"]] == [None, None, "gaussian", "laplace"]
     assert plan["question"]["noise"] == "gaussian"
+    ledger = Concentration.for_account(Fraction(3), DELTA)
+    each = rho_for(Fraction(1, 2), DELTA)
+    assert plan["account"]["epsilon_first"] == float(ledger.epsilon_of(each))
+    assert plan["account"]["epsilon_of_20"] == float(ledger.epsilon_of(20 * each))
     every = provisioned.ask(*options, "--every", "month", "--series", "over-time")
     assert every.code == 0, every.err
     assert "Gaussian noise" in words(every.out)
     rho = 12 * rho_for(Fraction(1, 2), DELTA)
-    assert "A year has 12 editions, which cost rho 0.05333 at each site, epsilon 1.77 at delta 1e-06" in words(
+    assert "A year has 12 editions, which cost rho 0.05333 at each site, which is epsilon 1.83 in its account" in words(
         every.out
     )
     assert 0.05332 < rho <= 0.05333
-    assert 1.769 < epsilon_for(rho, DELTA) <= 1.77
+    assert 1.82 < ledger.epsilon_of(rho) <= 1.83
 
 
 def test_a_site_with_other_rules_refuses_before_anybody_is_charged(
@@ -123,6 +131,8 @@ def test_a_person_reads_it_and_the_ledger_counts_rho(
     status = confide("site", "status", place.path)
     assert "that is rho 0.004444 in all, converted at delta 9e-07" in words(status.out)
     ledger = json.loads(confide("site", "status", place.path, "--json").out)["ledger"]
+    planned = json.loads(hospitals.ask(*ASK, "--dry-run", "--json").out)["account"]
+    assert ledger["spent"]["epsilon"] == pytest.approx(planned["epsilon_first"], rel=1e-12)
     assert ledger["account"] == "validation-zcdp"
     assert ledger["spent"]["rho"] == pytest.approx(0.00444384, rel=1e-5)
 

@@ -11,8 +11,12 @@ from confide.cli.site_progress import SiteProgress
 from confide.federation.flare.federation import Federation
 from confide.federation.outcome import SiteReport
 from confide.federation.policy_template import default_policy
+from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 from confide.ledger.ledger import Ledger
+from confide.report.validation.guarantee import attacker_lines, guarantee_sentences
+from confide.report.validation.plan_text import plan_tables
+from confide.tasks.validate import plan_validation, request_validation
 from tests.cli.commands import confide
 from tests.cli.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
 
@@ -90,6 +94,35 @@ def test_a_dry_run_shows_question_promise_and_price_and_asks_nobody(
     assert "not differential privacy" in " ".join(exact.out.split())
     assert "no privacy budget: this mode has no noise" in exact.out
     assert exact.out.index("Promise to the people") < exact.out.index("not differential")
+    assert "attacker" not in exact.out
+
+
+def test_a_dry_run_begins_with_what_an_attacker_can_learn_in_the_words_of_the_report(
+    provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out_of_reach(monkeypatch)
+    shown = " ".join(provisioned.ask(*PRIVATE, "--dry-run").out.split())
+    question = Question.checked(study="s", model="m", mode="private", sites=NAMES, epsilon="1")
+    (sentence,) = attacker_lines(question)
+    assert sentence == (
+        "An attacker who was 50 % sure of the outcome in one row is at most 88.1 % sure after seeing this."
+    )
+    assert shown.startswith(sentence)
+    assert guarantee_sentences(question)[0] == sentence
+
+
+def test_a_dry_run_names_terms_that_cannot_be_mistaken(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A biostatistician reads "threshold" as a decision threshold, and "interval 0.4" as an end of one."""
+    out_of_reach(monkeypatch)
+    shown = " ".join(provisioned.ask(*PRIVATE, "--dry-run").out.replace("│", " ").split())
+    assert "sites needed to take masks off -" in shown
+    assert "threshold" not in shown
+    plan = plan_validation(request_validation(provisioned.coordinator, model_name="risk", mode="private", epsilon=1))
+    heads = [head for table in plan_tables(plan, rows="--rows") for head in table.head]
+    assert [head for head in heads if "interval" in head] == [
+        "width of the AUC's interval, these rows",
+        *2 * ["width of the AUC's interval, population"],
+    ]
 
 
 def test_a_dry_run_says_how_accurate_the_answer_would_be(
@@ -120,7 +153,7 @@ def test_a_dry_run_says_what_a_mode_rules_out_and_compares_the_modes(provisioned
     shown = " ".join(provisioned.ask("--mode", mode, *price, "--rows", 3_000, "--dry-run").out.split())
     assert "Modes compared" in shown
     assert "Rows as stated, divided equally among the sites" in shown
-    assert "Time: a run usually takes" in shown
+    assert "Time: a run takes 10 to 20 seconds on free machines with files; databases and models" in shown
     refused = {"disclosure-control": "refuses mode secure-sum", "secure-sum": "refuses mode disclosure-control"}
     assert refused.get(mode, "No mode is ruled out") in shown
 
@@ -232,13 +265,13 @@ def test_fewer_sites_are_enough_where_that_is_allowed(hospitals: Hospitals, monk
 def test_a_site_is_told_of_when_something_changes(capsys: pytest.CaptureFixture[str]) -> None:
     progress = SiteProgress(NAMES)
     for site, state in (
-        *(("north", "waiting"), ("west", "not connected"), ("north", "asked"), ("north", "asked")),
+        *(("north", "not asked yet"), ("west", "not connected"), ("north", "asked"), ("north", "asked")),
         *(("west", "asked"), ("west", "silent"), ("north", "well")),
     ):
         progress(site, ProgressState(state))
     progress.settle([SiteReport(name="west", state=SiteState.SILENT, message="it is not connected")])
     assert capsys.readouterr().err.splitlines() == [
-        "  north: waiting",
+        "  north: not asked yet",
         "  west: not connected",
         "  north: asked",
         "  north: takes part",

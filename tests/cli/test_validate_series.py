@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 from confide.federation import periods
 from confide.federation.coordinator.series import POOLED, Edition, Series, series_names
 from confide.federation.coordinator.series_cost import series_cost
+from confide.federation.coordinator.series_identity import OtherSeriesError, require_same_series
 from confide.federation.question import Question
 from confide.report.validation.series_page import series_page
-from confide.report.validation.series_text import promise_lines
+from confide.report.validation.series_text import missing_lines, promise_lines
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, near, out_of_reach
 
@@ -146,3 +148,138 @@ def test_what_makes_no_series_is_refused(provisioned: Hospitals, options: tuple[
     answer = provisioned.ask(*options)
     assert answer.code == 2
     assert said in " ".join(answer.err.split())
+
+
+@pytest.fixture
+def monthly(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Hospitals, Path, tuple[object, ...]]:
+    """Sites that answered one edition of a monthly series, in November; nobody can be asked any more."""
+    near(hospitals, monkeypatch)
+    live_in(11, monkeypatch)
+    folder = tmp_path / "series"
+    options = (*ASK, "--every", "month", "--series", folder)
+    answer = hospitals.ask(*options)
+    assert answer.code == 0, answer.err
+    out_of_reach(monkeypatch)
+    return hospitals, folder, options
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (("--model-name", "other"), "--model-name (other instead of risk)"),
+        (("--study", "sepsis"), "--study (sepsis instead of stroke)"),
+        (("--epsilon", "1"), "--epsilon (1 instead of 1/4)"),
+        (("--noise", "gaussian", "--delta", "1e-6"), "--noise (gaussian instead of laplace)"),
+        (("--site-share", "0"), "--site-share (0 instead of 1/2)"),
+        (("--colluders", "2"), "--colluders (2 instead of 1)"),
+        (("--grid", "uniform:10"), "--grid (uniform:10 instead of"),
+        (("--bins", "5"), "--bins (5 instead of 10)"),
+        (("--unit", "person", "--rows-per-person", "2"), "--unit (person instead of row)"),
+        (("--level", "0.9"), "--level (0.9 instead of 0.95)"),
+        (("--every", "quarter"), "--every (quarter instead of month)"),
+    ],
+)
+def test_a_folder_with_the_series_of_another_question_is_refused_before_anybody_is_asked(
+    monthly: tuple[Hospitals, Path, tuple[object, ...]], other: tuple[str, ...], named: str
+) -> None:
+    hospitals, folder, options = monthly
+    files = sorted(folder.rglob("*"))
+    for how in ((), ("--json",), ("--dry-run",), ("--dry-run", "--json")):
+        answer = hospitals.ask(*options, *other, *how)
+        assert (answer.code, answer.out) == (2, ""), answer.err
+        said = " ".join(answer.err.split())
+        assert f"{folder} holds the series of model 'risk', study stroke, mode private, epsilon 1/4, asked" in said
+        assert named in said
+        assert "Give another folder (--series)" in said
+    assert sorted(folder.rglob("*")) == files
+
+
+def test_a_question_to_other_sites_is_another_series(
+    monthly: tuple[Hospitals, Path, tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hospitals, folder, options = monthly
+    live_in(12, monkeypatch)
+    document = json.loads((folder / "2026-11.json").read_text())
+    document["sites"].append({"name": "east", "state": "silent", "message": ""})
+    (folder / "2026-11.json").write_text(json.dumps(document))
+    answer = hospitals.ask(*options, "--dry-run")
+    assert answer.code == 2
+    assert "--sites (north and south and west instead of east and north and south and west)" in " ".join(
+        answer.err.split()
+    )
+
+
+def test_a_site_that_dropped_out_and_another_purpose_leave_the_series_the_same(tmp_path: Path) -> None:
+    terms = {"study": "s", "model": "risk", "mode": "private", "epsilon": "1/4", "fewest": 4}
+    asked = Question.checked(**terms, sites=("a", "b", "c", "d", "e"), edition=24322, purpose="first")  # type: ignore[arg-type]
+    answered = asked.of(("a", "b", "c", "d"))
+    sites = [{"name": name, "state": "answered"} for name in asked.sites]
+    held = Edition(name="2026-11", document={"question": answered.to_dict(), "sites": sites, "level": 0.95})
+    next_one = replace(asked, edition=24323, purpose="second")
+    december = periods.Period(kind="month", number=24323)
+    require_same_series(tmp_path, [held], next_one, december, level=0.95)
+    with pytest.raises(OtherSeriesError) as refused:
+        require_same_series(tmp_path, [held], replace(next_one, fewest=5), december, level=0.95)
+    assert refused.value.differing == ("fewest",)
+
+
+def test_a_stored_edition_has_a_report_too(monthly: tuple[Hospitals, Path, tuple[object, ...]], tmp_path: Path) -> None:
+    """The report of a stored edition is the one that was written when it was asked."""
+    hospitals, folder, options = monthly
+    auc = Series(folder).editions()[0].estimate("auc", POOLED)
+    assert auc is not None
+    for more in ((), ("--json",)):
+        report = tmp_path / f"report{len(more)}.html"
+        answer = hospitals.ask(*options, "--report", report, *more)
+        assert answer.code == 0, answer.err
+        assert "nobody was asked" in answer.err
+        assert str(report) in answer.err
+        page = report.read_text(encoding="utf-8")
+        assert "validation across sites (stroke, differentially private, edition 2026-11)" in page
+        assert f"{auc.value:.3f}" in page
+
+
+@pytest.mark.parametrize(("damage", "why"), [("remove", "not the noisy counts"), ("change", "cannot be read")])
+def test_a_report_that_cannot_be_made_is_said_to_be_missing(
+    monthly: tuple[Hospitals, Path, tuple[object, ...]], tmp_path: Path, damage: str, why: str
+) -> None:
+    hospitals, folder, options = monthly
+    outcome = folder / "outcomes" / "2026-11.json"
+    if damage == "remove":
+        outcome.unlink()
+    else:
+        outcome.write_text("{}")
+    report = tmp_path / "report.html"
+    answer = hospitals.ask(*options, "--report", report)
+    assert answer.code == 0, answer.err
+    assert not report.exists()
+    said = " ".join(answer.err.split())
+    assert "no report was written" in said
+    assert why in said
+
+
+def test_only_the_owner_can_read_a_series(monthly: tuple[Hospitals, Path, tuple[object, ...]]) -> None:
+    _, folder, _ = monthly
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / "outcomes").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_page_says_in_words_which_number_is_missing(
+    monthly: tuple[Hospitals, Path, tuple[object, ...]],
+) -> None:
+    _, folder, _ = monthly
+    (edition,) = Series(folder).editions()
+    pooled = {
+        name: value
+        for name, value in edition.document["pooled"].items()
+        if name not in ("calibration_slope", "calibration_intercept")
+    }
+    sites = [{**site, "result": None} for site in edition.document["sites"]]
+    document = {**edition.document, "sites": sites, "pooled": {**pooled, "no_line": "end-cells"}}
+    without = [Edition(name="2026-10", document=document), edition]
+    line = next(line for line in missing_lines(without) if "all sites in 2026-10" in line)
+    assert line.startswith("Calibration slope is not given for all sites in 2026-10. The calibration slope, or")
+    for shown in (series_page(without), series_page(without[:1])):
+        assert "is not given for all sites in 2026-10" in shown

@@ -10,6 +10,7 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import FederationError, ParameterError, RefusedError
+from confide.federation.account_price import AccountPrice
 from confide.federation.coordinator.decode import noise_parts
 from confide.federation.coordinator.mode_choice import consequences, expected_widths
 from confide.federation.crypto.sealing import Seal
@@ -24,6 +25,7 @@ from confide.federation.site.fixed_terms import pooled_terms
 from confide.federation.site.new_policy import new_policy
 from confide.federation.site.private_answer import prepare_own, prepare_share
 from confide.privacy.accounting import epsilon_for, rho_for
+from confide.privacy.concentration import Concentration
 from confide.privacy.mechanisms.gaussian_shares import shares_rho
 from tests.federation.gaussian_sites import POLICY, asked
 
@@ -162,10 +164,25 @@ class TestPlans:
         assert len(expected_widths(replace(question, noise=None, delta=None), rows=4000)) == 3
 
     def test_the_price_of_twenty_is_said(self) -> None:
-        together = epsilon_for(20 * rho_for(Fraction(1, 2), DELTA), DELTA)
+        """It is what the account of a new site charges, and not another bound on the same sum."""
+        together = Concentration.for_account(Policy().epsilon_in_all, DELTA).epsilon_of(
+            20 * rho_for(Fraction(1, 2), DELTA)
+        )
         (first, *_) = consequences(asked(epsilon="1/2"))
-        assert first.startswith("20 questions like this one cost epsilon 2.306 together, at delta 1e-06, and not 10")
-        assert 2.305 < together <= 2.306
+        assert first.startswith(
+            "20 questions like this one cost epsilon 2.15 together in a site's account, and not 10: rho adds up"
+        )
+        assert 2.14 < together <= 2.15
+        assert AccountPrice.of(asked(noise=None, delta=None)) is None
+
+    @pytest.mark.parametrize("epsilon", ["1/100", "1/2", "3", "7/2", "20"])
+    def test_an_account_that_allows_the_epsilon_can_pay_for_a_question(self, epsilon: str) -> None:
+        price = AccountPrice.of(asked(epsilon=epsilon))
+        assert price is not None
+        assert price.later < price.first <= price.epsilon_in_all
+        assert price.of_many(3) == price.first + 2 * price.later
+
+    def test_laplace_noise_says_nothing_of_rho(self) -> None:
         assert len(consequences(asked(noise=None, delta=None))) == 2
 
 

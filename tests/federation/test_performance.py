@@ -256,6 +256,19 @@ def test_private_counts_give_the_same_kind_of_result() -> None:
     assert known(other.auc.interval).width < known(found.auc.interval).width
 
 
+@pytest.mark.usefixtures("few_simulated_tables")
+def test_where_noise_dominates_there_is_no_calibration_line() -> None:
+    """Without an interval nothing would tell such a number from a finding; plain data hold null, and the reason."""
+    whole = ScoreCounts.total(simulated(1, sites=3, least=50, most=60))
+    curves = draw_curves(whole, epsilon="0.01", grid="arcsine:24", neighbours="add-remove-one", noise=seeded(2))
+    found = pooled_private(curves)
+    assert known(found.auc.interval).width >= 0.9
+    assert (found.calibration_intercept, found.calibration_slope, found.no_line) == (None, None, NoLine.NOISE)
+    plain = found.to_dict()
+    assert (plain["calibration_slope"], plain["calibration_intercept"]) == (None, None)
+    assert plain["no_line"] == "noise-dominates"
+
+
 def test_plain_data_are_of_bounded_size() -> None:
     rng = np.random.default_rng(0)
     scores = rng.random(20_000)

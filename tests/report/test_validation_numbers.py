@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from confide.counts import ScoreCounts
+from confide.federation.coordinator.calibration_line import NoLine
 from confide.federation.coordinator.performance import Performance
 from confide.federation.coordinator.validation import SiteResult, derive
 from confide.intervals.interval import Estimate, Interval
@@ -40,6 +41,25 @@ def test_page_and_terminal_show_the_numbers_that_were_found(case: str) -> None:
     assert [text for text in expected if text not in shown] == []
     assert [text for text in expected if text not in printed] == []
     assert {row[0] for row in numbers_table(validation).body} >= {"AUC", "ROC-GLM: AUC"}
+
+
+def test_where_noise_dominates_the_slope_is_not_given() -> None:
+    validation = made("private, sum alone")
+    without = replace(validation.pooled, calibration_intercept=None, calibration_slope=None, no_line=NoLine.NOISE)
+    noisy = replace(validation, pooled=without)
+    for shown in (words(validation_page(noisy)), " ".join(terminal(noisy, 100).split())):
+        assert "calibration slope not given: noise dominates" in shown
+        assert "Calibration intercept and slope are not given: noise dominates." in shown
+
+
+@pytest.mark.parametrize(("case", "then"), [("disclosure-control", "is refused by sites"), ("private", "is paid for")])
+def test_advice_on_cells_says_that_they_are_chosen_before_the_first_question(case: str, then: str) -> None:
+    validation = made(case)
+    ends = replace(validation, pooled=replace(validation.pooled, calibration_slope=None, no_line=NoLine.END_CELLS))
+    for shown in (words(validation_page(ends)), " ".join(terminal(ends, 100).split())):
+        assert "(--grid logit:64) may give it, but must be chosen before the first question about a model" in shown
+        assert f"another question, which {then}" in shown
+        assert "`" not in shown
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -34,8 +34,11 @@ def test_verdicts_say_how_much_and_how_sure() -> None:
     assert Verdict.of({"a": against, "b": against}).answer is Answer.FAILS
     assert Verdict.of({}).text == "unclear (nothing to compare)"
     assert Verdict.of({"a": Mean(value=1.0, standard_error=float("nan"))}).answer is Answer.UNCLEAR
-    assert Verdict.of({"exceptions": Exceptions.counted(3)}).text == "does not hold (exceptions: −3)"
-    for verdict in (Verdict.of({"a": clear, "b": against}), Verdict.of({})):
+    counted = Verdict.of({"exceptions among 9 swaps": Exceptions.counted(3)})
+    assert counted.text == "does not hold (3 exceptions among 9 swaps)"
+    some = Verdict.of({"sizes where it is so": Mean.exact(4.0), "sizes where it is not": Exceptions.counted(2)})
+    assert some.text == "in part (clear in 1, contradicted in 1 of 2; most, 2 sizes where it is not)"
+    for verdict in (Verdict.of({"a": clear, "b": against}), Verdict.of({}), counted, some):
         assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
 
 
@@ -77,6 +80,13 @@ def test_reports_show_each_claim_under_its_figure() -> None:
     console = Console(record=True, width=100, file=io.StringIO())
     print_study(report, console)
     assert "Figure 1. It grows. Here: holds" in console.export_text()
+    fails = Claim(where="Figure 1", sentence="It never falls.", differences={"falls": Exceptions.counted(2)})
+    mixed = _report(claims=(*report.claims, fails))
+    print_study(mixed, console)
+    shown = console.export_text()
+    place = shown.index("Figure 1. It never falls. Here: does not hold (2 falls).")
+    assert shown.index("2 claims tried: 1 hold, 1 do not hold") < place < shown.index("Figure 1: a <figure>")
+    assert study_page(mixed).index("These claims do not hold") < study_page(mixed).index("<h2>Figure 1")
     with pytest.raises(ValueError, match="no exhibit for Figure 2"):
         _report(claims=(Claim(where="Figure 2", sentence="", differences={}),))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from studies.catalogue import STUDIES
+from studies.catalogue import STUDIES, Entry
 from studies.claims import Answer
-from studies.summaries import Summary, index_page, stored_summaries
+from studies.settings_words import WORDS, settings_words
+from studies.summaries import Summary, anchor, index_page, stored_summaries
 
 from confide.errors import UsageError
 from tests.studies.commands import studies
@@ -31,6 +33,51 @@ def test_the_page_shows_every_claim_and_number_once() -> None:
         assert part.count(f"| **{Answer.FAILS}** |") == summary.counted(Answer.FAILS)
         assert part.count(f"| {Answer.HOLDS} |") == summary.counted(Answer.HOLDS)
         assert part.count(" | **differs** |") == sum(not beside.agrees for beside in summary.comparisons)
+
+
+def test_the_claims_that_do_not_hold_are_listed_first_with_links_to_their_sections() -> None:
+    page = index_page()
+    listed, _, rest = page.partition("\n## ")
+    links = re.findall(r"^- \[`([\w-]+)`, .*?\]\(#(.*?)\): ", listed, flags=re.MULTILINE)
+    assert len(links) == sum(summary.counted(Answer.FAILS) for summary in stored_summaries()) > 0
+    headings = [anchor(line.removeprefix("### ")) for line in rest.splitlines() if line.startswith("### ")]
+    assert [link for _, link in links if headings.count(link) != 1] == []
+
+
+def test_no_count_of_exceptions_has_a_minus_sign() -> None:
+    page = index_page()
+    assert "788 exceptions among 793 AUCs" in page
+    assert "105 class sizes where it is not" in page
+    assert re.findall(r"(?:AUCs|where it is not): −", page) == []
+
+
+def test_settings_are_in_words() -> None:
+    """The names of settings in the code tell a reader of the paper nothing."""
+    for summary in stored_summaries():
+        words = settings_words(summary.entry.name, summary.plain["settings"])
+        assert words in " ".join(index_page().split())
+        assert set(WORDS[summary.entry.name]) >= set(summary.plain["settings"])
+    assert "a decision tree for 106 rows (Example 2)" in index_page()
+
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "how-to" / "study.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("entry", STUDIES, ids=lambda entry: entry.name)
+def test_the_guide_and_the_help_text_state_the_same_times(entry: Entry) -> None:
+    (row,) = (line for line in GUIDE.splitlines() if line.startswith(f"| `{entry.name}` |"))
+    *_, whole, quick, _ = (cell.strip() for cell in row.split("|"))
+    shown = " ".join(studies(entry.name, "--help").out.split())
+    assert f"It takes {whole} on two free cores, and {quick} with --quick" in shown
+
+
+def test_the_guide_names_every_file_with_its_checksum() -> None:
+    for summary in stored_summaries():
+        for file in summary.plain["files"]:
+            (row,) = (line for line in GUIDE.splitlines() if line.startswith(f"| `{file['name']}` |"))
+            first, last = re.findall(r"`(\w+)…(\w+)` \|$", row)[0]
+            assert file["sha256"].startswith(first)
+            assert file["sha256"].endswith(last)
 
 
 def test_links_lead_to_headings_of_the_corrections() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 from math import comb
+from typing import cast
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from studies.claims import Mean
 from studies.page import study_page
 from studies.running import run_pieces
 from studies.whitehill.claims import claims
@@ -16,8 +18,9 @@ from studies.whitehill.counting import conjecture, conjecture_limit, every_swap,
 from studies.whitehill.plan import Settings
 from studies.whitehill.published import TABLE_1
 from studies.whitehill.report import whitehill_report
-from studies.whitehill.running import pieces
+from studies.whitehill.running import masked_name, pieces
 from studies.whitehill.study import Study
+from studies.whitehill.tables import above_bounds
 
 from confide.privacy.adversary import success_bound
 from tests.studies.commands import studies
@@ -39,6 +42,18 @@ def test_the_conjecture_is_refuted_by_trying_all_labels() -> None:
         if m <= 10:
             assert (labelings(n, p / q), labelings(m, p / q)) == (w, v)
     assert len(found["at_limit"]) > 10
+
+
+def test_a_share_above_its_bound_says_how_far() -> None:
+    """The bound limits the mean, not the mean over forty contests."""
+
+    class Measured:
+        def right(self, name: str) -> Mean:
+            bound = success_bound(1.0) if name == masked_name(1.0) else 0.0
+            return Mean(value=bound + 0.006 if bound else 0.5, standard_error=0.01)
+
+    words = above_bounds(cast("Study", Measured()))
+    assert words == f" {masked_name(1.0)}: the bound is for the mean; this is within one standard error."
 
 
 def test_swaps_and_counts_of_all_labels() -> None:

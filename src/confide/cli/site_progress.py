@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from confide.federation.outcome import RunError, SiteReport
 
-_NOT_ASKED = "not asked yet"
 _BAD = frozenset({ProgressState.NOT_CONNECTED, ProgressState.REFUSED, ProgressState.FAILED, ProgressState.SILENT})
 
 
@@ -80,7 +79,7 @@ class SiteProgress:
         text = Text()
         for site in self.sites:
             text.append(f"  {site:<{width}}  ")
-            text.append(f"{self.words.get(site, _NOT_ASKED)}\n", style=self.colours.get(site, "dim"))
+            text.append(f"{self.words.get(site, ProgressState.NOT_ASKED.value)}\n", style=self.colours.get(site, "dim"))
         return text
 
 

@@ -146,12 +146,16 @@ EveryOption = Annotated[
     typer.Option(
         metavar="PERIOD",
         help="Mode private: ask once in each month, quarter or year, as a new edition, and keep results in --series. "
-        "For a timer: called again in the same period, it asks nobody.",
+        "For a timer: called again in the same period, it asks nobody, and writes --report from what is stored.",
     ),
 ]
 SeriesOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="With --every: the folder of all results, with a page of performance over time."),
+    typer.Option(
+        metavar="DIR",
+        help="With --every: the folder of all results, with a page of performance over time. A folder holds one "
+        "question; another one is refused.",
+    ),
 ]
 ReportOption = Annotated[
     Path | None,

@@ -15,6 +15,7 @@ from confide.cli.site_progress import showing_progress
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
     from confide.tasks.validate import ValidationPlan, ValidationRequest
+    from confide.tasks.validation_series import SeriesRequest
 
 
 def show_plan(request: ValidationRequest, *, as_json: bool) -> None:
@@ -74,18 +75,34 @@ def show_series(
         return
     if due.known:
         typer.echo(f"the result of {due.period.name} is in {folder}; nobody was asked", err=True)
+        validation = None if report is None else _stored_validation(due)
     else:
         validation = _run(due.request, as_json=as_json)
         store_edition(due, validation)
-        if report is not None:
+    steps = [("Performance over time is in:", (str(due.page),))]
+    if report is not None and validation is not None:
+        with output.busy("drawing the report"):
             output.write_whole(report, validation_page(validation))
+        steps.append((f"The report of {due.period.name} is in:", (str(report.resolve()),)))
     editions = stored_editions(due)
     output.write_whole(due.page, series_page(editions))
     if as_json:
         output.print_json(series_document(editions, asked=not due.known))
     else:
         print_series(editions, output.console())
-    print_next(("Performance over time is in:", (str(due.page),)))
+    print_next(*steps)
+
+
+def _stored_validation(due: SeriesRequest) -> Validation | None:
+    """Return the results of this period from what is stored; say why there is no report if that does not suffice."""
+    from confide.federation.coordinator.series import NoOutcomeError
+    from confide.tasks.validation_series import stored_validation
+
+    try:
+        return stored_validation(due)
+    except NoOutcomeError as error:
+        typer.echo(f"no report was written: {error}. The edition of the next {due.period.kind} will have one", err=True)
+        return None
 
 
 def _run(request: ValidationRequest, *, as_json: bool) -> Validation:

@@ -157,10 +157,6 @@ class GaussianNoise(PrivateNoise):
             "and that of the sites' own results adds up."
         )
 
-    def cost_of_many(self, questions: int) -> Fraction:
-        """Return the epsilon, at the question's delta, of so many questions like this one together."""
-        return epsilon_for(questions * self.rho, self.delta)
-
     def _row(self, rho: Fraction) -> Fraction:
         """Return the rho of single rows: k rows of a person make `k^2 rho`."""
         return rho / self.question.rows_per_person**2

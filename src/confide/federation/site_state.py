@@ -25,7 +25,7 @@ class RefusalReason(StrEnum):
 class ProgressState(StrEnum):
     """State of a site while a run goes on."""
 
-    WAITING = "waiting"
+    NOT_ASKED = "not asked yet"
     NOT_CONNECTED = "not connected"
     ASKED = "asked"
     ASKED_FOR_ANSWER = "asked for its answer"

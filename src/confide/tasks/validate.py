@@ -12,6 +12,7 @@ from confide.tasks.federation_folders import open_federation
 from confide.tasks.parameters import with_parameters_of
 
 if TYPE_CHECKING:
+    from confide.federation.account_price import AccountPrice
     from confide.federation.coordinator.expected_accuracy import Expected
     from confide.federation.coordinator.mode_choice import ModeWidth
     from confide.federation.coordinator.run_state import Progress
@@ -48,6 +49,7 @@ class ValidationPlan:
     """A question with its promise, its price at each site and its expected accuracy. No site was asked.
 
     `prices` has each site's epsilon, None in modes that charge no ledger. `expected` is None outside the private mode.
+    `account` has what a site's account is charged for a question with Gaussian noise, and is None for other questions.
     `consequences` says what an answer makes impossible later, and `widths` what interval each mode would give.
     """
 
@@ -55,6 +57,7 @@ class ValidationPlan:
     promise: tuple[str, ...]
     prices: Mapping[str, str | None]
     expected: Expected | None
+    account: AccountPrice | None = None
     consequences: tuple[str, ...] = ()
     widths: tuple[ModeWidth, ...] = ()
     rows_stated: bool = False
@@ -67,6 +70,7 @@ class ValidationPlan:
             "question": self.question.to_dict(),
             "promise": list(self.promise),
             "epsilon": dict(self.prices),
+            "account": None if self.account is None else self.account.to_dict(),
             "expected": None if self.expected is None else self.expected.to_dict(),
             "consequences": list(self.consequences),
             "widths": [width.to_dict() for width in self.widths],
@@ -234,6 +238,7 @@ def ask_sites(
 
 def plan_validation(request: ValidationRequest) -> ValidationPlan:
     """Return promise, price, expected accuracy and consequences of a checked request, from public facts alone."""
+    from confide.federation.account_price import AccountPrice
     from confide.federation.coordinator.mode_choice import consequences, expected_widths
     from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
     from confide.federation.modes.registry import mode_of
@@ -245,6 +250,7 @@ def plan_validation(request: ValidationRequest) -> ValidationPlan:
         promise=mode.promise(question),
         prices=dict.fromkeys(question.sites, mode.price(question)),
         expected=expected,
+        account=AccountPrice.of(question),
         consequences=consequences(question),
         widths=expected_widths(question, rows=request.rows, level=request.level, expected=expected),
         rows_stated=request.rows is not None,

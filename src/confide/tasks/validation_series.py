@@ -38,8 +38,12 @@ class SeriesRequest:
 def due_validation(
     request: ValidationRequest, folder: str | Path, *, every: str, now: datetime | None = None
 ) -> SeriesRequest:
-    """Return the edition of a private question that belongs to the present period."""
+    """Return the edition of a private question that belongs to the present period.
+
+    Raises OtherSeriesError if the folder holds the series of another question. Nobody is asked.
+    """
     from confide.federation.coordinator.series import Series
+    from confide.federation.coordinator.series_identity import require_same_series
     from confide.federation.modes.registry import mode_of
     from confide.federation.periods import Period
 
@@ -52,7 +56,9 @@ def due_validation(
     period = Period.at(every, datetime.now(UTC) if now is None else now)
     question = replace(request.question, edition=period.number)
     place = Path(folder)
-    known = Series(place).file(period).exists()
+    editions = Series(place).editions()
+    require_same_series(place, editions, question, period, level=request.level)
+    known = any(edition.name == period.name for edition in editions)
     return SeriesRequest(request=replace(request, question=question), folder=place, period=period, known=known)
 
 
@@ -71,16 +77,14 @@ def plan_edition(due: SeriesRequest) -> ValidationPlan:
 
 def _price_of(question: Question, editions: int) -> str:
     """Return what so many editions cost at a site, and what the site must allow."""
-    from confide.federation.gaussian_noise import GaussianNoise
+    from confide.federation.account_price import AccountPrice, cents
     from confide.federation.modes.registry import mode_of
-    from confide.federation.private_noise import noise_of
 
-    noise = noise_of(question)
-    if isinstance(noise, GaussianNoise):
-        together = noise.cost_of_many(editions) if editions > 1 else question.exact_epsilon
+    price = AccountPrice.of(question)
+    if price is not None:
         return (
-            f"rho {shown(editions * noise.rho, up=True)} at each site, epsilon {shown(together, up=True)} at delta "
-            f"{shown(noise.delta)}: its ledger must have that rho left"
+            f"rho {shown(editions * price.rho, up=True)} at each site, which is epsilon "
+            f"{cents(price.of_many(editions))} in its account if nothing else is asked: its policy must allow that much"
         )
     year = Fraction(mode_of(question).price(question) or 0) * editions
     return f"epsilon {shown(year, up=True)} at each site: its policy must allow that much"
@@ -93,7 +97,16 @@ def store_edition(due: SeriesRequest, validation: Validation) -> None:
     """
     from confide.federation.coordinator.series import Series
 
-    Series(due.folder).store(due.period, validation.to_dict())
+    Series(due.folder).store(due.period, validation.to_dict(), validation.outcome)
+
+
+def stored_validation(due: SeriesRequest) -> Validation:
+    """Derive the results of this period again from what is stored; NoOutcomeError if that does not suffice."""
+    from confide.federation.coordinator.series import Series
+    from confide.federation.coordinator.validation import derive
+
+    outcome = Series(due.folder).outcome(due.period)
+    return derive(outcome, level=due.request.level, null_auc=due.request.null_auc)
 
 
 def stored_editions(due: SeriesRequest) -> tuple[Edition, ...]:

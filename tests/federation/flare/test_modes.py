@@ -71,7 +71,7 @@ def test_secure_sum_is_that_of_the_pooled_rows_and_nothing_is_printed(
     for place in network.folders.values():
         wait_until(partial(is_empty, place.path / "run" / "tmp"))
     assert set(heard) == set(SITES)
-    assert all(states[0] == "waiting" and "asked" in states for states in heard.values())
+    assert all(states[0] == "not asked yet" and "asked" in states for states in heard.values())
     labels, scores = network.pooled("summed", SITES)
     assert outcome.total is not None
     table = summed_table(outcome.question, outcome.total)

@@ -2,7 +2,8 @@
 
 A score of exactly 0 or 1 has infinite log-odds, so there is no line, here as in `confide evaluate`. Where sites count
 on cells, rows of the lowest cell may have any score from 0 up, and so any log-odds from minus infinity up. A line that
-changes as these rows move towards 0 or 1 depends on the grid more than on the model, and is not given.
+changes as these rows move towards 0 or 1 depends on the grid more than on the model, and is not given. Neither is a
+line that was fitted to private counts in which noise dominates: it has no interval that would show that.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class NoLine(StrEnum):
     ENDS = "scores-of-0-or-1"
     END_CELLS = "end-cells"
     SEPARATED = "separated-or-equal"
+    NOISE = "noise-dominates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

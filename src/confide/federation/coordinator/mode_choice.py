@@ -13,9 +13,9 @@ import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ConfideError
+from confide.federation.account_price import MANY, AccountPrice, cents
 from confide.federation.coordinator.expected_accuracy import Expected, expected_accuracy, stand_in
 from confide.federation.coordinator.performance import Performance, pooled_exact, pooled_grouped
-from confide.federation.gaussian_noise import GaussianNoise
 from confide.federation.grouped_tables import disclosed
 from confide.federation.modes.private import SUPPOSED_ROWS
 from confide.federation.modes.registry import mode_named, mode_of
@@ -26,10 +26,7 @@ from confide.privacy.guarantee import shown
 
 COMPARED = ("disclosure-control", "secure-sum", "private")
 USUAL_SECONDS = (10, 20)
-"""Seconds that a run of up to ten sites usually takes, most of them to start and end processes."""
-
-MANY = 20
-"""Number of questions whose price together is stated for Gaussian noise."""
+"""Seconds that a run of up to ten sites with files takes on free machines, most of them to start and end processes."""
 
 _COMPARED_EPSILON = "1"
 
@@ -95,13 +92,12 @@ def expected_widths(
 
 def _of_many(question: Question) -> tuple[str, ...]:
     """Return what many questions with Gaussian noise cost together."""
-    noise = noise_of(question)
-    if not isinstance(noise, GaussianNoise):
+    price = AccountPrice.of(question)
+    if price is None:
         return ()
-    together, apart = noise.cost_of_many(MANY), MANY * question.exact_epsilon
     return (
-        f"{MANY} questions like this one cost epsilon {shown(together, up=True)} together, at delta "
-        f"{shown(noise.delta)}, and not {shown(apart)}: rho adds up. For a single question Laplace noise of the same "
+        f"{MANY} questions like this one cost epsilon {cents(price.of_many(MANY))} together in a site's account, and "
+        f"not {shown(MANY * question.exact_epsilon)}: rho adds up. For a single question Laplace noise of the same "
         "epsilon is smaller, and has no delta.",
     )
 

@@ -41,8 +41,10 @@ from confide.releases.curves_release import CurvesRelease
 from confide.releases.within_cells import refined_grid
 
 _UNTIED = 1_000  # on grids of at least so many cells classes hardly share a cell
+_LINE = ("calibration_intercept", "calibration_slope")
 _POINTS = 2_000  # of a curve, in plain data
-_OPEN = 0.9  # where groups leave so much of [0, 1] open to the AUC, they say nothing about it
+NEARLY_ALL = 0.9
+"""Width from which on an interval, or bounds, of the AUC leave nearly everything open."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -75,9 +77,13 @@ class Performance:
     bounds: Interval | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; curves with at most 2,000 points, numbers that do not exist as None."""
+        """Return plain data; curves with at most 2,000 points, numbers that do not exist as None.
+
+        Calibration intercept and slope are None, and not left out, where `no_line` says why they are missing.
+        """
         plain = {name: _plain(getattr(self, name)) for name in self.__slots__}
-        return {name: value for name, value in plain.items() if value is not None}
+        kept = _LINE if self.no_line is not None else ()
+        return {name: value for name, value in plain.items() if value is not None or name in kept}
 
 
 def pooled_exact(table: SiteTable, *, level: float = 0.95) -> Performance:
@@ -122,7 +128,7 @@ def pooled_grouped(
     bounds = Interval(
         lower=found.auc_bounds[0], upper=found.auc_bounds[1], level=1.0, method="certain, whatever groups hide"
     )
-    if bounds.width > _OPEN:
+    if bounds.width > NEARLY_ALL:
         sizes, sums = _sizes(n, m, level), _from_sums(counts, (n, m), known, level)
         return Performance(auc=Estimate(value=math.nan), bounds=bounds, **sizes, **sums)
     variance = found.auc_variance + found.auc_group_error**2
@@ -154,8 +160,7 @@ def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Performance
         pr=PrCurve(pr.recall, pr.precision, _lower_edges(fine, pr.thresholds), pr.prevalence),
         **numbers,
     )
-    for name in ("calibration_intercept", "calibration_slope"):  # their errors would leave out the noise
-        drawn[name] = None if drawn.get(name) is None else Estimate(value=drawn[name].value)
+    drawn.update(_noisy_line(drawn, dominated=leaves_open(auc)))
     probabilities = numbers["brier"] is not None
     return Performance(
         auc=auc,
@@ -165,6 +170,11 @@ def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Performance
         level=level,
         **drawn,
     )
+
+
+def leaves_open(auc: Estimate) -> bool:
+    """Return whether the interval of an AUC covers nearly all of [0, 1]."""
+    return auc.interval is not None and auc.interval.width >= NEARLY_ALL
 
 
 def _sizes(positives: int, negatives: int, level: float) -> dict[str, Any]:
@@ -208,6 +218,17 @@ def _line(counts: ScoreCounts, grid: Grid, level: float, *, at_ends: int = 0) ->
         return {}
     line = calibration_line(counts, level, grid, at_ends=at_ends)
     return {"calibration_intercept": line.intercept, "calibration_slope": line.slope, "no_line": line.absence}
+
+
+def _noisy_line(drawn: Mapping[str, Any], *, dominated: bool) -> dict[str, Any]:
+    """Return calibration intercept and slope without standard errors, which would leave out the noise.
+
+    Return neither where noise dominates: without an interval, nothing would tell such a number from a finding.
+    """
+    found = {name: drawn.get(name) for name in _LINE}
+    if dominated and any(estimate is not None for estimate in found.values()):
+        return {**dict.fromkeys(found), "no_line": NoLine.NOISE}
+    return {name: None if estimate is None else Estimate(value=estimate.value) for name, estimate in found.items()}
 
 
 def _from_sums(

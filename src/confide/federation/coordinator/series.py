@@ -1,4 +1,8 @@
-"""Stored results of a study that recurs: one file for each period, and performance over time per site."""
+"""Stored results of a study that recurs: one file for each period, and performance over time per site.
+
+A folder holds the editions of one question. Beside the result of each period lies the outcome that it was derived from,
+which holds what the sites released, so that a report of it can be made later.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError
+from confide.federation.coordinator.calibration_line import NoLine
 from confide.federation.coordinator.validation import SCHEMA
+from confide.federation.outcome import Outcome
 from confide.federation.periods import Period
+from confide.federation.question import Question
 from confide.files import replace_file
 from confide.intervals.interval import Estimate, Interval
 
@@ -20,6 +27,9 @@ MEASURES: Mapping[str, str] = {
     "observed_expected": "Observed : expected",
     "calibration_slope": "Calibration slope",
 }
+
+_OUTCOMES = "outcomes"
+_OWNER_FOLDER = 0o700
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +43,42 @@ class Edition:
         """Return a measure of a site, or of all sites together; None if it is not known."""
         if site == POOLED:
             return _estimate(self.document["pooled"].get(measure))
-        for one in self.document["sites"]:
-            if one["name"] == site and one.get("result") is not None:
-                return _estimate(one["result"].get(measure))
-        return None
+        result = self._result(site)
+        return None if result is None else _estimate(result.get(measure))
+
+    @property
+    def question(self) -> Question:
+        """Question as it was asked, of all sites, whichever of them took part."""
+        asked = [str(site["name"]) for site in self.document["sites"]]
+        return Question.stored({**self.document["question"], "sites": asked})
+
+    @property
+    def period(self) -> Period | None:
+        """Period that the edition's number stands for; None if a person numbered it."""
+        return Period.of_edition(self.question.edition or 1)
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the stored intervals."""
+        return float(self.document["level"])
+
+    def no_line(self, site: str) -> NoLine | None:
+        """Return why calibration intercept or slope is missing for a site, or for all together, where it is known."""
+        plain = self.document["pooled"] if site == POOLED else self._result(site)
+        known = plain.get("no_line") if plain is not None else None
+        return NoLine(known) if known in list(NoLine) else None
 
     @property
     def sites(self) -> tuple[str, ...]:
         """Sites whose own results are known."""
         return tuple(one["name"] for one in self.document["sites"] if one.get("result") is not None)
+
+    def _result(self, site: str) -> Mapping[str, Any] | None:
+        return next((one.get("result") for one in self.document["sites"] if one["name"] == site), None)
+
+
+class NoOutcomeError(FederationError):
+    """The outcome behind a stored result is missing or cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +96,34 @@ class Series:
         """Page that shows performance over time."""
         return self.folder / "index.html"
 
-    def store(self, period: Period, document: Mapping[str, Any]) -> None:
-        """Write the result of a period, whole or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def outcome_file(self, period: Period) -> Path:
+        """Return the file of what the sites released in a period."""
+        return self.folder / _OUTCOMES / f"{period.name}.json"
+
+    def store(self, period: Period, document: Mapping[str, Any], outcome: Outcome) -> None:
+        """Write the result of a period and the outcome behind it. Only the owner can read a folder that this makes.
+
+        The result is written last, whole or not at all: a period that has one was asked.
+        """
+        self.folder.mkdir(mode=_OWNER_FOLDER, parents=True, exist_ok=True)
+        (self.folder / _OUTCOMES).mkdir(mode=_OWNER_FOLDER, exist_ok=True)
+        replace_file(self.outcome_file(period), json.dumps(outcome.to_dict()) + "\n", owner_only=True)
         replace_file(self.file(period), json.dumps(document, indent=1) + "\n")
+
+    def outcome(self, period: Period) -> Outcome:
+        """Return what the sites released in a period; NoOutcomeError if that is not stored, or cannot be read."""
+        path = self.outcome_file(period)
+        try:
+            return Outcome.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise NoOutcomeError(
+                f"{self.folder} has the numbers of {period.name} and not the noisy counts behind them, which versions "
+                "of confide before this one did not store"
+            ) from None
+        except (OSError, ValueError, KeyError, TypeError, FederationError):
+            raise NoOutcomeError(
+                f"{path} cannot be read: it is damaged, or another version of confide wrote it"
+            ) from None
 
     def editions(self) -> tuple[Edition, ...]:
         """Return all stored results, the oldest first."""
@@ -76,12 +137,13 @@ def series_names(editions: Sequence[Edition]) -> tuple[str, ...]:
 
 def _edition(path: Path) -> Edition:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if document["schema"] != SCHEMA:
+        edition = Edition(name=path.stem, document=json.loads(path.read_text(encoding="utf-8")))
+        if edition.document["schema"] != SCHEMA:
             raise ValueError("another schema")
-    except (OSError, ValueError, KeyError, TypeError):
+        _ = edition.question, edition.level
+    except (OSError, ValueError, KeyError, TypeError, FederationError):
         raise FederationError(f"{path} is no result of a validation; move it elsewhere") from None
-    return Edition(name=path.stem, document=document)
+    return edition
 
 
 def _estimate(plain: Any) -> Estimate | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confide.federation.coordinator.performance import Performance
+from confide.federation.coordinator.performance import NEARLY_ALL, Performance
 from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import Outcome, SiteReport
 from confide.federation.question import Question
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = "confide.validation/1"
-
-_OPEN_WIDTH = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +172,7 @@ def _logit_error(estimate: Estimate) -> float | None:
     Return None if the interval leaves almost everything open: such a site is not informative.
     """
     interval = estimate.interval
-    if interval is None or not 0.0 < estimate.value < 1.0 or interval.width > _OPEN_WIDTH:
+    if interval is None or not 0.0 < estimate.value < 1.0 or interval.width > NEARLY_ALL:
         return None
     lower, upper = max(interval.lower, 1e-6), min(interval.upper, 1.0 - 1e-6)
     return (_logit(upper) - _logit(lower)) / (2.0 * normal_quantile(interval.level))

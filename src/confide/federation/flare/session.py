@@ -42,7 +42,7 @@ _STOPPED = "it is not connected; start it with `confide site start`"
 _UNHEARD = "it had not answered when the run was ended, so it may have left in the middle of it"
 
 _TOLD = {
-    state.value: state for state in ProgressState if state not in (ProgressState.WAITING, ProgressState.NOT_CONNECTED)
+    state.value: state for state in ProgressState if state not in (ProgressState.NOT_ASKED, ProgressState.NOT_CONNECTED)
 }
 """States that a run may report of a site."""
 
@@ -103,7 +103,7 @@ class FederationSession:
         there = tuple(site for site in question.sites if site in self.connected_sites())
         self._require(question, there)
         for site in question.sites:
-            progress(site, ProgressState.WAITING if site in there else ProgressState.NOT_CONNECTED)
+            progress(site, ProgressState.NOT_ASKED if site in there else ProgressState.NOT_CONNECTED)
         watch = RunProgress(question=question, progress=progress)
         signed = SignedQuestion.sign(question, self.federation.coordinator_kit / "startup")
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.report.shared.page import bullets, html_table
+from confide.report.validation.guarantee import guarantee_sentences
 from confide.report.validation.plan_text import plan_tables
 from confide.report.validation.site_text import site_lines, site_tables
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 def plan_fragment(plan: ValidationPlan) -> str:
     """Return question, price, expected accuracy and promise, as a notebook shows them."""
     tables = "".join(html_table(table) for table in plan_tables(plan, rows="rows"))
-    return f"<div>{tables}<p>Promise to the people in the data</p>{bullets(plan.promise)}</div>"
+    promise = guarantee_sentences(plan.question)
+    return f"<div>{tables}<p>Promise to the people in the data</p>{bullets(promise)}</div>"
 
 
 def site_fragment(status: SiteStatus) -> str:

@@ -7,21 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from confide.federation.coordinator.calibration_line import NoLine
+from confide.federation.coordinator.performance import leaves_open
 from confide.federation.modes.registry import mode_of
-from confide.intervals.interval import Estimate
 from confide.report.shared.names import NAME_LETTERS, cut
 from confide.report.shared.numbers import interval_text, p_equation, percent
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
 
-_NEARLY_ALL = 0.9
-
 _NO_LINE = {
     NoLine.ENDS: "Scores of exactly 0 or 1 have infinite log-odds, so calibration intercept and slope do not exist.",
     NoLine.END_CELLS: "The calibration slope, or the intercept, depends on the positions of rows within the lowest and "
-    "highest cell, which are not known, so it is not given. Use narrower cells at the ends (`grid` logit:64).",
+    "highest cell, which are not known, so it is not given.",
     NoLine.SEPARATED: "There is no calibration slope, because the scores are all equal or separate the classes.",
+    NoLine.NOISE: "Calibration intercept and slope are not given: noise dominates.",
 }
 
 
@@ -48,12 +47,28 @@ def _line_notes(validation: Validation) -> Iterator[str]:
     """Yield why calibration intercept or slope is missing, or where rows are placed within their cells."""
     pooled, question = validation.pooled, validation.question
     if pooled.no_line is not None:
-        yield _NO_LINE[pooled.no_line]
+        yield no_line_words(pooled.no_line)
+        if pooled.no_line is NoLine.END_CELLS:
+            yield _narrower_cells(private=mode_of(question).private)
     elif pooled.calibration_slope is not None and mode_of(question).calibration_from_cells(question):
         yield (
             "For calibration intercept and slope, rows are placed in the middle of their cells. Scores of exactly 0 "
             "or 1, for which neither exists, cannot be told from others in the lowest and highest cell."
         )
+
+
+def no_line_words(absence: NoLine) -> str:
+    """Return why calibration intercept or slope is missing, in a sentence."""
+    return _NO_LINE[absence]
+
+
+def _narrower_cells(*, private: bool) -> str:
+    """Return which cells would give the missing number, and that they are chosen before the first question."""
+    now = "is paid for again" if private else "is refused by sites that answered this one"
+    return (
+        "Cells that are narrower at the ends (--grid logit:64) may give it, but must be chosen before the first "
+        f"question about a model: with other cells it is another question, which {now}."
+    )
 
 
 def _hidden(validation: Validation) -> Iterator[str]:
@@ -68,8 +83,8 @@ def _hidden(validation: Validation) -> Iterator[str]:
 
 def _wide_intervals(validation: Validation) -> Iterator[str]:
     """Yield the results whose interval of AUC covers nearly all of [0, 1]."""
-    sites = [site.name for site in validation.sites if site.result is not None and _is_open(site.result.auc)]
-    if _is_open(validation.pooled.auc):
+    sites = [site.name for site in validation.sites if site.result is not None and leaves_open(site.result.auc)]
+    if leaves_open(validation.pooled.auc):
         yield "The interval of AUC covers nearly all possible values: there are too few rows for this epsilon."
     if sites:
         yield (
@@ -80,11 +95,6 @@ def _wide_intervals(validation: Validation) -> Iterator[str]:
 
 def _listed(sites: list[str]) -> str:
     return ", ".join(cut(name, NAME_LETTERS) for name in sites) if len(sites) <= 3 else f"{len(sites)} sites"
-
-
-def _is_open(estimate: Estimate) -> bool:
-    """Return whether the interval of a proportion covers nearly all of [0, 1]."""
-    return estimate.interval is not None and estimate.interval.width >= _NEARLY_ALL
 
 
 def hypothesis_words(validation: Validation) -> str:

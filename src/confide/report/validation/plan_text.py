@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from confide.federation.coordinator.mode_choice import USUAL_SECONDS
@@ -14,6 +13,7 @@ from confide.federation.private_noise import noise_of
 from confide.privacy.guarantee import shown
 from confide.report.shared.tables import Table
 from confide.report.shared.text import print_line
+from confide.report.validation.guarantee import attacker_lines
 from confide.report.validation.word_table import print_word_table, word_table
 
 if TYPE_CHECKING:
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     from confide.tasks.validate import ValidationPlan
 
 _INTERNAL = ("sites", "protocol")
+_NAMES = {"threshold": "sites needed to take masks off"}
 
 
 def print_plan(plan: ValidationPlan, console: Console) -> None:
-    """Print the question, its price at each site, its expected accuracy and its promise."""
+    """Print what an attacker can learn, the question, its price, its expected accuracy and its promise."""
+    for sentence in attacker_lines(plan.question):
+        print_line(sentence, console)
+        console.print()
     for table in plan_tables(plan, rows="--rows"):
         print_word_table(replace(table, note=""), console)
         if table.note:
@@ -45,9 +49,9 @@ def time_words(plan: ValidationPlan) -> str:
     """Return how long a run takes."""
     least, most = USUAL_SECONDS
     return (
-        f"Time: a run usually takes {least} to {most} seconds, and as long as the slowest site reads and scores its "
-        f"rows; it ends after {plan.most_seconds:g} seconds at the latest. A site whose people approve each question "
-        "may take days: ask again then."
+        f"Time: a run takes {least} to {most} seconds on free machines with files; databases and models that sites "
+        f"run take longer. It ends after {plan.most_seconds:g} seconds at the latest. A site whose people approve each "
+        "question may take days: ask again then."
     )
 
 
@@ -57,18 +61,34 @@ def plan_tables(plan: ValidationPlan, *, rows: str) -> Iterator[Table]:
     `rows` is how the reader states the number of rows.
     """
     yield word_table("The question", ("term", "value"), _terms(plan.question))
-    prices = [(site, price) for site, price in plan.prices.items() if price is not None]
-    price = f"epsilon, at delta {shown(Fraction(plan.question.delta))}" if prices and plan.question.delta else "epsilon"
-    yield word_table("Price", ("site", price), prices or [("every site", _no_price(plan.question))])
+    yield _prices(plan)
     if plan.expected is not None:
         yield _expected(plan.expected, rows)
     yield _widths(plan, rows)
 
 
+def _prices(plan: ValidationPlan) -> Table:
+    """Return the price at each site; with Gaussian noise also what its account is charged."""
+    prices = [(site, price) for site, price in plan.prices.items() if price is not None]
+    if not prices:
+        return word_table("Price", ("site", "epsilon"), [("every site", _no_price(plan.question))])
+    if plan.account is None:
+        return word_table("Price", ("site", "epsilon"), prices)
+    head = ("site", f"epsilon of this question alone, at delta {shown(plan.account.delta_in_all)}", "rho charged")
+    rho = shown(plan.account.rho, up=True)
+    return word_table("Price", head, [(*price, rho) for price in prices], note=plan.account.in_words())
+
+
 def _terms(question: Question) -> Iterator[tuple[str, str]]:
     for name, value in question.to_dict().items():
         if name not in _INTERNAL:
-            yield name.replace("_", " "), edition_words(value) if name == "edition" else str(value)
+            yield _NAMES.get(name, name.replace("_", " ")), _term(name, value)
+
+
+def _term(name: str, value: object) -> str:
+    if name == "edition" and isinstance(value, int):
+        return edition_words(value)
+    return "-" if name == "threshold" and not value else str(value)
 
 
 def _widths(plan: ValidationPlan, rows: str) -> Table:
@@ -111,7 +131,8 @@ def _expected(expected: Expected, rows: str) -> Table:
     lines = [(f"all sites, {expected.pooled.rows:,} rows", *_numbers(expected.pooled))]
     if expected.site is not None:
         lines.append((f"one site, {expected.site.rows:,} rows", *_numbers(expected.site)))
-    head = ("", "area between ROC curves", "error of AUC", "interval, these rows", "interval, population")
+    widths = (f"width of the AUC's interval, {of}" for of in ("these rows", "population"))
+    head = ("", "area between ROC curves", "error of AUC", *widths)
     note = (
         f"Rows {_stated(expected.stated, rows)}. Simulated with calibrated scores, AUC {expected.pooled.auc:.2f} and "
         f"{expected.pooled.prevalence:.0%} positives; no site is asked."

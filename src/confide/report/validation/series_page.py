@@ -11,6 +11,7 @@ from confide.report.shared.page import bullets, figure, html_table, lead, whole_
 from confide.report.shared.style import as_svg, marker, style
 from confide.report.validation.series_text import (
     measure_tables,
+    missing_lines,
     promise_lines,
     series_lead,
     series_title,
@@ -40,6 +41,9 @@ def _parts(editions: Sequence[Edition]) -> Iterator[str]:
         caption = f"{MEASURES[measure]} by edition, with intervals where they are known."
         yield figure(svg, f"series-{measure}", caption)
         yield html_table(table)
+    missing = list(missing_lines(editions))
+    if missing:
+        yield bullets(missing)
     cost = series_cost(editions)
     yield f"<h2>Promise to the people in the data</h2>{bullets(promise_lines(cost))}"
     yield html_table(spent_table(cost))

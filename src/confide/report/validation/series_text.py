@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from confide.federation.coordinator.series import MEASURES, Edition, series_names
+from confide.federation.coordinator.series import MEASURES, POOLED, Edition, series_names
 from confide.federation.coordinator.series_cost import SeriesCost, series_cost
 from confide.privacy.guarantee import shown
 from confide.releases.share_noise import GAUSSIAN
@@ -15,6 +15,7 @@ from confide.report.shared.names import NAME_LETTERS, cut
 from confide.report.shared.numbers import estimate_text
 from confide.report.shared.tables import Table
 from confide.report.shared.text import print_bullets, print_line, print_table
+from confide.report.validation.notes import no_line_words
 from confide.report.validation.word_table import word_table
 
 if TYPE_CHECKING:
@@ -62,6 +63,25 @@ def measure_tables(editions: Sequence[Edition]) -> Iterator[tuple[str, Table]]:
             yield measure, word_table(title, ("edition", *names), rows)
 
 
+def missing_lines(editions: Sequence[Edition]) -> Iterator[str]:
+    """Yield which measures are missing in which edition, and why where that is known."""
+    for measure, title in MEASURES.items():
+        for edition in editions:
+            for reason, names in _missing(edition, measure).items():
+                listed = ", ".join(cut(name, NAME_LETTERS) for name in names)
+                yield f"{title} is not given for {listed} in {edition.name}. {reason}".rstrip()
+
+
+def _missing(edition: Edition, measure: str) -> dict[str, list[str]]:
+    """Return the sites without a measure in an edition, by the reason."""
+    found: dict[str, list[str]] = {}
+    for name in (POOLED, *edition.sites):
+        if edition.estimate(measure, name) is None:
+            absence = edition.no_line(name) if measure == "calibration_slope" else None
+            found.setdefault("" if absence is None else no_line_words(absence), []).append(name)
+    return found
+
+
 def promise_lines(cost: SeriesCost) -> Iterator[str]:
     """Yield the guarantee of all editions together, then what one edition promises."""
     if cost.guarantee is None:
@@ -100,6 +120,7 @@ def print_series(editions: Sequence[Edition], console: Console) -> None:
     console.print()
     for _, table in measure_tables(editions):
         print_table(table, console)
+    print_bullets(missing_lines(editions), console)
     print_line("Promise to the people in the data", console)
     print_bullets(promise_lines(cost), console)
     console.print()

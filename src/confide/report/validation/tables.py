@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from confide.federation.coordinator.calibration_line import NoLine
 from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate, Interval
 from confide.report.shared.names import NAME_LETTERS, cut
@@ -24,6 +25,10 @@ _NUMBERS = (
     ("calibration intercept", "calibration_intercept"),
     ("calibration slope", "calibration_slope"),
 )
+_LINE = ("calibration_intercept", "calibration_slope")
+
+NOISE_DOMINATES = "not given: noise dominates"
+"""Stands for a number that would be noise, and has no interval that would show it."""
 
 
 def numbers_table(validation: Validation) -> Table:
@@ -34,7 +39,7 @@ def numbers_table(validation: Validation) -> Table:
         rows.append(("ROC-GLM: AUC", number(pooled.roc_glm.auc), DASH))
         rows.append(("ROC-GLM: intercept", number(pooled.roc_glm.intercept), DASH))
         rows.append(("ROC-GLM: slope", number(pooled.roc_glm.slope), DASH))
-    rows += [(name, *_value(getattr(pooled, field))) for name, field in _NUMBERS if getattr(pooled, field) is not None]
+    rows += _numbers(pooled)
     rows += _summaries(validation)
     return Table(
         title="Key numbers",
@@ -53,6 +58,14 @@ def _sizes(pooled: Performance) -> Iterator[tuple[str, str, str]]:
         yield "positives", amount(pooled.positives), DASH
     if pooled.prevalence is not None:
         yield "prevalence", *_value(pooled.prevalence)
+
+
+def _numbers(pooled: Performance) -> Iterator[tuple[str, str, str]]:
+    for name, field in _NUMBERS:
+        if getattr(pooled, field) is not None:
+            yield name, *_value(getattr(pooled, field))
+        elif field in _LINE and pooled.no_line is NoLine.NOISE:
+            yield name, NOISE_DOMINATES, DASH
 
 
 def _summaries(validation: Validation) -> Iterator[tuple[str, str, str]]:
