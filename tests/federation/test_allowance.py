@@ -46,6 +46,8 @@ def test_a_period_is_paid_for_once_and_stored_answers_cost_nothing(tmp_path: Pat
         now = datetime.now(UTC)
         assert charged_in_period(ledger, ACCOUNT, "year", now).added == Fraction(3, 4)
         assert charged_in_period(ledger, ACCOUNT, "year", now.replace(year=now.year + 1, day=1)) == Prices()
+        put_back = now.replace(year=now.year - 1, day=1)  # a clock that is put back gives nothing back
+        assert charged_in_period(ledger, ACCOUNT, "year", put_back).added == Fraction(3, 4)
         allowance = Allowance(period="year", epsilon=Fraction(3, 4))
         with pytest.raises(UnpayableError):
             require_allowance(ledger, ACCOUNT, allowance, Prices(pure=(Fraction(1, 8),)), now)

@@ -149,6 +149,31 @@ def test_an_approval_that_is_taken_back_ends_every_later_step(network: Network, 
     assert logged(network, "north")[-1]["state"] == SiteState.REFUSED
 
 
+def test_an_answer_is_not_repeated_after_the_approval_was_taken_back(network: Network) -> None:
+    ruled(network, "north", manual=True)
+    question = asked(network)
+    with pytest.raises(RunError, match="Waiting"):
+        network.run(question)
+    decide(network, Decision.APPROVED)
+    server = Server(network, question, network.sites).begin().answer_all()
+    request = {"boxes": {name: server.boxes[name]["north"] for name in SEVEN if name != "north"}}
+    assert server.ask("north", ANSWER, **request)["state"] == SiteState.ANSWERED
+    decide(network, Decision.REFUSED, "second thoughts")
+    again = server.ask("north", ANSWER, **request)
+    assert again["state"] == SiteState.REFUSED
+    assert "masked" not in again
+
+
+@pytest.mark.parametrize("topic", [VOTE, UNMASK])
+def test_a_list_that_names_a_site_twice_is_refused(network: Network, topic: str) -> None:
+    """The log states how many sites a list has."""
+    server = Server(network, asked(network), network.sites).begin().answer_all()
+    left = list(SEVEN)
+    request = {"left": [*left, left[0]], "answered": server.proofs(tuple(left)), "votes": []}
+    assert server.ask("north", topic, **request)["state"] == SiteState.FAILED
+    assert not any("sum over" in entry["message"] for entry in logged(network, "north"))
+
+
 def test_an_answer_that_nobody_read_is_charged_once_and_counts_once(network: Network) -> None:
     ruled(network, "east", add=ALLOWANCE)
     question, folder = asked(network), network.sites["east"].folder

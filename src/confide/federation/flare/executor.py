@@ -24,7 +24,7 @@ from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
 from confide.errors import FederationError
-from confide.federation.channel import OFFER
+from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.channel import TEXT
 from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
@@ -67,11 +67,14 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def execute(self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal) -> Shareable:
-        """Reply to a request; the same request has the same reply, should FLARE deliver it again."""
+        """Reply to a request; the same request has the same reply, should FLARE deliver it again.
+
+        The site itself repeats its answer, after it has looked whether a person has withdrawn the approval.
+        """
         asked = (task_name, str(shareable.get(TEXT, "")))
         workspace = fl_ctx.get_workspace()
         job = str(fl_ctx.get_job_id())
-        if asked not in self._replies and not self._worked(asked, workspace, job, abort_signal):
+        if (asked not in self._replies or task_name == ANSWER) and not self._worked(asked, workspace, job, abort_signal):
             return make_reply(ReturnCode.TASK_ABORTED)
         reply = Shareable()
         reply[TEXT] = self._replies[asked]

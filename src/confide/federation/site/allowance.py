@@ -40,12 +40,15 @@ _FINE = 10**6  # less than such a part of epsilon is shown as nothing left
 
 
 def charged_in_period(ledger: Ledger, account: str, kind: str, now: datetime) -> Prices:
-    """Return the prices that were charged to an account in the present period."""
+    """Return the prices that were charged to an account in the present period.
+
+    Charges of later periods count too. There are some if the clock was put back, which gives nothing back.
+    """
     present = Period.at(kind, now)
     return Prices.of_charges(
         charge
         for charge in charges_of(ledger, account)
-        if Period.at(kind, datetime.fromisoformat(charge.at)) == present
+        if Period.at(kind, datetime.fromisoformat(charge.at)).number >= present.number
     )
 
 

@@ -132,7 +132,9 @@ class SiteRecovery:
             raise FederationError(_ORDER)
         if not isinstance(left, list) or not all(isinstance(name, str) for name in left):
             raise FederationError("the request has no list of sites; ask with `confide validate`")
-        listed = tuple(sorted(set(left)))
+        if len(set(left)) < len(left):
+            raise FederationError("the request lists a site twice; ask with `confide validate`")
+        listed = tuple(sorted(left))
         self._check_enough(len(listed))
         if self.identity.name not in listed:
             raise RefusedError("this site is not among those that are left, and shows nothing")

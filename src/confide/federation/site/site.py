@@ -83,7 +83,7 @@ class Site:
     asked: dict[str, Question] = field(default_factory=dict, repr=False)
     pending: dict[str, Pending] = field(default_factory=dict, repr=False)
     recovering: dict[str, SiteRecovery] = field(default_factory=dict, repr=False)
-    answered: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict, repr=False)
+    answered: dict[str, tuple[str, Question, dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def open(cls, folder: Path, identity: Identity, *, coordinator: str | None = None) -> Site:
@@ -232,9 +232,11 @@ class Site:
     def _answer(self, request: Message) -> dict[str, Any]:
         """Reply to round 2: charge, mask and send. The same request, delivered twice, has the same reply."""
         session, asked = _session(request), sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-        if self.answered.get(session, ("", {}))[0] == asked:
+        if session in self.answered and self.answered[session][0] == asked:
+            _, signed, stored = self.answered[session]
+            self._require_approval(signed)
             self._log(ANSWER, request, SiteState.ANSWERED, "the same request again: the same answer, nothing charged")
-            return self.answered[session][1]
+            return stored
         pending = self.pending.pop(session, None)
         if pending is None:
             raise FederationError(_NO_OFFER)
@@ -245,7 +247,7 @@ class Site:
             pending.recovery.meet()
             pending.recovery.answered = True
             self.recovering = {session: pending.recovery}
-        self.answered = {session: (asked, answer)}
+        self.answered = {session: (asked, pending.question, answer)}
         self._log(ANSWER, request, SiteState.ANSWERED, _in_words(question, answer.get("receipt")))
         return answer
 
