@@ -26,6 +26,7 @@ from confide.federation.site.new_policy import new_policy
 from confide.federation.site.private_answer import prepare_own, prepare_share
 from confide.privacy.accounting import epsilon_for, rho_for
 from confide.privacy.concentration import Concentration
+from confide.privacy.guarantee import three_digits
 from confide.privacy.mechanisms.gaussian_shares import shares_rho
 from tests.federation.gaussian_sites import POLICY, asked
 
@@ -134,7 +135,8 @@ class TestPrices:
         noise = gaussian(site_share=0)
         alone = epsilon_for(noise.levels / (2 * noise.pooled_shares.variance), DELTA)
         words = mode_of(noise.question).promise(noise.question)
-        assert f"its own noise alone: epsilon {float(alone):.3g}, delta 1e-06." in words[2]
+        assert f"its own noise alone: epsilon {three_digits(alone)}, delta 1e-06." in words[2]
+        assert alone <= Fraction(three_digits(alone)) < alone * Fraction(101, 100)
         assert "but for a chance of 1e-06 (epsilon = 1, delta = 1e-06" in words[0]
         assert "n^2 times" in words[3]
 

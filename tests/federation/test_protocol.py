@@ -392,7 +392,7 @@ def test_the_log_says_what_was_charged_and_why_data_could_not_be_read(network: N
     ]
     (folder.path / "rows.csv").write_text("outcome,danger\n1,0.5\n0,0.2\n")
     with pytest.raises(RunError, match=r"east: failed .the site's data cannot be read as it is configured") as caught:
-        network.run(network.question("private", epsilon="1/2"))
+        network.run(question)
     assert "danger" not in str(caught.value)
     last = json.loads(folder.log.read_text().splitlines()[-1])
     assert "no column 'risk'" in last["message"]

@@ -25,8 +25,11 @@ _LEFTOVERS = (".policy.toml-*", ".site.toml-*", ".ledger.db*-*")
 """Names under which a killed process leaves unfinished files of these kinds."""
 
 
-def require_new_site(place: SiteFolder, policy: str) -> None:
-    """Refuse a folder without the keys of a request, a site, and files that `make_site` would have to replace."""
+def require_new_site(place: SiteFolder, policy: str | None = None) -> None:
+    """Refuse a folder without the keys of a request, a site, and files that `make_site` would have to replace.
+
+    Without a policy, one that is there is not looked at yet.
+    """
     from confide.federation.site_files import read_text
 
     if place.config.exists():
@@ -40,7 +43,7 @@ def require_new_site(place: SiteFolder, policy: str) -> None:
             f"{place.path} has no keys of a site; make them, and a request to the coordinator, with `confide site "
             "request`"
         )
-    if place.policy.exists() and read_text(place.policy, "policy") != policy:
+    if policy is not None and place.policy.exists() and read_text(place.policy, "policy") != policy:
         raise UsageError(
             f"{place.policy} is there already, with other rules than these options give; repeat the command that was "
             "interrupted, or delete the file"

@@ -109,6 +109,7 @@ def init_site(
             raise UsageError(f"the kit comes first, then the folder: confide site init {folder} {kit} ...")
         raise UsageError(f"there is no file {packed}; give the kit that the coordinator handed to you")
     _require_other_folder(packed, place, folder)
+    require_new_site(place)
     policy = new_policy(
         tuple(studies) or (kit_federation(packed),),
         epsilon_in_all=epsilon_in_all,

@@ -170,6 +170,8 @@ class Site:
                 coordinator=self.coordinator,
             )
         except (UsageError, DataError) as error:
+            if self._about_files(error):
+                raise
             raise _UnreadableError(str(error)) from None
 
     def _require_approval(self, question: Question) -> None:
