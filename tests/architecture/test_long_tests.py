@@ -1,4 +1,4 @@
-"""The list of long tests names tests that exist, and leaves some cases of each to `make test`."""
+"""The lists of long tests name tests that exist, and leave fewer cases of each to `make test`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.long_tests import ALL, EVERY, HERE, LONG
+from tests.long_tests import ALL, COSTLY, EVERY, HERE, LONG
 
 
 def named_in(file: str) -> set[str]:
@@ -15,11 +15,13 @@ def named_in(file: str) -> set[str]:
     return {name for name in functions if name.startswith("test_")}
 
 
-@pytest.mark.parametrize("file", LONG)
-def test_the_list_names_tests_that_exist(file: str) -> None:
-    assert set(LONG[file]) - {EVERY} <= named_in(file)
+@pytest.mark.parametrize("file", sorted({*LONG, *COSTLY}))
+def test_the_lists_name_tests_that_exist_and_none_twice(file: str) -> None:
+    long, costly = set(LONG.get(file, ())), set(COSTLY.get(file, ()))
+    assert (long | costly) - {EVERY} <= named_in(file)
+    assert not long & costly
 
 
 def test_strides_leave_fewer_cases() -> None:
-    strides = [stride for tests in LONG.values() for stride in tests.values()]
+    strides = [stride for tests in (*LONG.values(), *COSTLY.values()) for stride in tests.values()]
     assert all(stride == ALL or stride > 1 for stride in strides)

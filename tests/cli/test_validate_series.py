@@ -7,9 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from confide.errors import FederationError
 from confide.federation import periods
 from confide.federation.coordinator.series import POOLED, Edition, Series, series_names
 from confide.federation.coordinator.series_cost import series_cost
@@ -17,6 +19,7 @@ from confide.federation.coordinator.series_identity import OtherSeriesError, req
 from confide.federation.question import Question
 from confide.report.validation.series_page import series_page
 from confide.report.validation.series_text import missing_lines, promise_lines
+from confide.tasks import validate as tasks_validate
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, near, out_of_reach
 
@@ -109,6 +112,39 @@ def test_a_site_counts_with_the_full_price_unless_a_receipt_states_less(receipt:
     assert cost.sites == {"a": 2 * spent}
     assert cost.guarantee is not None
     assert cost.guarantee.epsilon == Fraction(1, 2)
+
+
+def test_a_question_that_got_no_result_counts_like_an_edition(
+    hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of all sites ends after some have paid. The edition is then asked with other terms."""
+    near(hospitals, monkeypatch)
+    live_in(1, monkeypatch)
+    folder = tmp_path / "series"
+    options = ("--every", "month", "--series", folder, "--mode", "private")
+    with monkeypatch.context() as lost:
+        lost.setattr(tasks_validate, "run_validation", _lose)
+        assert hospitals.ask(*options, "--epsilon", "1/2").code == 1
+        assert hospitals.ask(*options, "--epsilon", "1/2", "--purpose", "again").code == 1
+    assert Series(folder).editions() == ()
+    live_in(2, monkeypatch)
+    assert hospitals.ask(*options, "--epsilon", "1/4").code == 0
+    (edition,) = Series(folder).editions()
+    assert [float(question.exact_epsilon) for question in edition.unanswered] == [0.5]
+    cost = series_cost([edition])
+    assert cost.unanswered == 1
+    assert cost.guarantee is not None
+    assert cost.guarantee.epsilon == Fraction(3, 4)
+    assert set(cost.sites.values()) == {Fraction(3, 4)}
+    page = (folder / "index.html").read_text()
+    assert "One question that got no result is counted too" in page
+    live_in(3, monkeypatch)
+    assert hospitals.ask(*options, "--epsilon", "1/4").code == 0
+    assert [len(edition.unanswered) for edition in Series(folder).editions()] == [1, 0]
+
+
+def _lose(*given: object, **options: object) -> NoReturn:
+    raise FederationError("the connection was lost")
 
 
 def test_editions_that_protect_different_units_have_no_common_guarantee() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from itertools import combinations, product
 
 import pytest
@@ -46,7 +47,7 @@ def test_fewer_shares_fit_every_secret_equally_well(monkeypatch: pytest.MonkeyPa
         seen = []
         for draws in product(field, repeat=2):
             left = list(draws)
-            monkeypatch.setattr(shamir.secrets, "randbelow", lambda size, left=left: left.pop())
+            monkeypatch.setattr(secrets, "randbelow", lambda size, left=left: left.pop())
             parts = split(bytes([secret]), shares=5, threshold=3)
             assert not left  # each coefficient has a draw of its own
             seen.append((parts[1], parts[4]))

@@ -65,7 +65,13 @@ def show_series(
     from confide.report.validation.page import validation_page
     from confide.report.validation.series_page import series_page
     from confide.report.validation.series_text import print_series, series_document
-    from confide.tasks.validation_series import due_validation, plan_edition, store_edition, stored_editions
+    from confide.tasks.validation_series import (
+        due_validation,
+        note_attempt,
+        plan_edition,
+        store_edition,
+        stored_editions,
+    )
 
     due = due_validation(request, folder, every=every)
     if dry_run:
@@ -77,6 +83,7 @@ def show_series(
         typer.echo(f"the result of {due.period.name} is in {folder}; nobody was asked", err=True)
         validation = None if report is None else _stored_validation(due)
     else:
+        note_attempt(due)
         validation = _run(due.request, as_json=as_json)
         store_edition(due, validation)
     steps = [("Performance over time is in:", (str(due.page),))]

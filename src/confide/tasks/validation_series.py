@@ -90,6 +90,13 @@ def _price_of(question: Question, editions: int) -> str:
     return f"epsilon {shown(year, up=True)} at each site: its policy must allow that much"
 
 
+def note_attempt(due: SeriesRequest) -> None:
+    """Write the question down before it is asked, because sites may pay for it even if there is no result."""
+    from confide.federation.coordinator.series import Series
+
+    Series(due.folder).note_attempt(due.period, due.request.question)
+
+
 def store_edition(due: SeriesRequest, validation: Validation) -> None:
     """Store the result of a period.
 

@@ -1,14 +1,15 @@
 """Stored results of a study that recurs: one file for each period, and performance over time per site.
 
 A folder holds the editions of one question. Beside the result of each period lies the outcome that it was derived from,
-which holds what the sites released, so that a report of it can be made later.
+which holds what the sites released, so that a report of it can be made later. Questions are written down before they
+are asked: sites may have paid for one that got no result.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,20 @@ MEASURES: Mapping[str, str] = {
     "calibration_slope": "Calibration slope",
 }
 
-_OUTCOMES = "outcomes"
+_OUTCOMES, _ATTEMPTS = "outcomes", "attempts"
 _OWNER_FOLDER = 0o700
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edition:
-    """Result of one period, as it was stored: plain data of a validation."""
+    """Result of one period, as it was stored: plain data of a validation.
+
+    `unanswered` are the other questions that were asked after the edition before this one. They got no result.
+    """
 
     name: str
     document: Mapping[str, Any]
+    unanswered: tuple[Question, ...] = ()
 
     def estimate(self, measure: str, site: str) -> Estimate | None:
         """Return a measure of a site, or of all sites together; None if it is not known."""
@@ -100,6 +105,26 @@ class Series:
         """Return the file of what the sites released in a period."""
         return self.folder / _OUTCOMES / f"{period.name}.json"
 
+    def note_attempt(self, period: Period, question: Question) -> None:
+        """Write down a question before it is asked."""
+        self.folder.mkdir(mode=_OWNER_FOLDER, parents=True, exist_ok=True)
+        (self.folder / _ATTEMPTS).mkdir(mode=_OWNER_FOLDER, exist_ok=True)
+        asked = {_terms(one): one for one in (*self._attempts(period.name), question)}
+        text = "".join(json.dumps(one.to_dict()) + "\n" for one in asked.values())
+        replace_file(self._attempt_file(period.name), text, owner_only=True)
+
+    def _attempt_file(self, name: str) -> Path:
+        return self.folder / _ATTEMPTS / f"{name}.jsonl"
+
+    def _attempts(self, name: str) -> tuple[Question, ...]:
+        path = self._attempt_file(name)
+        try:
+            return tuple(Question.stored(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines())
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError, KeyError, TypeError, FederationError):
+            raise FederationError(f"{path} is no list of questions; put it back from a backup") from None
+
     def store(self, period: Period, document: Mapping[str, Any], outcome: Outcome) -> None:
         """Write the result of a period and the outcome behind it. Only the owner can read a folder that this makes.
 
@@ -127,12 +152,24 @@ class Series:
 
     def editions(self) -> tuple[Edition, ...]:
         """Return all stored results, the oldest first."""
-        return tuple(_edition(path) for path in sorted(self.folder.glob("*.json")))
+        asked = {path.stem: self._attempts(path.stem) for path in sorted((self.folder / _ATTEMPTS).glob("*.jsonl"))}
+        found = []
+        for path in sorted(self.folder.glob("*.json")):
+            edition = _edition(path)
+            questions = [one for name in [*asked] if name <= edition.name for one in asked.pop(name)]
+            others = (one for one in questions if _terms(one) != _terms(edition.question))
+            found.append(replace(edition, unanswered=tuple(others)))
+        return tuple(found)
 
 
 def series_names(editions: Sequence[Edition]) -> tuple[str, ...]:
     """Return all sites together, and each site whose own results are known in any edition."""
     return (POOLED, *dict.fromkeys(site for edition in editions for site in edition.sites))
+
+
+def _terms(question: Question) -> str:
+    """Write the terms that decide what is answered: the purpose is none, and the threshold follows from others."""
+    return json.dumps({**question.to_dict(), "purpose": None, "threshold": None}, sort_keys=True)
 
 
 def _edition(path: Path) -> Edition:

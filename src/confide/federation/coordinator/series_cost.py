@@ -7,6 +7,10 @@ is not proven. What a site spent is known from its receipts. A receipt states le
 stored: own counts of data that did not change are sent again, and reveal nothing more. But the receipt of an edition
 that was asked twice, because the first run failed, states 0 although the site paid. And a site that dropped out may
 have paid before it did. So a site counts with the full price of an edition unless a receipt states a charge for it.
+
+A question that got no result, and was asked otherwise in the end, counts like an edition: its sites may have paid, and
+what they sent may have been seen. A site whose rows changed between two attempts at one edition pays twice, which only
+its own ledger knows.
 """
 
 from __future__ import annotations
@@ -32,12 +36,15 @@ _ROUNDING = Fraction(1, 10**9)  # receipts state floats
 class SeriesCost:
     """Guarantee of all editions together, and the epsilon that each site spent on them, at most.
 
+    `unanswered` is the number of other questions that got no result. They are part of both.
+
     `guarantee` is None if the editions do not protect the same unit, or not under the same relation. `noise` has the
     names of the editions' noise, and `delta` is that of the sites' epsilons. `rho` is what each edition adds where rho
     add up, and None where epsilons do.
     """
 
     editions: int
+    unanswered: int
     guarantee: Guarantee | None
     noise: tuple[str, ...]
     delta: Fraction
@@ -49,6 +56,7 @@ class SeriesCost:
         """Return plain data."""
         return {
             "editions": self.editions,
+            "unanswered": self.unanswered,
             "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "noise": list(self.noise),
             "delta": float(self.delta),
@@ -59,18 +67,28 @@ class SeriesCost:
 
 def series_cost(editions: Sequence[Edition]) -> SeriesCost:
     """Return the cost of stored editions, one at least, of a private question. The promise is that of the last one."""
-    questions = [Question.stored(edition.document["question"]) for edition in editions]
+    answered = [Question.stored(edition.document["question"]) for edition in editions]
+    failed = [question for edition in editions for question in edition.unanswered]
+    questions = [*failed, *answered]
     law = _one_gaussian(questions)
     unit = "epsilon" if law is None else "rho"
     spent: dict[str, Fraction] = {}
-    for edition, question in zip(editions, questions, strict=True):
-        price = Fraction(mode_of(question).price(question) or 0) if law is None else law.rho
+
+    def price_of(question: Question) -> Fraction:
+        return Fraction(mode_of(question).price(question) or 0) if law is None else law.rho
+
+    for question in failed:
+        for name in question.sites:
+            spent[name] = spent.get(name, Fraction(0)) + price_of(question)
+    for edition, question in zip(editions, answered, strict=True):
+        price = price_of(question)
         for site in edition.document["sites"]:
             name = str(site["name"])
             spent[name] = spent.get(name, Fraction(0)) + _at_most(site.get("receipt"), price, unit)
     return SeriesCost(
         editions=len(editions),
-        guarantee=_together(questions) if law is None else _of_many(law, len(editions)),
+        unanswered=len(failed),
+        guarantee=_together(questions) if law is None else _of_many(law, len(questions)),
         noise=tuple(dict.fromkeys(noise_of(question).family for question in questions)),
         delta=sum((Fraction(question.delta or 0) for question in questions), Fraction(0)) if law is None else law.delta,
         rho=None if law is None else law.rho,

@@ -74,9 +74,8 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         asked = (task_name, str(shareable.get(TEXT, "")))
         workspace = fl_ctx.get_workspace()
         job = str(fl_ctx.get_job_id())
-        if (asked not in self._replies or task_name == ANSWER) and not self._worked(
-            asked, workspace, job, abort_signal
-        ):
+        stored = asked in self._replies and task_name != ANSWER
+        if not stored and not self._worked(asked, workspace, job, abort_signal):
             return make_reply(ReturnCode.TASK_ABORTED)
         reply = Shareable()
         reply[TEXT] = self._replies[asked]

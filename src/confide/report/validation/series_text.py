@@ -92,11 +92,13 @@ def promise_lines(cost: SeriesCost) -> Iterator[str]:
     else:
         together = "all editions together" if cost.editions > 1 else "this edition"
         yield from attacker_words(cost.guarantee, seen=together)
-        if cost.editions > 1:
+        if cost.editions + cost.unanswered > 1:
             yield (
-                "All editions together, for somebody whose rows are in the data of each of them: "
-                f"{cost.guarantee.in_words()}"
+                f"All {'questions' if cost.unanswered else 'editions'} together, for somebody whose rows are in the "
+                f"data of each of them: {cost.guarantee.in_words()}"
             )
+        if cost.unanswered:
+            yield _unanswered(cost.unanswered)
         yield _further(cost)
     yield f"The latest edition alone: {cost.promise[0]}" if cost.editions > 1 else cost.promise[0]
     yield from cost.promise[1:]
@@ -105,6 +107,7 @@ def promise_lines(cost: SeriesCost) -> Iterator[str]:
 def spent_table(cost: SeriesCost) -> Table:
     """Return what the question cost over all editions, and what each site spent on it at most."""
     editions = "1 edition" if cost.editions == 1 else f"{cost.editions} editions"
+    editions += f" and {cost.unanswered} without a result" if cost.unanswered else ""
     total = [] if cost.guarantee is None else [(f"the question, {editions}", shown(cost.guarantee.epsilon, up=True))]
     sites = [(cut(name, NAME_LETTERS), shown(spent, up=True) if spent else "0") for name, spent in cost.sites.items()]
     column = f"epsilon at delta {shown(cost.delta, up=True)}, at most" if cost.delta else "epsilon, at most"
@@ -136,6 +139,11 @@ def series_document(editions: Sequence[Edition], *, asked: bool) -> dict[str, An
         "cost": series_cost(editions).to_dict(),
         "latest": dict(editions[-1].document),
     }
+
+
+def _unanswered(number: int) -> str:
+    questions = "One question that got no result is" if number == 1 else f"{number} questions that got no result are"
+    return f"{questions} counted too: sites may have paid for it, and what they sent may have been seen."
 
 
 def _further(cost: SeriesCost) -> str:
