@@ -82,6 +82,7 @@ def main() -> None:
     given = parser.parse_args()
     for name in given.names:
         make_database(name, given.people)
+        print(f"made database {name}: {given.people} people")  # noqa: T201 - an example's own output
 
 
 if __name__ == "__main__":

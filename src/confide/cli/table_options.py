@@ -51,9 +51,10 @@ EngineOption = Annotated[
 
 def choose_source(file: str | None, table: str | None, query: Path | None, engine: str | None) -> str | TableLocation:
     """Return the file, or the location of the table, that a command is about."""
-    nothing_named = file is None and table is None
-    if (file is not None and table is not None) or (nothing_named and (query is None or engine != "spark")):
-        raise UsageError("give a FILE, or a --table with its URL, not both")
+    if file is not None and table is not None:
+        raise UsageError("both a FILE and a --table are given; give one of them")
+    if file is None and table is None and (query is None or engine != "spark"):
+        raise UsageError("no data are named; give a FILE, or a --table with its URL")
     if table is None and engine is None:
         if query is not None:
             raise UsageError("--query is for a database; name it with --table postgresql://host/database")

@@ -63,7 +63,8 @@ def consequences(question: Question) -> tuple[str, ...]:
     common = (
         f"Each site answers one question without noise about {model}. After this one it refuses mode "
         f"{' and '.join(others)} for {model}, other cells, bins or groups, and the same question after its data "
-        "changed; only its administrator can lift that (`confide site forget`). Mode private stays possible."
+        "changed. Only its administrator can lift that (`confide site forget`), and must not if anybody saw the "
+        "answer, unless the data were replaced completely. Mode private stays possible."
     )
     if mode.masked:
         return (
