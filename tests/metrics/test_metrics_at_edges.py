@@ -86,7 +86,7 @@ def test_loess_does_not_depend_on_the_scale_of_weights() -> None:
 
 
 def test_enormous_counts_are_refused_or_right() -> None:
-    with pytest.raises(WeightError, match="smaller weights"):
+    with pytest.raises(WeightError, match=r"2\^61"):
         ScoreCounts.from_arrays([0, 1] * 20, np.arange(40), np.full(40, 2**60))
     scores, labels = [0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1]
     weights = np.array([4, 4, 1, 3]) * 10**9
