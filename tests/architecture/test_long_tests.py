@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from tests.long_tests import ALL, COSTLY, EVERY, HERE, LONG
+from tests.costs import ALL, costs
+from tests.long_tests import EVERY, HERE, LONG
 
 
 def named_in(file: str) -> set[str]:
@@ -15,13 +16,12 @@ def named_in(file: str) -> set[str]:
     return {name for name in functions if name.startswith("test_")}
 
 
-@pytest.mark.parametrize("file", sorted({*LONG, *COSTLY}))
-def test_the_lists_name_tests_that_exist_and_none_twice(file: str) -> None:
-    long, costly = set(LONG.get(file, ())), set(COSTLY.get(file, ()))
-    assert (long | costly) - {EVERY} <= named_in(file)
-    assert not long & costly
+@pytest.mark.parametrize("file", sorted({*LONG, *(file for file, _ in costs())}))
+def test_the_lists_name_tests_that_exist(file: str) -> None:
+    costly = {test for place, test in costs() if place == file}
+    assert (set(LONG.get(file, ())) | costly) - {EVERY} <= named_in(file)
 
 
 def test_strides_leave_fewer_cases() -> None:
-    strides = [stride for tests in (*LONG.values(), *COSTLY.values()) for stride in tests.values()]
-    assert all(stride == ALL or stride > 1 for stride in strides)
+    listed = [stride for tests in LONG.values() for stride in tests.values()]
+    assert all(stride == ALL or stride > 1 for stride in [*listed, *(cost.stride for cost in costs().values())])
