@@ -22,7 +22,7 @@ QUICK := not (statistical or processes or postgresql or spark or flare or docume
 help:
 	@echo "make demo   evaluate the bundled example, release it privately, write a report"
 	@echo "make check  lint, types, the quick tests: a minute and a half"
-	@echo "make test   lint, types, the documentation, all tests but the longest: about a quarter of an hour"
+	@echo "make test   lint, types, the documentation, all tests but the longest: about ten minutes"
 	@echo "make test-all  the same with the longest, which repeat studies and draw millions of samples"
 	@echo "make lint   ruff and mypy only"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"

@@ -1,7 +1,7 @@
 """Seconds that costly tests take, and how many of their cases `make test` runs because of that.
 
-Every test function may take a second in `make test`: if its cases together take four, every fourth is run. A case
-that takes more than four seconds by itself is left to `make test-all`. Measure anew, with all tests or without the
+Every test function may take half a second in `make test`: if its cases together take two, every fourth is run. A case
+that takes more than three seconds by itself is left to `make test-all`. Measure anew, with all tests or without the
 long ones, on a free machine:
 
     make test PYTEST_ADDOPTS=--junitxml=times.xml
@@ -24,8 +24,8 @@ TABLE = HERE / "costs.tsv"
 ALL = 0
 """Stride of a test of which no case stays."""
 
-_FUNCTION_SECONDS = 1.0
-_CASE_SECONDS = 4.0
+_FUNCTION_SECONDS = 0.5
+_CASE_SECONDS = 3.0
 
 
 class Cost(NamedTuple):
@@ -38,7 +38,7 @@ class Cost(NamedTuple):
     def stride(self) -> int:
         """Of how many cases one stays; `ALL` if none does.
 
-        >>> Cost(8.0, 16).stride, Cost(0.5, 3).stride, Cost(3.0, 1).stride, Cost(9.0, 2).stride
+        >>> Cost(4.0, 16).stride, Cost(0.5, 3).stride, Cost(3.0, 1).stride, Cost(9.0, 2).stride
         (8, 1, 1, 0)
         """
         if self.seconds / self.cases > _CASE_SECONDS:

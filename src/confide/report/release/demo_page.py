@@ -22,7 +22,7 @@ def demo_page(evaluation: Evaluation, receipt: Receipt[Release], refusal: str, *
         [
             warning(
                 "Internal page: its second part holds exact numbers, so do not publish the whole page. "
-                "`confide release --report` writes the first part alone."
+                "The command confide release --report writes the first part alone."
             ),
             lead(
                 "The same model twice: first as it may be published, then exactly, for people who may see the records."
