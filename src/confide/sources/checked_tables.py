@@ -16,9 +16,10 @@ from typing import Any
 from confide.counts import check_weight_sum
 from confide.errors import ColumnError, DataError, ScoreError, WeightError
 from confide.sources.fetched import fetch
-from confide.sources.fit_rows import as_number, check_type
+from confide.sources.fit_rows import ExactColumn, as_number, check_type
 from confide.sources.labels import positive_value
 from confide.sources.rows import Missing, MissingScores, RowColumns
+from confide.sources.score_cells import number
 
 _NAN = "NaN"
 
@@ -56,14 +57,15 @@ def look(
     scores, weight = columns.scores, columns.weight or columns.survey_weight
     ColumnError.require(columns.names, list(table.columns))
     _check_types(table, columns)
-    read, left_out = table.select(**_named(table, columns)), None
+    exact = ExactColumn.of(table[columns.label])
+    read, left_out = table.select(**_named(table, columns, exact)), None
     if missing == "drop":
         read, left_out = _without_missing(read, scores)
-    chosen = _positive_label(read, positive, one_class=one_class, decimal=table[columns.label].type().is_decimal())
+    chosen = _positive_label(read, positive, exact, one_class=one_class)
     summary = _summary(read, len(scores), weight is not None, distinct)
     _refuse_bad(summary, scores, weight)
     ends = tuple((summary[f"low{i}"], summary[f"high{i}"]) for i in range(len(scores)))
-    ours = ibis.literal(False) if chosen is None else read.label == ibis.literal(chosen, type=read.label.type())
+    ours = ibis.literal(False) if chosen is None else _equals(read.label, chosen)
     whole = weight is None or table[weight].type().is_integer()
     coded = read.mutate(
         label=ours.ifelse(1, 0), **({"weight": read.weight.cast("int64")} if weight is not None and whole else {})
@@ -85,11 +87,11 @@ def _check_types(table: Any, columns: RowColumns) -> None:
             )
 
 
-def _named(table: Any, columns: RowColumns) -> dict[str, Any]:
+def _named(table: Any, columns: RowColumns, label: ExactColumn) -> dict[str, Any]:
     """Return the columns by their new names; whole weights as they are, as they may be too large for 64 bits."""
-    label, weight = table[columns.label], columns.weight or columns.survey_weight
+    weight = columns.weight or columns.survey_weight
     named: dict[str, Any] = {
-        "label": label.cast("string") if label.type().is_decimal() else label,
+        "label": label.code,
         **{f"score{i}": as_number(table[name]) for i, name in enumerate(columns.scores)},
         **{f"group{i}": _as_printed(table[name]) for i, name in enumerate(columns.groups)},
     }
@@ -129,14 +131,26 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
     return table.filter(~anywhere), MissingScores(rows=int(found["rows"]), by_score=by_score)
 
 
-def _positive_label(table: Any, positive: object, *, one_class: bool, decimal: bool) -> Any:
-    """Return the positive label as the column has it; None if no row has it. Decimals are texts there."""
+def _positive_label(table: Any, positive: object, label: ExactColumn, *, one_class: bool) -> Any:
+    """Return the code of the positive label; None if no row has it."""
     found = fetch(table.select("label").distinct().limit(4)).column("label").to_pylist()
     if not found:
         raise _no_rows()
-    values = [None if text in (None, _NAN) else Decimal(text) for text in found] if decimal else found
+    values = label.values(found)
+    if label.kind.is_decimal():
+        values = [None if text is None else Decimal(text) for text in values]
     chosen = positive_value(values, positive, one_class=one_class)
     return None if chosen is None else found[values.index(chosen)]
+
+
+def _equals(code: Any, chosen: Any) -> Any:
+    """Return where a label has a code; engines would round a literal with a point."""
+    import ibis
+
+    kind = code.type()
+    if kind.is_floating():
+        return code.cast("float64") == number(chosen)
+    return code == ibis.literal(chosen, type=kind)
 
 
 def _summary(table: Any, scores: int, weighted: bool, distinct: bool) -> dict[str, Any]:

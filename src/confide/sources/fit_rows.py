@@ -2,62 +2,168 @@
 
 A label is positive by its own spelling (see `private_labels`), and a score is a number by its own text. Whether all
 rows are fit is the only thing that an error tells.
+
+An engine groups labels by exact codes (see `ExactColumn`), and Python decides what each code means. No label goes back
+into the engine: it would read a literal by rules of its own, which round numbers and follow collations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from confide.counts import CountArray, FloatArray
 from confide.errors import ColumnError, NoRowsError, ParameterError, ScoreError
 from confide.sources.feature_columns import spelling
+from confide.sources.fetched import array_of, check_unchanged, fetch, numbers
+from confide.sources.files import connect_duckdb
 from confide.sources.private_labels import PrivateLabels
 
 _TEXT = "column {!r} does not hold text; check that it is the right column"
 _PLAIN = "column {!r} holds neither numbers nor text nor true/false; make it one of them before"
+_BATCH_ROWS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ExactColumn:
+    """A column by codes that its engine compares and sends without changing them, whatever its collation.
+
+    Text is coded by the hexadecimal digits of its UTF-8 bytes, in engines that are known to have a function for that;
+    in others `exact` is False, and text is its own code. A decimal is coded by its digits, as Arrow has a fixed number
+    of them. Other values are their own codes.
+    """
+
+    code: Any
+    kind: Any
+    exact: bool
+
+    @classmethod
+    def of(cls, column: Any) -> ExactColumn:
+        """Code a column of numbers, text or true and false."""
+        kind = column.type()
+        if kind.is_decimal():
+            return cls(column.cast("string"), kind, True)
+        if not kind.is_string():
+            return cls(column, kind, True)
+        engine, call = column.as_table().get_backend().name, _engine_functions()
+        if engine in ("duckdb", "pyspark"):
+            return cls(call["hex"](column), kind, True)
+        if engine == "postgres":
+            return cls(call["encode"](call["convert_to"](column, "UTF8"), "hex"), kind, True)
+        return cls(column, kind, False)
+
+    def values(self, codes: Sequence[Any]) -> list[Any]:
+        """Return the values of codes that the engine has sent, as they are written; None for a missing one."""
+        return [None if code is None else self._value(code) for code in codes]
+
+    def _value(self, code: Any) -> Any:
+        if self.kind.is_decimal():
+            number = Decimal(code)
+            return None if number.is_nan() else format(number, "f")
+        if self.kind.is_string():
+            return bytes.fromhex(code).decode("utf-8", "surrogateescape") if self.exact else code
+        return float(str(np.float32(code))) if self.kind.is_float32() else code
+
+
+@cache
+def _engine_functions() -> dict[str, Any]:
+    """Declare functions of engines that Ibis has no name for."""
+    import ibis
+
+    declare, text, binary = ibis.udf.scalar.builtin, ibis.dtype("string"), ibis.dtype("binary")
+    return {
+        "hex": declare(lambda value: None, name="hex", signature=((text,), text)),
+        "convert_to": declare(lambda value, encoding: None, name="convert_to", signature=((text, text), binary)),
+        "encode": declare(lambda value, form: None, name="encode", signature=((binary, text), text)),
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class FitRows:
-    """A table with the columns `label`, 0 or 1, and `score0`, a finite number; and its size."""
+    """A table with the columns `label`, an exact code, and `score0`; and its size.
+
+    Its methods refuse labels that are missing or of unknown meaning, and then scores that are not finite.
+    """
 
     table: Any
     rows: int
     distinct: int
+    label: ExactColumn
+    labels: PrivateLabels
+    unfit: ScoreError | None
+
+    def positives(self, chunks: Iterable[Any]) -> NDArray[np.bool_]:
+        """Return where labels are positive. `chunks` are Arrow arrays with the codes of all rows or groups of rows."""
+        places, met = [np.empty(0, dtype=np.int64)], 0
+        for chunk in chunks:
+            encoded = chunk.dictionary_encode("encode")
+            values = self.label.values(encoded.dictionary.to_pylist())
+            self.labels.add(values)
+            places.append(met + encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+            met += len(values)
+        decided = self.labels.decided()
+        if self.unfit is not None:
+            raise self.unfit
+        result: NDArray[np.bool_] = decided[np.concatenate(places)]
+        return result
+
+    def grouped(self, key: Any, kind: type) -> tuple[NDArray[Any], CountArray, CountArray]:
+        """Let the engine count rows by a key and by label; return the ascending keys, their positives and negatives."""
+        found = fetch(self.table.group_by(key=key, code=self.table.label).aggregate(size=self.table.count()))
+        positive, size = self.positives(found.column("code").chunks), array_of(found, "size", np.int64)
+        keys, place = np.unique(array_of(found, "key", kind), return_inverse=True)
+        counts = np.zeros((2, keys.size), dtype=np.int64)
+        np.add.at(counts, ((~positive).astype(np.int64), place), size)
+        return keys, counts[0], counts[1]
+
+    def streamed(self) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Read the label and the score of every row."""
+        scores: list[Any] = []
+
+        def codes() -> Iterator[Any]:
+            for batch in self.table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
+                scores.append(batch.column("score0"))
+                yield batch.column("label")
+
+        labels = self.positives(codes())
+        check_unchanged(labels.size == self.rows)
+        return labels, np.concatenate([numbers(chunk) for chunk in scores])
 
 
 def fit_rows(table: Any, *, label: str, score: str, positive: object, parse_text: bool) -> FitRows:
     """Check an Ibis table for private counting; with `parse_text` scores may be written as text."""
-    import ibis
-
     ColumnError.require([label, score], list(table.columns))
     check_type(table[label])
     labels = PrivateLabels(label, _as_written(positive, table[label].type()))
     number = _number(table[score], score, parse_text)
+    exact = ExactColumn.of(table[label])
+    coded = table.select(label=exact.code, score0=number)
+    if not exact.exact:
+        coded = _brought_here(coded)
+        exact = ExactColumn.of(coded.label)
+        coded = coded.select(label=exact.code, score0=coded.score0)
     # A type that the engine does not convert is refused here, whether or not there is a row.
-    summary = _summary(table.select(score0=number))
-    given = table[label]
-    given = given.cast("string") if given.type().is_decimal() else given  # with any digits, which no other type holds
-    values = table.select(value=given).distinct().to_pyarrow().column("value").to_pylist()
-    if not values:
+    summary = _summary(coded)
+    if not summary["rows"]:
         raise NoRowsError("the table has no rows; check the file or the query that made it")
-    no_number = table[label].type().is_decimal()
-    kind = given.type()
-    written = [float(str(np.float32(value))) if kind.is_float32() and value is not None else value for value in values]
-    labels.add([None if no_number and value == "NaN" else value for value in written])
-    chosen = [
-        ibis.literal(value, type=kind) for value, is_ours in zip(values, labels.decided(), strict=True) if is_ours
-    ]
-    ours = given.isin(chosen) if chosen else ibis.literal(False)
-    named = table.select(label=ours.ifelse(1, 0), score0=number)
-    if summary["bad"]:
-        raise ScoreError(
-            f"column {score!r} does not hold a finite number in every row; check that it is the right column and that "
-            "decimals have a point, and remove or replace scores that are missing, NaN or infinite"
-        )
-    return FitRows(named, summary["rows"], summary["distinct"])
+    unfit = ScoreError(
+        f"column {score!r} does not hold a finite number in every row; check that it is the right column and that "
+        "decimals have a point, and remove or replace scores that are missing, NaN or infinite"
+    )
+    return FitRows(coded, summary["rows"], summary["distinct"], exact, labels, unfit if summary["bad"] else None)
+
+
+def _brought_here(rows: Any) -> Any:
+    """Read rows into DuckDB: their engine may group text by a collation that takes two labels for one."""
+    connection = connect_duckdb()
+    connection.con.register("rows", rows.to_pyarrow())
+    return connection.table("rows")
 
 
 def _as_written(positive: object, kind: Any) -> object:

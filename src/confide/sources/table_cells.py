@@ -25,11 +25,8 @@ def count_cells(table: Any, *, label: str, score: str, positive: object, edges: 
         held = as_table(table, as_written=True, columns=(label, score))
         fit = fit_rows(held, label=label, score=score, positive=positive, parse_text=isinstance(table, str | Path))
         cell = _cell(fit.table.score0, edges[1:-1], 0)
-        grouped = fit.table.group_by(cell=cell).aggregate(ours=fit.table.label.sum(), all=fit.table.count())
-        found = {int(row["cell"]): (int(row["ours"]), int(row["all"])) for row in grouped.to_pyarrow().to_pylist()}
-    cells = sorted(found)
-    ours, rows = (np.array([found[cell][place] for cell in cells], dtype=np.int64) for place in (0, 1))
-    return ScoreCounts(edges[cells], ours, rows - ours)
+        cells, ours, theirs = fit.grouped(cell, np.int64)
+    return ScoreCounts(edges[cells], ours, theirs)
 
 
 def _cell(score: Any, inner: FloatArray, first: int) -> Any:

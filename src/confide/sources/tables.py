@@ -61,10 +61,9 @@ def count_table(
     columns = RowColumns(label=label, scores=(score,), weight=weight)
     with discreet(table, private=private):
         if private:
-            checked = _fit(table, label=label, score=score, positive=positive)
-        else:
-            held = as_table(table, columns=columns.names)
-            checked = look(held, columns, positive=positive, one_class=one_class, missing=missing)
+            return _count_private(table, label=label, score=score, positive=positive)
+        held = as_table(table, columns=columns.names)
+        checked = look(held, columns, positive=positive, one_class=one_class, missing=missing)
         return count_looked(checked, columns)
 
 
@@ -130,12 +129,16 @@ def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | 
     return source
 
 
-def _fit(source: Any, *, label: str, score: str, positive: object) -> CheckedTable:
-    """Check private rows, each by itself."""
+def _count_private(source: Any, *, label: str, score: str, positive: object) -> CountedTable:
+    """Count private rows, each of which is read by itself."""
     table = as_table(source, as_written=True, columns=(label, score))
     is_file = isinstance(source, str | Path)
     fit = fit_rows(table, label=label, score=score, positive=positive, parse_text=is_file)
-    return CheckedTable(fit.table, fit.rows, fit.distinct, True)
+    if fit.distinct <= _FEW_DISTINCT_SHARE * fit.rows:
+        counts = ScoreCounts(*fit.grouped(fit.table.score0 + 0.0, np.float64))  # minus zero and zero are one score
+    else:
+        counts = count_checked(*fit.streamed(), None)
+    return CountedTable(counts, fit.rows)
 
 
 def _count_in_engine(checked: CheckedTable, weighted: bool) -> ScoreCounts:
