@@ -121,7 +121,8 @@ def test_one_row_changes_itself_alone(door: str, positive: object) -> None:
     for value in VALUES:
         first = DOORS[door]([value, *rest], scores, positive).positives.tolist()
         last = DOORS[door]([*rest, value], scores, positive).positives.tolist()
-        assert first[1:] == alone[:-1] and last[:-1] == alone[:-1]
+        assert first[1:] == alone[:-1]
+        assert last[:-1] == alone[:-1]
 
 
 @pytest.mark.parametrize("door", DOORS)

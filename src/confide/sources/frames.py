@@ -12,6 +12,7 @@ from confide.counts import ScoreCounts
 from confide.errors import ColumnError, LabelError, ParameterError, ScoreError, WeightError
 from confide.sources.arrays import count_arrays
 from confide.sources.feature_columns import spelling
+from confide.sources.labels import is_missing
 from confide.sources.rows import Missing, RowColumns, Rows, with_scores
 
 _LONG_INTEGERS = ("Int128", "UInt128")
@@ -142,8 +143,14 @@ def is_frame(data: Any) -> bool:
 def _refuse_missing(columns: Mapping[str, Any], label: str | None, scores: Sequence[str], weight: str | None) -> None:
     kinds = [(label, LabelError), *((score, ScoreError) for score in scores), (weight, WeightError)]
     for name, kind in kinds:
-        if name is not None and columns[name].null_count():
+        if name is not None and _has_missing(columns[name]):
             raise kind(f"column {name!r} has missing values; remove those rows or fill them in, then try again")
+
+
+def _has_missing(column: Any) -> bool:
+    if str(column.dtype) == "Object":  # pandas fails at some values, such as a signalling NaN
+        return any(map(is_missing, column.to_list()))
+    return bool(column.null_count())
 
 
 def frame_columns(frame: Any, names: list[str]) -> dict[str, Any]:
