@@ -13,7 +13,7 @@ from confide.counts import CountArray, FloatArray, ScoreCounts, check_weight_sum
 from confide.device import on_device
 from confide.errors import ParameterError, ScoreError, WeightError
 from confide.sources.labels import binary_labels, one_dimensional
-from confide.sources.private_labels import one_against_rest
+from confide.sources.private_labels import label_rows
 
 COMPILED_FROM_ROWS = 3_000_000
 """Rows that NumPy counts in the time that loading the compiled kernels takes, in one call or in several."""
@@ -70,11 +70,10 @@ def checked_rows(
 ) -> tuple[NDArray[np.bool_], FloatArray, CountArray | None]:
     """Validate rows and bring them to boolean labels, float64 scores and numeric weights.
 
-    With `one_class` rows are private: if `positive` is named too, all other labels are negative, without an error.
+    With `one_class` rows are private, and each label is read by itself (see `private_labels`).
     """
     score = checked_scores(scores)
-    named = one_class and positive is not None
-    label = one_against_rest(labels, positive) if named else binary_labels(labels, positive, one_class=one_class)
+    label = label_rows(labels, positive) if one_class else binary_labels(labels, positive)
     weight = None if weights is None else checked_weights(weights)
     for name, array in (("labels", label), ("weights", weight)):
         if array is not None and array.size != score.size:
@@ -147,7 +146,7 @@ def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[Weigh
     if raw.dtype.kind == "O" and any(value is None for value in raw):
         raise error(f"some {name} are missing; remove those rows or fill them in, then try again")
     # NumPy would read numbers out of texts and days out of dates: neither is meant as a score.
-    readable = raw.dtype.kind in "biuf" or (raw.dtype.kind == "O" and not any(isinstance(v, str) for v in raw))
+    readable = raw.dtype.kind in "biuf" or (raw.dtype.kind == "O" and not any(isinstance(v, str | bytes) for v in raw))
     try:
         if readable:
             return np.ascontiguousarray(raw, dtype=np.float64)

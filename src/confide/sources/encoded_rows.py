@@ -6,7 +6,7 @@ with one word in it would otherwise turn to text, and "007" next to it from 7 to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -28,7 +28,7 @@ _BATCH_ROWS = 1 << 15
 
 
 def read_rows(source: Any, encoding: Encoding, *, label: str, positive: object = None) -> FeatureRows:
-    """Read an Ibis table, or the file at a path, as rows with labels (see `private_labels`).
+    """Read an Ibis table, the file at a path or lists of values by column, as rows with labels (see `private_labels`).
 
     A single class is no error, as the absence of a class is private.
     """
@@ -74,7 +74,7 @@ def _key(values: tuple[object, ...]) -> int:
     state = blake2b(digest_size=8)
     for value in values:
         spelled = spelling(value)
-        written = b"" if spelled is None else spelled.encode("utf-8")
+        written = b"" if spelled is None else spelled.encode("utf-8", "surrogatepass")
         state.update(len(written).to_bytes(8, "big") + written)
     return int.from_bytes(state.digest(), "big")
 
@@ -83,6 +83,11 @@ def _batches(
     source: Any, columns: Sequence[str], texts: Sequence[str], beside: Sequence[str] = ()
 ) -> Iterator[dict[str, list[Any]]]:
     """Yield the columns of one batch of rows after another, as Python values."""
+    if isinstance(source, Mapping):
+        ColumnError.require([*columns, *beside], list(source))
+        for start in range(0, len(source[columns[0]]), _BATCH_ROWS):
+            yield {name: source[name][start : start + _BATCH_ROWS] for name in columns}
+        return
     table = as_table(source, as_written=True, columns=[*columns, *beside])
     ColumnError.require([*columns, *beside], list(table.columns))
     for column in columns:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,13 @@ from confide.counts import ScoreCounts
 from confide.errors import ColumnError, LabelError, ParameterError, ScoreError, WeightError
 from confide.sources.arrays import count_arrays
 from confide.sources.feature_columns import spelling
+from confide.sources.labels import is_missing
 from confide.sources.rows import Missing, RowColumns, Rows, with_scores
 
 _LONG_INTEGERS = ("Int128", "UInt128")
+_INTEGERS = tuple(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
+_TYPED = ("Boolean", "Float32", "Float64", *_INTEGERS)
+"""Types of columns whose values NumPy holds as they are."""
 
 
 def count_frame(
@@ -28,13 +30,17 @@ def count_frame(
     positive: object = None,
     one_class: bool = False,
 ) -> ScoreCounts:
-    """Count the rows of a pandas, Polars, PyArrow or other dataframe, eager or lazy."""
+    """Count the rows of a pandas, Polars, PyArrow or other dataframe, eager or lazy.
+
+    With `one_class` rows are private, and each value is read by itself.
+    """
     columns = frame_columns(frame, [label, score] + ([weight] if weight is not None else []))
     _refuse_missing(columns, label, [score], weight)
+    as_array = _private_array if one_class else _array
     return count_arrays(
-        _array(columns[label]),
-        _array(columns[score]),
-        None if weight is None else _array(columns[weight]),
+        as_array(columns[label]),
+        as_array(columns[score]),
+        None if weight is None else as_array(columns[weight]),
         positive=positive,
         one_class=one_class,
     )
@@ -79,44 +85,24 @@ def _objects(column: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
     return array
 
 
-def private_frame_table(frame: Any, *, label: str, score: str) -> Any:
-    """Return labels and scores of a dataframe as an Ibis table, for counting private rows each by itself.
+def private_columns(frame: Any, columns: Sequence[str]) -> dict[str, list[str | None]]:
+    """Return columns of a dataframe as texts, for encoding private rows each by itself.
 
-    Each value is converted by itself, to text or to a float. Converting a column at once would let one row decide how
-    all others are read: a decimal with many digits changes the rounding of the whole column.
-    """
-    import ibis
-    import pyarrow as pa
-
-    columns = frame_columns(frame, [label, score])
-    labels = [spelling(value) for value in columns[label].to_list()]
-    scores = [_number(value) for value in columns[score].to_list()]
-    return ibis.memtable(pa.table({label: pa.array(labels, pa.string()), score: pa.array(scores, pa.float64())}))
-
-
-def private_text_table(frame: Any, columns: Sequence[str]) -> Any:
-    """Return columns of a dataframe as an Ibis table of texts, for encoding private rows each by itself.
-
-    Each value is converted by itself, as in `private_frame_table`. Texts stay as they are, as in a CSV file; other
+    Each value is converted by itself. Converting a column at once would let one row decide how all others are read: a
+    decimal with many digits changes the rounding of the whole column. Texts stay as they are, as in a CSV file; other
     values get their normal spelling.
     """
-    import ibis
-    import pyarrow as pa
-
     held = frame_columns(frame, list(dict.fromkeys(columns)))
-    texts = {name: [_text(value) for value in column.to_list()] for name, column in held.items()}
-    return ibis.memtable(pa.table({name: pa.array(values, pa.string()) for name, values in texts.items()}))
+    return {name: [_text(value) for value in column.to_list()] for name, column in held.items()}
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else spelling(value)
 
 
-def _number(value: object) -> float:
-    """Return a score as a float; NaN, which counting refuses, for anything that is not a number."""
-    if isinstance(value, int | float | Decimal | np.number | np.bool_):
-        return float(value)
-    return math.nan
+def _private_array(column: Any) -> np.ndarray[Any, Any]:
+    """Return a column of numbers or truths as an array of its type, and any other column as its values."""
+    return column.to_numpy() if str(column.dtype) in _TYPED else _objects(column)
 
 
 def named_scores(scores: Any) -> dict[str, Any]:
@@ -157,8 +143,14 @@ def is_frame(data: Any) -> bool:
 def _refuse_missing(columns: Mapping[str, Any], label: str | None, scores: Sequence[str], weight: str | None) -> None:
     kinds = [(label, LabelError), *((score, ScoreError) for score in scores), (weight, WeightError)]
     for name, kind in kinds:
-        if name is not None and columns[name].null_count():
+        if name is not None and _has_missing(columns[name]):
             raise kind(f"column {name!r} has missing values; remove those rows or fill them in, then try again")
+
+
+def _has_missing(column: Any) -> bool:
+    if str(column.dtype) == "Object":  # pandas fails at some values, such as a signalling NaN
+        return any(map(is_missing, column.to_list()))
+    return bool(column.null_count())
 
 
 def frame_columns(frame: Any, names: list[str]) -> dict[str, Any]:

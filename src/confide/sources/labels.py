@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -113,7 +114,7 @@ def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArra
     """Return values as an array with one dimension and nothing masked."""
     values = to_host(values)
     try:
-        array = np.asarray(values)
+        array = _kept_apart(values) if name != "scores" else np.asarray(values)
     except ValueError:  # lists of different lengths inside a list
         hint = _two_dimensional_hint(values) if name == "scores" else ""
         raise ParameterError(f"{name} must be one-dimensional; give one value for each row{hint}") from None
@@ -127,6 +128,31 @@ def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArra
     return array
 
 
+def is_sequence(values: object) -> bool:
+    """Return whether values are a list or another sequence of Python values, which has no type of its own."""
+    typed = isinstance(values, str | bytes | bytearray | memoryview | array) or hasattr(values, "__array__")
+    return isinstance(values, Sequence) and not typed
+
+
+def _kept_apart(values: Any) -> NDArray[Any]:
+    """Return an array; texts and values of several types as they are.
+
+    NumPy would turn numbers beside a text into texts, and cut off NUL characters at the end of texts.
+    """
+    if not is_sequence(values):
+        return np.asarray(values)
+    kinds = set(map(type, values))
+    if (
+        kinds <= {bool}
+        or kinds <= {int, float}
+        or any(issubclass(kind, Sequence) and kind is not str for kind in kinds)
+    ):
+        return np.asarray(values)
+    result = np.empty(len(values), dtype=object)
+    result[:] = list(values)
+    return result
+
+
 def _two_dimensional_hint(scores: object) -> str:
     if isinstance(scores, list | tuple) and any(len(model) != 2 for model in scores):
         return "; give the scores of several models as a dictionary, {'name': scores, ...}"
@@ -134,10 +160,10 @@ def _two_dimensional_hint(scores: object) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is missing: None, NaN or pandas' NA."""
+    """Return whether a value is missing: None, NaN, pandas' NA, or one that cannot be compared with itself."""
     try:
         return value is None or bool(value != value)
-    except TypeError:  # pandas' NA is neither equal to itself nor not
+    except (TypeError, ValueError, ArithmeticError):  # pandas' NA, arrays, signalling NaN of decimals
         return True
 
 

@@ -15,7 +15,7 @@ from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 from confide.sources.arrays import checked_scores, checked_weights, code_checked, count_checked
 from confide.sources.coded import CodedScores
-from confide.sources.labels import binary_labels, is_missing, one_dimensional
+from confide.sources.labels import binary_labels, is_missing, is_sequence, one_dimensional
 
 Missing = Literal["refuse", "drop"]
 MISSING: tuple[Missing, ...] = ("refuse", "drop")
@@ -244,7 +244,9 @@ def member_codes(values: ArrayLike, what: str) -> NDArray[np.int64]:
     known = array.tolist()
     if any(is_missing(value) for value in known):
         raise DataError(f"some rows have no {what}; fill the column in, or leave those rows out")
-    return np.asarray(np.unique([str(value) for value in known], return_inverse=True)[1], dtype=np.int64)
+    names = [str(value) for value in known]
+    codes = {name: code for code, name in enumerate(sorted(set(names)))}  # NumPy's texts lose NULs at their ends
+    return np.fromiter(map(codes.__getitem__, names), dtype=np.int64, count=len(names))
 
 
 def with_scores(scores: Mapping[str, ArrayLike]) -> tuple[NDArray[np.bool_], MissingScores]:
@@ -274,6 +276,8 @@ def _drop(
     def present(array: ArrayLike | None) -> Any:
         if array is None:
             return None
+        if is_sequence(array) and len(array) == kept.size:
+            return [value for value, keep in zip(array, kept.tolist(), strict=True) if keep]
         held = np.asarray(array)
         if held.ndim != 1 or held.size != kept.size:
             return held  # refused afterwards, with its name

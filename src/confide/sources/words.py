@@ -21,6 +21,7 @@ import numpy as np
 
 from confide.errors import DataError, ParameterError, UnreadableError, UsageError
 from confide.features import Integers
+from confide.sources.details import shows_errors
 from confide.sources.labels import is_missing
 
 Entries: TypeAlias = tuple[Integers, Integers]
@@ -253,6 +254,6 @@ class _WordEncoder:
         return rows[met], features[met]
 
     def _none(self, value: object) -> list[str]:
-        if is_missing(value):
+        if is_missing(value) or not shows_errors():
             return []
         raise DataError(f"column {self._column!r} does not hold text alone; check that it is the right column")

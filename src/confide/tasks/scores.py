@@ -111,16 +111,16 @@ class ColumnScores:
         return prepare(metrics, counts, **options)
 
     def _count(self, source: Any, cells: Grid | None) -> ScoreCounts:
-        from confide.sources.frames import is_frame, private_frame_table
+        from confide.sources.frames import count_frame, is_frame
         from confide.sources.table_cells import MOST_CELLS, count_cells
         from confide.sources.tables import count_table, discreet
 
         if isinstance(source, ScoreCounts):
             return source
+        columns: dict[str, Any] = {"label": self.label, "score": self.score, "positive": self.value}
         if is_frame(source):
             with discreet(source, private=True):
-                source = private_frame_table(source, label=self.label, score=self.score)
-        columns: dict[str, Any] = {"label": self.label, "score": self.score, "positive": self.value}
+                return count_frame(source, **columns, one_class=True)
         if cells is not None and len(cells) <= MOST_CELLS:
             return count_cells(source, **columns, edges=cells.edges)
         return count_table(source, **columns, one_class=True).counts

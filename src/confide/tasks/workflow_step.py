@@ -220,13 +220,13 @@ def word_names(workflow: Workflow, dictionary: str | Path | None) -> dict[str, s
 
 def workflow_rows(workflow: Workflow, source: Source, side: str) -> FeatureRows:
     """Read the rows of one side. Values of a dataframe are converted each by itself."""
-    from confide.sources.frames import is_frame, private_text_table
+    from confide.sources.frames import is_frame, private_columns
     from confide.sources.tables import discreet
 
     if is_frame(source):
         columns = (workflow.label, *workflow.encoding.columns, *workflow.held_out_columns)
         with discreet(source, private=True):
-            source = private_text_table(source, columns)
+            source = private_columns(source, columns)
     return workflow.rows(source, side)
 
 
