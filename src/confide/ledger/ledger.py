@@ -1,8 +1,8 @@
 """Ledger: records what was spent on which data, and charges before noise is drawn.
 
 A release takes two transactions. The first checks the account, finds answers that are stored already, checks that the
-account takes the others and can pay for them, and charges them. Then noise is drawn. The second stores the answers, and
-only then are they shown. If the process dies in between, the charge stands. It is never refunded, but the same request
+account takes the others and can pay for them, and charges them. Then noise is drawn, and the time until here is padded.
+The second stores the answers, and only then are they shown. If the process dies in between, the charge stands. It is never refunded, but the same request
 is answered on it at no further cost; `charging` explains why that is safe.
 """
 
@@ -45,8 +45,9 @@ class Ledger(LedgerReader):
     """A ledger at a place: a path, `sqlite:///path` or `postgresql://user@host/database`.
 
     Without a place, the ledger is the one in the environment's `CONFIDE_LEDGER`, else the user's own. It is created
-    when the first account is opened. Many threads and processes may use it at once. An answer takes a whole number of
-    steps of `padding` seconds, so that its duration reveals nothing about the noise; give 0 only if nobody can time it.
+    when the first account is opened. Many threads and processes may use it at once. To charge and
+    to draw takes a whole number of steps of `padding` seconds, so that its duration reveals nothing about the noise;
+    give 0 only if nobody can time it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.sqlite") as ledger:
@@ -199,9 +200,10 @@ class Ledger(LedgerReader):
                 record = self._record(transaction, account, requested, also_charge=also_charge, lock=True)
                 charged = charge(record, requested, analyst=analyst, key=key, at=_now())
                 transaction.write(charged.record)
-            after = self._answered(charged, requested) if charged.owed else charged.record
-            answers = tuple(read_answer(after, request.identity(key), request) for request in requests)
-            return _receipt(after, charged, answers, analyst)
+            drawn, failed = self._drawn(charged, requested)
+        after = self._recorded(charged, requested, drawn, failed) if charged.owed else charged.record
+        answers = tuple(read_answer(after, request.identity(key), request) for request in requests)
+        return _receipt(after, charged, answers, analyst)
 
     def _record(
         self,
@@ -220,8 +222,10 @@ class Ledger(LedgerReader):
             check_elsewhere(state, transaction.holders(identity), also_charge=also_charge)
         return record
 
-    def _answered(self, charged: Charged, requested: Mapping[str, Request[A]]) -> Record:
-        """Draw what is owed and record what came of it; what is raised or shown afterwards was recorded."""
+    def _drawn(
+        self, charged: Charged, requested: Mapping[str, Request[A]]
+    ) -> tuple[dict[str, str], dict[str, Exception]]:
+        """Draw what is owed. Return the answers as they are stored, and the errors of those that failed."""
         drawn: dict[str, str] = {}
         failed: dict[str, Exception] = {}
         for identity in charged.owed:
@@ -231,6 +235,20 @@ class Ledger(LedgerReader):
                 drawn[identity] = written(answers, prepared.numbers)
             except Exception as error:
                 failed[identity] = error
+        return drawn, failed
+
+    def _recorded(
+        self,
+        charged: Charged,
+        requested: Mapping[str, Request[A]],
+        drawn: Mapping[str, str],
+        failed: Mapping[str, Exception],
+    ) -> Record:
+        """Record what came of drawing; what is raised or shown afterwards was recorded.
+
+        The first outcome that is recorded stays. So the time of drawing, which depends on the noise, was padded before:
+        otherwise the fastest of equal requests that run at once, and so the smallest noise, would be shown.
+        """
         with self._writing() as transaction:
             before = transaction.record(charged.record.account, requested, lock=True, checked=True)
             after = concluded(before, drawn, failed, charged, key=transaction.key, at=_now())
