@@ -2,8 +2,8 @@
 
 A release takes two transactions. The first checks the account, finds answers that are stored already, checks that the
 account takes the others and can pay for them, and charges them. Then noise is drawn, and the time until here is padded.
-The second stores the answers, and only then are they shown. If the process dies in between, the charge stands. It is never refunded, but the same request
-is answered on it at no further cost; `charging` explains why that is safe.
+The second stores the answers, and only then are they shown. If the process dies in between, the charge stands. It is
+never refunded, but the same request is answered on it at no further cost; `charging` explains why that is safe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from confide.ledger.charging import Charged, charge, concluded, opened, quoted, 
 from confide.ledger.entries import Draft, Kind
 from confide.ledger.key import fresh_key
 from confide.ledger.padding import STEP_SECONDS, padded
-from confide.ledger.question import PublicQuestion
+from confide.ledger.question import PublicQuestion, same_name
 from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
 from confide.ledger.record import Record
@@ -112,15 +112,19 @@ class Ledger(LedgerReader):
             concentration=concentration,
         )
         with self._writing() as transaction:
-            identity = named if digest is None else data_identity(transaction.key, digest)
+            if digest is not None:
+                identity: str | None = data_identity(transaction.key, digest)
+            else:
+                identity = None if named is None else transaction.known_name(named, name)
             account = Account(name=name, terms=replace(terms, data=identity), caps=caps)
             if transaction.record(name, lock=True).state is not None:
                 raise ParameterError(
                     f"account {name!r} exists already; choose another name, or change its caps "
                     f"(`Ledger.change_caps({name!r}, epsilon=E)`)"
                 )
+            _refuse_similar(name, transaction.accounts())
             if identity is not None:
-                check_elsewhere(account, transaction.holders(identity), also_charge=also_charge)
+                check_elsewhere(account, identity, transaction.holders(identity), also_charge=also_charge)
             transaction.write(opened(account, key=transaction.key, at=_now()))
         return account
 
@@ -160,11 +164,11 @@ class Ledger(LedgerReader):
         also_charge: bool = False,
     ) -> Quote:
         """Return the price of a request, and whether it fits. Nothing is charged or written."""
-        requests = _requests(prepared, question)
+        several = _several(prepared)
         analyst = _checked_analyst(analyst)
         self._require_ledger(account)
         with self._reading() as transaction:
-            requested = _by_identity(requests, transaction.key)
+            requested = _by_identity(_requests(several, question, transaction, account), transaction.key)
             record = self._record(transaction, account, requested, also_charge=also_charge)
             return quoted(record, requested, analyst=analyst, key=transaction.key, at=_now())
 
@@ -190,12 +194,13 @@ class Ledger(LedgerReader):
         Raises BudgetError if the request does not fit, ParameterError if there is no such account or it does not take
         the request, before anything is written.
         """
-        requests = _requests(prepared, question)
+        several = _several(prepared)
         analyst = _checked_analyst(analyst)
         self._require_ledger(account)
         with padded(self._padding):
             with self._writing() as transaction:
                 key = transaction.key
+                requests = _requests(several, question, transaction, account)
                 requested = _by_identity(requests, key)
                 record = self._record(transaction, account, requested, also_charge=also_charge, lock=True)
                 charged = charge(record, requested, analyst=analyst, key=key, at=_now())
@@ -219,7 +224,7 @@ class Ledger(LedgerReader):
         state = existing(transaction, record)
         questions = {request.question.rows: request.question for request in requested.values() if request.question}
         for identity in {one for question in questions.values() for one in (question.data, question.rows)}:
-            check_elsewhere(state, transaction.holders(identity), also_charge=also_charge)
+            check_elsewhere(state, identity, transaction.holders(identity), also_charge=also_charge)
         return record
 
     def _drawn(
@@ -269,11 +274,30 @@ class Ledger(LedgerReader):
             yield Transaction.on(connection, self._key_file)
 
 
-def _requests(prepared: Prepared[A] | Sequence[Prepared[A]], question: PublicQuestion | None) -> tuple[Request[A], ...]:
+def _several(prepared: Prepared[A] | Sequence[Prepared[A]]) -> tuple[Prepared[A], ...]:
     several = (prepared,) if isinstance(prepared, Prepared) else tuple(prepared)
     if not several:
         raise ParameterError("a request needs at least one prepared release")
+    return several
+
+
+def _requests(
+    several: Sequence[Prepared[A]], question: PublicQuestion | None, transaction: Transaction, account: str
+) -> tuple[Request[A], ...]:
+    """Describe prepared releases. The name of the data is written as the ledger knows it."""
+    if question is not None:
+        question = replace(question, data=transaction.known_name(question.data, account))
     return tuple(Request.of(one, question) for one in several)
+
+
+def _refuse_similar(name: str, known: Sequence[str]) -> None:
+    """Refuse a new account whose name differs from that of another in nothing but writing."""
+    for other in known:
+        if same_name(name, other):
+            raise ParameterError(
+                f"account {other!r} exists already, and {name!r} differs from it in case, spaces or such alone; charge "
+                f"{other!r}, or choose another name"
+            )
 
 
 def _by_identity(requests: Sequence[Request[A]], key: bytes) -> dict[str, Request[A]]:
