@@ -34,7 +34,7 @@ _NEWEST = 64  # entries that every charge checks one by one
 _AT_ONCE = 500  # requests that one statement names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Transaction:
     """Reads and writes on one connection between begin and commit, with the ledger's key."""
 

@@ -23,7 +23,7 @@ from confide.sources.rows import Missing, MissingScores, RowColumns
 _NAN = "NaN"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckedTable:
     """A table whose columns were looked at: `label` is 0/1, the others numbers that are present.
 

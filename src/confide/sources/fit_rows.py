@@ -19,7 +19,7 @@ _TEXT = "column {!r} does not hold text; check that it is the right column"
 _PLAIN = "column {!r} holds neither numbers nor text nor true/false; make it one of them before"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FitRows:
     """A table with the columns `label`, 0 or 1, and `score0`, a finite number; and its size."""
 
