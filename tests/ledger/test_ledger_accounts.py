@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
@@ -200,3 +201,100 @@ def test_the_account_fixes_how_many_rows_a_person_has(book: Ledger) -> None:
     book.release(persons(60), account="persons")  # protects more than the account asks for
     with pytest.raises(ParameterError, match="`rows_per_person` is for protecting persons"):
         book.open_account("rows", epsilon=1, rows_per_person=2)
+
+
+NAME = "heart attacks, version 2"
+SPELLINGS = [
+    NAME + " ",
+    NAME.title(),
+    "heart  attacks, version 2",
+    "heart \uff41ttacks, version 2",
+    "heart attac\u212as, version 2",
+    "heart attacks\ufe0f, version 2",
+]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=ascii)
+def test_another_spelling_of_a_name_is_the_same_data(book: Ledger, place: Place, spelling: str) -> None:
+    """Neither opens it an account without a confirmation, nor is it charged elsewhere, nor drawn anew."""
+    book.open_account("study", epsilon=1, data=NAME)
+    first = book.release(ask(), account="study", question=about(NAME))
+    book.open_account("other", epsilon=1)
+    written = place.dump()
+    with pytest.raises(ParameterError, match=r"knows these data under account 'study'.*Charge 'study', or allow it"):
+        book.open_account("second", epsilon=1, data=spelling)
+    with pytest.raises(ParameterError, match=r"knows these data under account 'study'.*Charge 'study', or allow it"):
+        book.release(ask(), account="other", question=about(spelling))
+    assert place.dump() == written
+    assert book.knows(spelling)
+    assert book.find_account(None, data=spelling).name == "study"
+    again = book.release(ask(), account="study", question=about(spelling))
+    assert again.reused
+    assert again.releases == first.releases
+
+
+def test_what_a_holder_confirmed_is_kept_under_the_first_spelling(book: Ledger) -> None:
+    book.open_account("study", epsilon=1, data=NAME)
+    second = book.open_account("second", epsilon=1, data=SPELLINGS[1], also_charge=True)
+    assert second.terms.data == NAME
+    book.release(ask(), account="second", question=about(SPELLINGS[2]))  # it was confirmed once
+    book.open_account("third", epsilon=1)
+    book.release(ask(), account="third", question=about(SPELLINGS[3]), also_charge=True)
+    assert book.account("third").data == {NAME}
+    book.release(ask(number=2), account="third", question=about(SPELLINGS[4]))
+
+
+@pytest.mark.parametrize(
+    "other", ["heart attacks, version 3", "heartattacks, version 2", "he\u0430rt attacks, version 2"]
+)
+def test_other_names_are_other_data(book: Ledger, other: str) -> None:
+    book.open_account("study", epsilon=1, data=NAME)
+    book.open_account("second", epsilon=1, data=other)
+    with pytest.raises(ParameterError, match="about other data"):
+        book.release(ask(), account="study", question=about("heart attacks, version 4"))
+
+
+@pytest.mark.parametrize("name", ["Study", "study ", "\uff53tudy"], ids=ascii)
+def test_two_accounts_have_two_names(book: Ledger, name: str) -> None:
+    book.open_account("study", epsilon=1)
+    with pytest.raises(ParameterError, match=r"'study' exists already.*charge 'study', or choose another name"):
+        book.open_account(name, epsilon=1)
+
+
+@pytest.fixture
+def letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Names as earlier versions compared them, until the patch is undone."""
+    with monkeypatch.context() as patch:
+        for module in ("question", "transaction"):
+            patch.setattr(f"confide.ledger.{module}.folded_name", str)
+        yield patch
+
+
+def test_spellings_of_an_older_ledger_need_a_confirmation(book: Ledger, letter_by_letter: pytest.MonkeyPatch) -> None:
+    """Two accounts came to have the same data unnoticed. Each keeps its answers, and neither is charged unnoticed."""
+    book.open_account("a", epsilon=1, data=NAME)
+    book.open_account("b", epsilon=1, data=NAME.title())
+    stored = book.release(ask(), account="b", question=about(NAME.title()))
+    letter_by_letter.undo()
+    for account, other in (("a", "b"), ("b", "a")):
+        for name in (NAME, NAME.title()):
+            with pytest.raises(ParameterError, match=rf"under account '{other}'.*Charge '{other}', or allow it"):
+                book.release(ask(number=2), account=account, question=about(name))
+    assert book.account("a").spent.epsilon == 0
+    again = book.release(ask(), account="b", question=about(NAME), also_charge=True)
+    assert again.reused
+    assert again.releases == stored.releases
+    assert book.verify().whole
+
+
+def test_accounts_of_an_older_ledger_that_undo_each_other_are_closed(
+    book: Ledger, letter_by_letter: pytest.MonkeyPatch
+) -> None:
+    book.open_account("rows", epsilon=1, data="cohort")
+    book.open_account("labels", epsilon=1, data="Cohort", label="died", neighbours="label-only")
+    letter_by_letter.undo()
+    for account in ("rows", "labels"):
+        with pytest.raises(
+            ParameterError, match=r"so neither is charged\. If the data are others, declare another name"
+        ):
+            book.release(ask(), account=account, question=about("cohort"), also_charge=True)

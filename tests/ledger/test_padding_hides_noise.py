@@ -8,7 +8,10 @@ the same step, which fails only if the machine stands still for half a step in a
 from __future__ import annotations
 
 import math
+import threading
 import time
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ from confide.ledger.ledger import Ledger
 from confide.ledger.padding import STEP_SECONDS, padded
 from confide.ledger.question import PublicQuestion
 from confide.releases.registry import prepare
+from confide.releases.release import Release
+from tests.ledger.asking import ask, noise
 
 STEP = 0.1
 ATTEMPTS = 50
@@ -102,6 +107,69 @@ def test_an_error_takes_whole_steps_too() -> None:
     with pytest.raises(ValueError, match="later"), padded(STEP):
         raise ValueError("later")
     assert time.perf_counter() - started >= STEP
+
+
+class Stopwatch:
+    """Time that passes only where somebody sleeps: each thread has its own clock, and the earliest one runs."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.now = dict.fromkeys(names, 0.0)
+        self.turn = threading.Condition()
+
+    def perf_counter(self) -> float:
+        return self.now[threading.current_thread().name]
+
+    def sleep(self, seconds: float) -> None:
+        with self.turn:
+            own = threading.current_thread().name
+            self.now[own] += seconds
+            self.turn.notify_all()
+            self.turn.wait_for(lambda: own == min(self.now, key=lambda name: (self.now[name], name)))
+
+    def leave(self) -> None:
+        with self.turn:
+            del self.now[threading.current_thread().name]
+            self.turn.notify_all()
+
+
+@pytest.mark.parametrize("padding", [STEP_SECONDS, 0.0], ids=["padded", "not padded"])
+@pytest.mark.parametrize("second", [0.01, 0.24], ids=["second is fast", "second is slow"])
+def test_of_equal_requests_at_once_the_first_is_answered(
+    padding: float, second: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the one whose noise was drawn faster. Without padding the faster one is: the test can fail."""
+    place, question = tmp_path / "ledger.sqlite", PublicQuestion(data="made-up rows, version 1", label="y")
+    begins = {"first": 0.0, "second": 0.02}
+    drawing = {"first": 0.12, "second": second}
+    clock, shown = Stopwatch(begins), {}
+    monkeypatch.setattr("confide.ledger.padding.time", clock)
+    with Ledger(place) as book:
+        book.open_account("a", epsilon=1)
+
+    def run() -> None:
+        own = threading.current_thread().name
+
+        def draw() -> tuple[Release, ...]:
+            clock.sleep(drawing[own])
+            return (replace(noise(prepared.guarantee), value=0.25 if own == "first" else 0.75),)
+
+        prepared = ask(draw=draw)
+        try:
+            clock.sleep(begins[own])
+            with Ledger(place, padding=padding) as book:
+                (release,) = book.release(prepared, account="a", question=question).releases
+            shown[own] = release.value
+        finally:
+            clock.leave()
+
+    threads = [threading.Thread(target=run, name=name) for name in begins]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    fast = min(begins, key=lambda name: begins[name] + drawing[name])
+    expected = "first" if padding else fast
+    assert shown == dict.fromkeys(begins, 0.25 if expected == "first" else 0.75)
 
 
 def test_no_step_pads_nothing() -> None:

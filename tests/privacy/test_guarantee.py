@@ -141,6 +141,14 @@ def test_guarantees_of_different_things_do_not_add_up(other: dict[str, Any]) -> 
         total([promise(epsilon=1), promise(epsilon=1, **other)])
 
 
+@pytest.mark.parametrize(("rows", "together"), [((5, 5), 5), ((5, 3), 3), ((1, 4), 1), ((7,), 7)])
+def test_a_total_protects_persons_with_as_many_rows_as_all_do(rows: tuple[int, ...], together: int) -> None:
+    """A promise for persons with five rows holds for those with three, and not the other way round."""
+    whole = total(promise(epsilon=1, unit="person", rows_per_person=k) for k in rows)
+    assert whole.rows_per_person == together
+    assert whole.to_dict().get("rows_per_person", 1) == together
+
+
 def test_concentrated_guarantees_add_up_where_all_are_given() -> None:
     one = promise(epsilon=1, delta="1e-6", rho=Fraction(1, 50))
     assert total([one, one]).rho == Fraction(1, 25)

@@ -30,7 +30,7 @@ _COUNTED = 10**9
 _TAKEN_FOR = 0.99  # the level of the released interval that is taken for the truth
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Outsider:
     """Findings for somebody who knows every score and the number of positives, but no label.
 

@@ -17,7 +17,7 @@ from confide.intervals.interval import Interval, normal_quantile
 METHOD = "Fieller"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EntryScore:
     """Score of an entry.
 

@@ -134,7 +134,7 @@ def _from_masked(finalists: _Finalists, labels: MaskedLabels, guarantee: Guarant
     return finalists.result(estimates, guarantee)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Finalists:
     """Finalists of a contest in order of names, with their scores of the final's rows."""
 

@@ -27,7 +27,7 @@ def scores_digest(scores: FloatArray) -> str:
     return sha256(np.asarray(scores, dtype="<f8").tobytes()).hexdigest()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Finalist:
     """A submission in the final: who sent it, its id on the server, and its scores in the template's order."""
 

@@ -57,7 +57,7 @@ def calls_of(metric: ContestMetric, scores: FloatArray) -> NDArray[np.bool_]:
     return np.greater_equal(scores, metric.threshold)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TiedBlocks:
     """Rows in ascending order of score, and the block of equal scores that each lies in.
 
@@ -100,7 +100,7 @@ def pair_blocks(metric: ContestMetric, scores: FloatArray) -> TiedBlocks:
     return TiedBlocks.of(calls_of(metric, scores) if metric.name == "balanced_accuracy" else scores)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RowTerms:
     """Terms of a ratio `sum_i (constant_i + slope_i y_i) / sum_i (weight_i + weight_slope * y_i)`.
 
@@ -145,7 +145,7 @@ def _call_terms(name: str, calls: FloatArray) -> RowTerms:
     raise ParameterError(f"{name} is no ratio of sums over rows")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LinearForm:
     """Whole coefficients `c_i` of a metric, which is a function of `total = sum_i c_i y_i` and the number of positives.
 

@@ -29,7 +29,7 @@ from confide.contest.metric import ContestMetric
 from confide.counts import FloatArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RatioForm:
     """Numerator and denominator of a metric, with the gradients and projections of both.
 

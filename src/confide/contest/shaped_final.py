@@ -44,7 +44,7 @@ class FinalEstimates:
     facts: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ShapedFinal:
     """Forms of the finalists, the strategy that measures them, and their scores. All of it is public."""
 
@@ -128,7 +128,7 @@ class ShapedFinal:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Place:
     """Measured total and number of positives of one form, with the covariance of their noise."""
 

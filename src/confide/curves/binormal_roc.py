@@ -163,7 +163,7 @@ def _by_regression(counts: ScoreCounts) -> BinormalRoc:
     return BinormalRoc(intercept=-level / steepness, slope=-1.0 / steepness, method="regression")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Likelihood:
     """Multinomial likelihood of ordered categories, with parameters (a, b, edges).
 

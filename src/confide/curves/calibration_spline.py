@@ -52,7 +52,7 @@ class Spline:
         return SplineCurve(basis=basis, coefficients=fit.coefficients[0], covariance=np.linalg.inv(fit.information[0]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SplineBasis:
     """Spline functions at the cells of a set of scores."""
 

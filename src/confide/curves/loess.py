@@ -46,7 +46,7 @@ class Loess:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LoessCurve:
     """Local regression at any score; `needed` is the weight of a neighbourhood."""
 

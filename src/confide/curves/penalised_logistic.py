@@ -91,7 +91,7 @@ def penalised_fit_near(
     return PenalisedFit(coefficients, log_penalty, information)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Problem:
     design: FloatArray
     products: FloatArray
@@ -198,7 +198,7 @@ class _Problem:
         return value, 0.5 * (amount * size - columns + trace + turned)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Expansion:
     """Coefficients around which the log-likelihood of any sample is expanded to the second order.
 
@@ -232,7 +232,7 @@ class _Expansion:
         return _Quadratic(information, target, np.maximum(values, 0.0), squares, _strongest(problem.rows))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Quadratic:
     """Quadratic approximation of each sample's log-likelihood; its criterion has a closed form.
 
@@ -346,7 +346,7 @@ def _fit_together(problem: _Problem, around: _Expansion, tolerance: float) -> tu
     return PenalisedFit(coefficients, log_penalty, information), converged
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Look:
     """Local behaviour of each sample's criterion.
 
@@ -362,7 +362,7 @@ class _Look:
     information: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Bracket:
     """Two penalties of each sample (logarithms) with the criterion's slopes at them, and coefficients near both."""
 

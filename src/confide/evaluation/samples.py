@@ -110,7 +110,7 @@ class IndependentSample:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClusteredSample:
     """Rows of which those of one cluster depend on each other."""
 
@@ -145,7 +145,7 @@ class ClusteredSample:
         return [known[each] if each in known else base.value(each, values) for each in requests]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FoldSample:
     """Rows whose scores come from a cross-validation: ranking is averaged over folds, other metrics use all rows.
 
@@ -192,7 +192,7 @@ class FoldSample:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveySample:
     """Rows with sampling weights: smooth metrics have design-based intervals, the others values alone."""
 

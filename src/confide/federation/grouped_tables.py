@@ -39,7 +39,7 @@ _SLACK = 1e-9
 _HAIR = 1 << 40  # of 2^-64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Groups:
     """One class: the first cell of each group, and its rows."""
 

@@ -150,7 +150,7 @@ def share_above(ascending: FloatArray, scores: FloatArray) -> FloatArray:
     return above
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Moments:
     """Number of placements, their sum and the sum of their squares."""
 
@@ -176,7 +176,7 @@ class Moments:
         return max(self.squares - self.total * self.total / self.rows, 0.0) / (self.rows - 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlacementSums:
     """Exact sums over placements in noisy survivor functions: of a site in round 2, or of all sites.
 

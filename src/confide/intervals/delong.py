@@ -183,7 +183,7 @@ def hanley_mcneil_interval(counts: ScoreCounts, *, level: float = 0.95, transfor
     return auc_interval(auc, variance, positives, negatives, level=level, transform=transform, name="Hanley-McNeil")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankSummary:
     """AUC with its DeLong variance, and average precision, from one pass."""
 

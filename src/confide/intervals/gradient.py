@@ -12,7 +12,7 @@ from confide.counts import FloatArray
 from confide.metrics.threshold import ConfusionMatrix
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gradient:
     """A value and its derivatives in a few variables (forward differentiation).
 

@@ -319,7 +319,7 @@ class _Requested:
         return Estimate(value=value, standard_error=error, interval=interval)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Drawn:
     """Replicates of a metric, and its value at the cells that they were drawn from, unless these are the counts."""
 

@@ -37,7 +37,7 @@ class Components(Protocol):
         """Return the components of linear combinations of models, a combination a line."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Placements:
     """DeLong's structural components of several models on the same rows, a model a line."""
 
@@ -101,7 +101,7 @@ class _ExactPlacements:
         return _ExactPlacements(self.of_positives.contrasts(whole), self.of_negatives.contrasts(whole))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _ClassSums:
     size: int
     scale: int

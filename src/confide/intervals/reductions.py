@@ -61,7 +61,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reduction:
     """How `reduced` puts scores together: at a threshold, or in a kind of cells.
 

@@ -29,7 +29,7 @@ Drawn = NDArray[np.int64]
 _SQUARES_OVERFLOW = 1e150
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Replicates:
     """Counts of each class at each score, one replicate a line, and the counts from which they were drawn."""
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from confide.kernels.sums import RankSums, no_sums
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RangeSums:
     """Sums over the rows of one range of scores.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # what is imported at run time needs no compiler
     from confide.kernels.threads import Counts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankSums:
     """Sums over ranks that give AUC, average precision and DeLong's variance.
 

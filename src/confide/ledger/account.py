@@ -13,6 +13,7 @@ from confide.ledger.account_terms import AccountTerms, Caps, checked_name
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.concentrated import ConcentratedLimit, concentrated_price, converted
 from confide.ledger.entries import Entry, Kind, canonical_json
+from confide.ledger.question import same_name
 from confide.ledger.refusals import Limit, refusal
 from confide.ledger.spending import Cost, Spending
 from confide.privacy.guarantee import LEAST_DELTA, Guarantee
@@ -76,6 +77,10 @@ class Account:
     def unit(self) -> str:
         """Privacy unit of the account's guarantees."""
         return self.terms.unit
+
+    def names_of(self, data: str) -> frozenset[str]:
+        """Return the names of some data as the account writes them: one, but in ledgers of earlier versions."""
+        return frozenset(one for one in self.data if same_name(one, data))
 
     def after(self, entry: Entry) -> Account:
         """Return the state after one more entry."""

@@ -8,7 +8,7 @@ from typing import Any
 from confide.errors import ParameterError, did_you_mean
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms
-from confide.ledger.question import PublicQuestion
+from confide.ledger.question import PublicQuestion, same_name
 from confide.ledger.requests import Request
 from confide.privacy.neighbours import Neighbours
 
@@ -28,7 +28,7 @@ def check_binding(account: Account, request: Request[Any]) -> None:
                 "(`question`: a PublicQuestion with data and label)"
             )
         return
-    if terms.data is not None and terms.data != (question.data if terms.declared else question.rows):
+    if terms.data is not None and not same_name(terms.data, question.data if terms.declared else question.rows):
         raise ParameterError(
             f"account {account.name!r} is for {_bound_to(terms)} alone, and the request is about other data; open "
             "another account for these (`Ledger.open_account(NAME, epsilon=E)`), but not for data about the same "
@@ -56,26 +56,47 @@ def question_about(
     )
 
 
-def check_elsewhere(account: Account, holders: Mapping[str, AccountTerms], *, also_charge: bool) -> None:
+def check_elsewhere(account: Account, data: str, holders: Mapping[str, Account], *, also_charge: bool) -> None:
     """Refuse data that other accounts of the ledger have and this one has not, unless `also_charge` allows it.
+
+    `holders` are the accounts that have the data, however they write the name. Earlier versions compared names letter
+    by letter, so two accounts may have the same data under two spellings without anybody having allowed it. Such data
+    need `also_charge` for every request.
 
     An account of label-only neighbours treats everything but its labels as public. So the same data never belong to
     such an account and to another one that hides more or other labels: the one could reveal what the other hides.
     """
-    name, others = account.name, {other: terms for other, terms in sorted(holders.items()) if other != account.name}
-    for other, terms in others.items():
-        if _hidden(terms) != _hidden(account.terms):
+    name, others = account.name, {other: state for other, state in sorted(holders.items()) if other != account.name}
+    for other, state in others.items():
+        if _hidden(state.terms) != _hidden(account.terms):
             raise ParameterError(
-                f"the ledger knows these data under account {other!r}, which hides {_hidden_in_words(terms)}; account "
-                f"{name!r} hides {_hidden_in_words(account.terms)}: one of them treats as public what the other hides. "
-                f"Charge {other!r}"
+                f"the ledger knows these data under account {other!r}, which hides {_hidden_in_words(state.terms)}; "
+                f"account {name!r} hides {_hidden_in_words(account.terms)}: one of them treats as public what the "
+                f"other hides. {_way_out(name, other, data, holders)}"
             )
-    if others and name not in holders and not also_charge:
-        first = next(iter(others))
+    own = holders[name].names_of(data) if name in holders else frozenset()
+    first = next((other for other, state in others.items() if not own & state.names_of(data)), None)
+    if first is not None and not also_charge:
         raise ParameterError(
-            f"the ledger knows these data under account {first!r}; charged to {name!r} as well, their budgets "
-            f"would add up. Charge {first!r}, or allow it (`also_charge`)"
+            f"the ledger knows these data under account {first!r}{_written_there(data, others[first])}; charged to "
+            f"{name!r} as well, their budgets would add up. Charge {first!r}, or allow it (`also_charge`)"
         )
+
+
+def _written_there(data: str, other: Account) -> str:
+    """Quote the name of data in another account, if it is written in another way there."""
+    known = other.names_of(data)
+    return "" if data in known else f", as {min(known)!r}"
+
+
+def _way_out(name: str, other: str, data: str, holders: Mapping[str, Account]) -> str:
+    if name not in holders:
+        return f"Charge {other!r}"
+    here, there = (min(holders[one].names_of(data)) for one in (name, other))
+    return (
+        f"Both have them, under names that differ in case, spaces or such alone ({here!r}, {there!r}), so neither is "
+        "charged. If the data are others, declare another name and version, and open an account for it"
+    )
 
 
 def _hidden(terms: AccountTerms) -> tuple[str | None, str | None] | None:

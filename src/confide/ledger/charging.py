@@ -9,16 +9,18 @@ No charge ever reveals more than one draw of noise:
   shown, in a transaction that holds the ledger's lock. A failure is recorded too, since whether drawing fails may
   depend on the noise and on the data.
 - The first recorded outcome of a charge is the only one. A later run discards its own draw or failure, and shows the
-  recorded answer, or reports that drawing failed elsewhere. So only one of all draws for a charge is ever seen, and
-  which one depends on when the runs ended, not on what they drew.
+  recorded answer, or reports that drawing failed elsewhere. So only one of all draws for a charge is ever seen.
+  Each run waits before it records until a whole number of steps is over (`padding`), so which one is seen depends on
+  when the runs began, not on what they drew.
 - A request that has an answer is never drawn again. A charge whose drawing failed is used up: the next equal request
   is charged again.
 
 Answers to one request are stored at one length, which follows from public facts (`written`): whether a disk has room
 for an answer then reveals nothing about its noise. A longer answer is a failure.
 
-Assumptions: the time that drawing takes, and whether a process dies in it, reveal nothing (see the threat model on
-time), and committed data stay. An older copy of the ledger forgets charges and answers alike, and cannot be detected.
+Assumptions: the number of steps that drawing takes, and whether a process dies in it, reveal nothing (see the threat
+model on time), and committed data stay. An older copy of the ledger forgets charges and answers alike, and cannot be
+detected.
 """
 
 from __future__ import annotations

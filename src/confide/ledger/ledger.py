@@ -1,9 +1,9 @@
 """Ledger: records what was spent on which data, and charges before noise is drawn.
 
 A release takes two transactions. The first checks the account, finds answers that are stored already, checks that the
-account takes the others and can pay for them, and charges them. Then noise is drawn. The second stores the answers, and
-only then are they shown. If the process dies in between, the charge stands. It is never refunded, but the same request
-is answered on it at no further cost; `charging` explains why that is safe.
+account takes the others and can pay for them, and charges them. Then noise is drawn, and the time until here is padded.
+The second stores the answers, and only then are they shown. If the process dies in between, the charge stands. It is
+never refunded, but the same request is answered on it at no further cost; `charging` explains why that is safe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from confide.ledger.charging import Charged, charge, concluded, opened, quoted, 
 from confide.ledger.entries import Draft, Kind
 from confide.ledger.key import fresh_key
 from confide.ledger.padding import STEP_SECONDS, padded
-from confide.ledger.question import PublicQuestion
+from confide.ledger.question import PublicQuestion, same_name
 from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
 from confide.ledger.record import Record
@@ -45,8 +45,9 @@ class Ledger(LedgerReader):
     """A ledger at a place: a path, `sqlite:///path` or `postgresql://user@host/database`.
 
     Without a place, the ledger is the one in the environment's `CONFIDE_LEDGER`, else the user's own. It is created
-    when the first account is opened. Many threads and processes may use it at once. An answer takes a whole number of
-    steps of `padding` seconds, so that its duration reveals nothing about the noise; give 0 only if nobody can time it.
+    when the first account is opened. Many threads and processes may use it at once. To charge and
+    to draw takes a whole number of steps of `padding` seconds, so that its duration reveals nothing about the noise;
+    give 0 only if nobody can time it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.sqlite") as ledger:
@@ -111,15 +112,19 @@ class Ledger(LedgerReader):
             concentration=concentration,
         )
         with self._writing() as transaction:
-            identity = named if digest is None else data_identity(transaction.key, digest)
+            if digest is not None:
+                identity: str | None = data_identity(transaction.key, digest)
+            else:
+                identity = None if named is None else transaction.known_name(named, name)
             account = Account(name=name, terms=replace(terms, data=identity), caps=caps)
             if transaction.record(name, lock=True).state is not None:
                 raise ParameterError(
                     f"account {name!r} exists already; choose another name, or change its caps "
                     f"(`Ledger.change_caps({name!r}, epsilon=E)`)"
                 )
+            _refuse_similar(name, transaction.accounts())
             if identity is not None:
-                check_elsewhere(account, transaction.holders(identity), also_charge=also_charge)
+                check_elsewhere(account, identity, transaction.holders(identity), also_charge=also_charge)
             transaction.write(opened(account, key=transaction.key, at=_now()))
         return account
 
@@ -159,11 +164,11 @@ class Ledger(LedgerReader):
         also_charge: bool = False,
     ) -> Quote:
         """Return the price of a request, and whether it fits. Nothing is charged or written."""
-        requests = _requests(prepared, question)
+        several = _several(prepared)
         analyst = _checked_analyst(analyst)
         self._require_ledger(account)
         with self._reading() as transaction:
-            requested = _by_identity(requests, transaction.key)
+            requested = _by_identity(_requests(several, question, transaction, account), transaction.key)
             record = self._record(transaction, account, requested, also_charge=also_charge)
             return quoted(record, requested, analyst=analyst, key=transaction.key, at=_now())
 
@@ -189,19 +194,21 @@ class Ledger(LedgerReader):
         Raises BudgetError if the request does not fit, ParameterError if there is no such account or it does not take
         the request, before anything is written.
         """
-        requests = _requests(prepared, question)
+        several = _several(prepared)
         analyst = _checked_analyst(analyst)
         self._require_ledger(account)
         with padded(self._padding):
             with self._writing() as transaction:
                 key = transaction.key
+                requests = _requests(several, question, transaction, account)
                 requested = _by_identity(requests, key)
                 record = self._record(transaction, account, requested, also_charge=also_charge, lock=True)
                 charged = charge(record, requested, analyst=analyst, key=key, at=_now())
                 transaction.write(charged.record)
-            after = self._answered(charged, requested) if charged.owed else charged.record
-            answers = tuple(read_answer(after, request.identity(key), request) for request in requests)
-            return _receipt(after, charged, answers, analyst)
+            drawn, failed = self._drawn(charged, requested)
+        after = self._recorded(charged, requested, drawn, failed) if charged.owed else charged.record
+        answers = tuple(read_answer(after, request.identity(key), request) for request in requests)
+        return _receipt(after, charged, answers, analyst)
 
     def _record(
         self,
@@ -217,11 +224,13 @@ class Ledger(LedgerReader):
         state = existing(transaction, record)
         questions = {request.question.rows: request.question for request in requested.values() if request.question}
         for identity in {one for question in questions.values() for one in (question.data, question.rows)}:
-            check_elsewhere(state, transaction.holders(identity), also_charge=also_charge)
+            check_elsewhere(state, identity, transaction.holders(identity), also_charge=also_charge)
         return record
 
-    def _answered(self, charged: Charged, requested: Mapping[str, Request[A]]) -> Record:
-        """Draw what is owed and record what came of it; what is raised or shown afterwards was recorded."""
+    def _drawn(
+        self, charged: Charged, requested: Mapping[str, Request[A]]
+    ) -> tuple[dict[str, str], dict[str, Exception]]:
+        """Draw what is owed. Return the answers as they are stored, and the errors of those that failed."""
         drawn: dict[str, str] = {}
         failed: dict[str, Exception] = {}
         for identity in charged.owed:
@@ -231,6 +240,20 @@ class Ledger(LedgerReader):
                 drawn[identity] = written(answers, prepared.numbers)
             except Exception as error:
                 failed[identity] = error
+        return drawn, failed
+
+    def _recorded(
+        self,
+        charged: Charged,
+        requested: Mapping[str, Request[A]],
+        drawn: Mapping[str, str],
+        failed: Mapping[str, Exception],
+    ) -> Record:
+        """Record what came of drawing; what is raised or shown afterwards was recorded.
+
+        The first outcome that is recorded stays. So the time of drawing, which depends on the noise, was padded before:
+        otherwise the fastest of equal requests that run at once, and so the smallest noise, would be shown.
+        """
         with self._writing() as transaction:
             before = transaction.record(charged.record.account, requested, lock=True, checked=True)
             after = concluded(before, drawn, failed, charged, key=transaction.key, at=_now())
@@ -251,11 +274,30 @@ class Ledger(LedgerReader):
             yield Transaction.on(connection, self._key_file)
 
 
-def _requests(prepared: Prepared[A] | Sequence[Prepared[A]], question: PublicQuestion | None) -> tuple[Request[A], ...]:
+def _several(prepared: Prepared[A] | Sequence[Prepared[A]]) -> tuple[Prepared[A], ...]:
     several = (prepared,) if isinstance(prepared, Prepared) else tuple(prepared)
     if not several:
         raise ParameterError("a request needs at least one prepared release")
+    return several
+
+
+def _requests(
+    several: Sequence[Prepared[A]], question: PublicQuestion | None, transaction: Transaction, account: str
+) -> tuple[Request[A], ...]:
+    """Describe prepared releases. The name of the data is written as the ledger knows it."""
+    if question is not None:
+        question = replace(question, data=transaction.known_name(question.data, account))
     return tuple(Request.of(one, question) for one in several)
+
+
+def _refuse_similar(name: str, known: Sequence[str]) -> None:
+    """Refuse a new account whose name differs from that of another in nothing but writing."""
+    for other in known:
+        if same_name(name, other):
+            raise ParameterError(
+                f"account {other!r} exists already, and {name!r} differs from it in case, spaces or such alone; charge "
+                f"{other!r}, or choose another name"
+            )
 
 
 def _by_identity(requests: Sequence[Request[A]], key: bytes) -> dict[str, Request[A]]:

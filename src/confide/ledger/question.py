@@ -13,6 +13,7 @@ parameter. Nothing that is derived from private values enters.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,6 +27,7 @@ from confide.errors import ParameterError
 
 _LONGEST = 200
 _DIGEST = re.compile("data-[0-9a-f]{32}")
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,8 @@ class PublicQuestion:
     ----------
     data
         The identity of the data: a name and version that the data holder declares, such as "heart attacks, version 2",
-        or the result of `Ledger.identify` for a file. Declare a new version whenever the rows change.
+        or the result of `Ledger.identify` for a file. Declare a new version whenever the rows change. Case, spaces and
+        compatible characters make no difference: the ledger keeps a name as it was first given.
     label, positive
         The name of the labels, such as their column, and the positive value where it was named.
     source
@@ -103,6 +106,24 @@ def score_digest(scores: ArrayLike) -> str:
 def is_digest(data: str) -> bool:
     """Return whether an identity comes from `Ledger.identify`, and is no declared name."""
     return _DIGEST.fullmatch(data) is not None
+
+
+def folded_name(name: str) -> str:
+    """Return the form by which names are compared: without case, compatible characters and spaces alike.
+
+    Characters are those of NFKC, case-folded; invisible ones are left out, and runs of spaces are one space. Letters of
+    other scripts that look alike stay different.
+
+    >>> folded_name("  Heart \uff21ttacks,  Version 2 ")
+    'heart attacks, version 2'
+    """
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(_INVISIBLE.sub("", plain).replace("\u2800", " ").split())
+
+
+def same_name(first: str, second: str) -> bool:
+    """Return whether two names of data mean the same data, however they are written."""
+    return folded_name(first) == folded_name(second)
 
 
 def checked_text(text: object, parameter: str) -> str:

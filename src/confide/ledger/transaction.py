@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, CursorResult, func, insert, select, true, update
 
 from confide.errors import LedgerError
-from confide.ledger.account_terms import AccountTerms
+from confide.ledger.account import Account
 from confide.ledger.chain import (
     Break,
     Chain,
@@ -26,6 +26,7 @@ from confide.ledger.chain import (
 from confide.ledger.checkpoint import read_state, state_text
 from confide.ledger.entries import START, Entry
 from confide.ledger.key import KeyFile, check_key, key_check
+from confide.ledger.question import folded_name, is_digest
 from confide.ledger.record import Record
 from confide.ledger.tables import ENTRIES, HEADS, META, VERSION
 
@@ -33,7 +34,7 @@ _NEWEST = 64  # entries that every charge checks one by one
 _AT_ONCE = 500  # requests that one statement names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Transaction:
     """Reads and writes on one connection between begin and commit, with the ledger's key."""
 
@@ -86,20 +87,33 @@ class Transaction:
         """Return the names of all accounts."""
         return tuple(sorted(self._checked_heads()))
 
-    def holders(self, data: str) -> dict[str, AccountTerms]:
-        """Return the accounts that were opened for some data, or charged for them, with their terms.
+    def holders(self, data: str) -> dict[str, Account]:
+        """Return the accounts that were opened for some data, or charged for them, however they write their name.
 
         The sealed states hold this: every head is checked, and one that was changed is refused.
         """
+        wanted = folded_name(data)
         result = {}
         for name, head in self._checked_heads().items():
             if not head.holds(self.key):
                 refuse_broken(name, Break(sequence=head.sequence, problem="has lost its record as the last one"))
-            if json.dumps(data) in head.state:  # most states need not be read
-                state = read_state(name, head.state)
-                if data in state.data:
-                    result[name] = state.terms
+            if is_digest(data) and json.dumps(data) not in head.state:
+                continue  # most states need not be read
+            state = read_state(name, head.state)
+            if wanted in map(folded_name, state.data):
+                result[name] = state
         return result
+
+    def known_name(self, data: str, account: str) -> str:
+        """Return the name of data as an account writes it, else as another account does, else as it is given."""
+        if is_digest(data):
+            return data
+        holders = self.holders(data)
+        for states in ([holders[account]] if account in holders else [], holders.values()):
+            known = {one for state in states for one in state.names_of(data)}
+            if known:
+                return data if data in known else min(known)
+        return data
 
     def write(self, record: Record) -> None:
         """Write the new entries of a record, and where its chain ends now."""

@@ -56,7 +56,7 @@ class Metric:
             raise ParameterError(f"{self.name} has no option {unknown[0]!r}; its options: {allowed}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SharedScores:
     """Metrics of one set of counts; what the members of a family share is computed once."""
 

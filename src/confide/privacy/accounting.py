@@ -15,8 +15,9 @@ from confide.privacy.noise.reals import lower_sqrt, upper_log, upper_sqrt
 def total(guarantees: Iterable[Guarantee]) -> Guarantee:
     """Compose guarantees by adding epsilons and deltas; queries may be chosen one after the other.
 
-    All must hide the same thing: the same neighbours and unit. Concentrated guarantees add up as
-    such where every one is given so, but the sum of epsilons is what is promised.
+    All must hide the same thing: the same neighbours and unit. A guarantee for persons with many rows holds for those
+    with fewer, so the total is for persons with as many rows as every guarantee covers. Concentrated guarantees add up
+    as such where every one is given so, but the sum of epsilons is what is promised.
     """
     every = list(guarantees)
     if not every:
@@ -35,6 +36,7 @@ def total(guarantees: Iterable[Guarantee]) -> Guarantee:
         unit=first.unit,
         public=tuple(dict.fromkeys(fact for guarantee in every for fact in guarantee.public)),
         rho=sum(concentrated, Fraction(0)) if len(concentrated) == len(every) else None,
+        rows_per_person=min(guarantee.rows_per_person for guarantee in every),
     )
 
 

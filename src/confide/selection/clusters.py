@@ -41,7 +41,7 @@ def cluster_means(values: FloatArray, cluster: Integers) -> FloatArray:
     return means
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Sums:
     """Cumulative sums over the distinct values: of weights, values and squares, relative to the median."""
 

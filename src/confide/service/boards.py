@@ -70,7 +70,7 @@ class Snapshot:
     started: float
 
 
-@dataclass
+@dataclass(repr=False)
 class _Kept:
     """What is kept of a contest: the newest board, and the covariance of its entries."""
 

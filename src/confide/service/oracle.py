@@ -22,7 +22,7 @@ from confide.service.settings import Settings
 from confide.service.submissions import Recorder
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Oracle:
     """State of a running server, `request.app.state.oracle`."""
 

@@ -15,7 +15,7 @@ from confide.contest.estimators import score_entry
 from confide.counts import FloatArray
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Scored:
     """Score of an entry.
 

@@ -63,7 +63,7 @@ class Outcome:
     replayed: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Recorder:
     """Scores files and records submissions. Its methods run in worker threads."""
 
@@ -129,7 +129,7 @@ class Recorder:
         return Outcome(submission=submission, limits=limits, replayed=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Entry:
     """A file on its way into the database."""
 

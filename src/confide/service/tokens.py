@@ -27,7 +27,7 @@ class Role(StrEnum):
     ORGANISER = "organiser"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Caller:
     """Holder of a valid token: a member of one contest, in one role."""
 

@@ -24,7 +24,7 @@ from confide.sources.score_cells import number
 _NAN = "NaN"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckedTable:
     """A table whose columns were looked at: `label` is 0/1, the others numbers that are present.
 

@@ -84,7 +84,7 @@ def _engine_functions() -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FitRows:
     """A table with the columns `label`, an exact code, and `score0`; and its size.
 

@@ -33,7 +33,7 @@ from confide.sources.query_text import statement_of
 from confide.sources.row_digest import digest_of, duckdb_row_hashes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class OpenTable:
     """A table of Ibis in an open snapshot, and a function that digests all its rows (see `row_digest`)."""
 

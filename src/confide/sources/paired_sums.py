@@ -22,7 +22,7 @@ from confide.sources.fetched import check_unchanged, fetch
 from confide.sources.score_cells import MOST_ROWS, Cells, find_cells, locate, small_table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClassPlacements:
     """Sums over one class: its rows, the components of each model, and their products by pair of models."""
 

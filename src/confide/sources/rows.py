@@ -52,7 +52,7 @@ class RowColumns:
         return list(dict.fromkeys([self.label, *self.scores, *(name for name in extra if name is not None)]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MissingScores:
     """Rows left out because a score was missing, in all and for each score."""
 
@@ -64,7 +64,7 @@ class MissingScores:
         return {"rows": self.rows, "by_score": dict(self.by_score)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Grouping:
     """A column that divides rows into groups, with the group of each row."""
 

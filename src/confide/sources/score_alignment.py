@@ -35,7 +35,7 @@ class ProblemCode(StrEnum):
     OUT_OF_RANGE = "out-of-range"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AlignedScores:
     """Scores in the order of the template, and whether the file had that order."""
 

@@ -52,7 +52,7 @@ class Division(IntEnum):
     SIGN = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cells:
     """Cells in ascending order: the identity of each, its least and greatest score, its positives and its rows.
 

@@ -38,7 +38,7 @@ Counted = tuple[FloatArray, CountArray, CountArray]
 """Ascending scores with their positives and negatives."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Range:
     """Neighbouring cells that are read at once: the ends of their scores, and their counts."""
 

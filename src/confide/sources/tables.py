@@ -33,7 +33,7 @@ STREAMED_ROWS = 5_000_000
 """Rows that an engine in this process sends at once; of more, distinct scores are summed range by range."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CountedTable:
     """Counts, and the number of rows they stand for."""
 

@@ -57,7 +57,7 @@ class ContestAnswer:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answerer:
     """Answers submissions to a contest. Call it with the scores of all rows, in the order of the template."""
 

@@ -106,7 +106,7 @@ def attack_server(
     return tuple(results)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Judge:
     """Counter of right labels."""
 

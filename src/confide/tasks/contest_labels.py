@@ -13,7 +13,7 @@ from confide.ledger.payer import FileSubject, LedgerPlace, Payer, open_ledger
 from confide.sources.labelled_ids import LabelledIds, read_labelled_ids
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SplitLabels:
     """Labels of a contest, by id, and the rule that divides its rows."""
 

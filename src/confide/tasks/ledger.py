@@ -18,7 +18,7 @@ from confide.ledger.ledger import Ledger
 from confide.ledger.payer import LedgerPlace, open_ledger
 from confide.ledger.place import find_place
 from confide.ledger.publications import COLUMNS, Publication, publications
-from confide.ledger.question import is_digest
+from confide.ledger.question import folded_name, is_digest
 from confide.ledger.receipts import Verification
 from confide.privacy.guarantee import Exact
 from confide.sources.raw import raw_bytes
@@ -216,7 +216,7 @@ def _identity(file: str | Path | None, name: str | None) -> Iterator[bytes] | st
     """Return the bytes of the file that an account is for, or the declared name of its data."""
     if file is not None and name is not None:
         raise ParameterError("give `data` or `data_name`, not both")
-    if name is not None and is_digest(name):
+    if name is not None and is_digest(folded_name(name)):
         raise ParameterError("`data_name` looks like the digest of a file; give a name and a version in words")
     return name if file is None else raw_bytes(Path(file))
 

@@ -25,7 +25,7 @@ BOOSTABLE = ("accuracy", "auc")
 """Numbers that are one half for scores at random, whatever the labels."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Boosted:
     """Majority vote of random submissions, and its scores on the leaderboard as it grew.
 

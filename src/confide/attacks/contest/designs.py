@@ -24,7 +24,7 @@ _DEEPEST = 34.0  # log-odds of the lowest score; the loss of a score below 1e-15
 _CLEAR = 1.05  # a step of the stakes over the width of the window
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ranking:
     """Levels of score, 0 the lowest: one for each row of the block, one for each known row, one for the lump."""
 
@@ -51,7 +51,7 @@ class Ranking:
         return submitted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Candidates:
     """Labelings of a block, each with a number of positives among all rows; one line for each."""
 
@@ -188,7 +188,7 @@ def precision_ranking(size: int, known: NDArray[np.int8], rng: np.random.Generat
     return Ranking(block=2 + 2 * rng.permutation(size), known=level, lump=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Stakes:
     """Scores for a block, in ascending order of what is at stake, when all other rows have the score one half.
 
@@ -229,7 +229,7 @@ def read_stakes(lost: FloatArray, total: float) -> NDArray[np.int8]:
     return labels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Weighing:
     """Lindström's detecting matrix of order k: `2^k - 1` weighings find which of `k 2^(k-1)` coins are false.
 

@@ -20,7 +20,7 @@ UNKNOWN = -1
 """Placeholder of a label that the attacker does not give."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recovered:
     """Labels that an attacker recovers from a contest's answers.
 

@@ -50,7 +50,7 @@ _FLOATS = 2.0 * float(LAST_PLACES)  # the width of a window around a float
 _EXTREME = 1e-12  # a score that is nearly 0, where 0 itself would cost too much
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Attack:
     """State of an attack: what is known, and how many submissions may still be made."""
 

@@ -24,7 +24,7 @@ _RANKINGS = 24
 _JUDGED = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Recovery:
     """Result of an attack: the labels of all rows if one labeling is left, and the number of queries.
 

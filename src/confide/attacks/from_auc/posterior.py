@@ -20,7 +20,7 @@ _SAMPLE = 2_000
 _MOST_EXACT_ROWS = 1_000  # weights are shares of all 2^rows labelings, which floats hold up to here
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Posterior:
     """For each row, by ascending score, the probability that it is positive, all possible labelings being as likely.
 

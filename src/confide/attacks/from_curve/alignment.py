@@ -22,7 +22,7 @@ MOST_CELLS = 1_000_000
 """Known scores times steps: beyond this, counting alignments takes minutes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RocAlignment:
     """Places of known rows on a published curve, and conclusions about the other rows.
 
@@ -124,7 +124,7 @@ def _ratio(numbers: NDArray[Any], total: int) -> FloatArray:
     return np.asarray(numbers / total, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Fitting:
     """Table of the runs of known scores that fit each step.
 

@@ -19,7 +19,7 @@ MOST_WORK = 10**8
 """Pairs of counts to go through for exact probabilities of a rounded curve: some seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LabelsFromRoc:
     """Labels that a published curve tells somebody who knows all scores and no label.
 
@@ -84,7 +84,7 @@ def labels_from_roc(points: RocPoints, scores: ArrayLike, *, positives: int | No
     return LabelsFromRoc(sizes=tuple(fitting), lower=lower, upper=upper, probability=probability)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Read:
     """Rows in each step, and the least and most positives above each point, for one pair of class sizes."""
 
@@ -154,7 +154,7 @@ def _believed(read: list[_Read]) -> FloatArray:
     return np.asarray(np.clip(weights @ np.array(shares), 0.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Ranking:
     """Curve and the rows' scores in descending order.
 

@@ -165,7 +165,7 @@ def spread(points: int) -> IntArray:
     return np.unique(np.linspace(0, points - 1, min(points, FEW)).astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RocSteps:
     """Numbers of rows of each class between consecutive points, from the highest scores down.
 

@@ -35,7 +35,7 @@ ERROR_SHARE = 0.1
 _RIDGE = 1e-3  # keeps the tilt finite where, after rounding, no rows have the sums that were sent
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class PooledGroups:
     """Estimated counts on a finer grid, with exact totals.
 
@@ -99,7 +99,7 @@ def _finer(grid: Grid) -> Grid:
     return Grid(np.append(inner.ravel(), grid.edges[-1]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Sums:
     """Sums of scores for rows spread in proportion to `prior * exp(tilt . features)` within each group.
 

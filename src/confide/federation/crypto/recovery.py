@@ -212,7 +212,7 @@ def check_votes(votes: Iterable[Vote], left: Collection[str], agreement: Agreeme
         )
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False)
 class Unmasking:
     """Shares that sites have shown to the coordinator: of seeds and of keys, by site, at the holder's point."""
 

@@ -30,7 +30,7 @@ _BOX_BYTES = 2 * SHARE_BYTES + 16
 _NONCE = bytes(12)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Shares:
     """Shares of one site's two secrets, at the point of the site that holds them."""
 

@@ -28,7 +28,7 @@ from confide.counts import FloatArray
 from confide.federation.site.local_models import Scorer
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class DistinctRows:
     """Rows of features with each distinct one kept once, gathered from dataframes."""
 

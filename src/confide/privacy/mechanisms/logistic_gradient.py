@@ -36,7 +36,7 @@ _END = 45  # beyond this margin the logistic function is below 2^-62
 _TERMS = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Slope:
     """A gradient in units of `2**-GRADIENT_BITS`, and the second derivative of each row's loss, in floats."""
 
@@ -65,7 +65,7 @@ def loss_slope(rows: UnitRows, weights: Sequence[int], fine: int) -> Slope:
     return Slope(_joined(totals), curvatures)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Margins:
     """Absolute values `whole * 2**-57 + rest` and signs; of those that lie `beyond` 44 only the sign is known."""
 

@@ -63,7 +63,7 @@ def near_minimum(rows: UnitRows, regularization: Fraction, tilt: Sequence[int] |
     return tuple(Fraction(weight, 2**loss.fine) for weight in place.weights)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Place:
     """Weights in units of `2**-fine`, the gradient there in units of `2**-GRADIENT_BITS`, and the rows' curvatures."""
 
@@ -77,7 +77,7 @@ class _Place:
         return math.sqrt(self.squared)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Loss:
     rows: UnitRows
     regularization: Fraction

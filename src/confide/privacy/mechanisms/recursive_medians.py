@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -24,14 +25,19 @@ from confide.errors import ParameterError
 from confide.grid import Grid
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration
 from confide.privacy.neighbours import Neighbours
-from confide.privacy.noise.reals import ExactReal, as_fraction, exponential, maximum
+from confide.privacy.noise.reals import ExactReal, as_fraction, exponential, lower_log
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 
 MOST_LEVELS = 20
 MOST_ROWS = 2**60
 
-# The logarithms below are right to some 2^-50 of the numbers that go into them.
-ROUNDING = 1e-12
+SMALLEST = Fraction(1, 2**100)
+"""Length of the shortest gap that a bound knows, far below the grid on which medians are released."""
+
+_UNIT = 2**40  # of logarithms
+_CLASSES = 2**10  # of lengths between a power of two and the next
+_NEVER = 2**62
+_LEAST_ROWS = 4096  # for which a bound is computed to spend time
 
 End = TypeVar("End", int, float)
 
@@ -113,14 +119,20 @@ def medians_with(
     if not (np.isfinite(high - low) and low < high):
         raise ParameterError(f"low must be below high, both finite and not too far apart; got {low!r} and {high!r}")
 
+    seen = 0
+
     def split(left: float, right: float) -> float | None:
+        nonlocal seen
         start, stop = np.searchsorted(ordered, left, side="right"), np.searchsorted(ordered, right, side="left")
         padded = np.concatenate(([left], ordered[start:stop], [right]))
+        seen += padded.size - 2
         return inside(
             calibration.query(median(padded), smooth_bound(padded, calibration.beta)).draw(noise), left, right
         )
 
-    return tuple(_divided(float(low), float(high), levels, split))
+    thresholds = tuple(_divided(float(low), float(high), levels, split))
+    _spend_time(ordered, levels * ordered.size - seen, levels, calibration.beta)
+    return thresholds
 
 
 def median(padded: FloatArray) -> Fraction:
@@ -130,17 +142,18 @@ def median(padded: FloatArray) -> Fraction:
 
 
 def smooth_bound(padded: FloatArray, beta: Fraction) -> ExactReal:
-    """Bound the smooth sensitivity of that median to adding and removing points.
+    """Return a smooth bound on the sensitivity of that median to adding and removing points.
 
-    `S = max of exp(-beta (j - i - 1)) (x_j - x_i)/2 over i < j with |i + j - (n + 1)| <= 1`, where
-    `x_1 <= ... <= x_n` are the points and `x_0` and `x_n+1` the ends. Floats only find the pairs that could be
-    the greatest.
+    `S = max of exp(-beta (j - i - 1)) F(x_j - x_i)/2 over i < j with |i + j - (n + 1)| <= 1`, where
+    `x_1 <= ... <= x_n` are the points, `x_0` and `x_n+1` the ends, and F rounds a length up by at most a thousandth;
+    S is at least `SMALLEST / 2`. Lengths and decays are whole numbers of 2^-40 on the scale of logarithms, so that the
+    greatest term is found among integers: the work depends on the number of points alone, and not on ties.
     """
     lows, highs, removed = _pairs(padded)
-    lengths, decays = np.log(highs - lows), float(beta) * removed
-    sizes, errors = lengths - decays, ROUNDING * (1.0 + np.abs(lengths) + decays)
-    rivals = np.flatnonzero(sizes + errors >= (sizes - errors).max())
-    return maximum(*(_term(float(lows[k]), float(highs[k]), int(removed[k]), beta) for k in rivals))
+    decay, limit = int(beta * _UNIT), int(_log_parts(SMALLEST))
+    decays = decay * np.minimum(removed, limit // max(decay, 1) + 1)  # those beyond the limit count as the limit
+    cost = min(int((_length_costs(highs - lows) + decays).min()), limit)
+    return exponential(-Fraction(cost, _UNIT)) * Fraction(1, 2)
 
 
 def split_costs(below: NDArray[np.int64], left: int, right: int) -> NDArray[np.int64]:
@@ -167,21 +180,47 @@ def _divided(left: End, right: End, levels: int, split: Callable[[End, End], End
         yield from _divided(middle, right, levels - 1, split)
 
 
+def _spend_time(ordered: FloatArray, rows: int, levels: int, beta: Fraction) -> None:
+    """Take the time that so many rows take in nodes: how many rows of a level are in none, as they tie, is private."""
+    at_once = max(ordered.size >> (levels - 1), _LEAST_ROWS)
+    for start in range(0, rows, at_once):
+        smooth_bound(np.zeros(min(at_once, rows - start) + 2), beta)
+
+
 def _pairs(padded: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-    """Return the pairs around the middle that are not equal: both points, and how many lie between."""
+    """Return the pairs around the middle: both points, and how many lie between."""
     lows, highs, removed = [], [], []
     for points in (padded, padded[:-1], padded[1:]):
         half = points.size // 2
         lows.append(points[:half])
         highs.append(points[::-1][:half])
         removed.append(points.size - 2 - 2 * np.arange(half))
-    low, high, between = np.concatenate(lows), np.concatenate(highs), np.concatenate(removed)
-    apart = high > low
-    return low[apart], high[apart], between[apart]
+    return np.concatenate(lows), np.concatenate(highs), np.concatenate(removed)
 
 
-def _term(low: float, high: float, removed: int, beta: Fraction) -> ExactReal:
-    return exponential(-beta * removed) * ((Fraction(high) - Fraction(low)) / 2)
+def _length_costs(lengths: FloatArray) -> NDArray[np.int64]:
+    """Return `-log F(length)` in units of 2^-40 for floats of at least 0; F is the upper end of a length's class.
+
+    A class holds the floats with the same exponent and the same first digits. A length of 0 costs the most.
+    """
+    mantissas, exponents = np.frexp(lengths)
+    digits = (mantissas * (2 * _CLASSES)).astype(np.int64) - _CLASSES
+    doubled = int(_log_parts(Fraction(2)))  # rounded down; a cost must not be rounded up
+    powers = -exponents.astype(np.int64) * np.where(exponents > 0, doubled + 1, doubled)
+    return np.where(lengths > 0.0, powers + _digit_costs()[digits], _NEVER)
+
+
+@cache
+def _digit_costs() -> NDArray[np.int64]:
+    """Return the costs of the upper ends of the classes between 1/2 and 1."""
+    ends = (Fraction(_CLASSES + place, 2 * _CLASSES) for place in range(1, _CLASSES + 1))
+    return np.array([int(_log_parts(end)) for end in ends], dtype=np.int64)
+
+
+@cache
+def _log_parts(number: Fraction) -> Fraction:
+    """Return `|log(number)|` in units of 2^-40, not rounded up."""
+    return lower_log(max(number, 1 / number)) * _UNIT
 
 
 def _ordered(scores: ArrayLike) -> FloatArray:

@@ -1,0 +1,161 @@
+"""The text of a value shows no private data: a repr ends up in logs, tracebacks and notebooks.
+
+The test walks over every dataclass and named tuple of the package. A field that is shown must be neither an array, bytes
+or a table, nor have a name such as `labels` or `key`, unless its class is listed here among those that hold public
+values only. `ScoreCounts` and rows show nothing in exact work either: the same objects go into releases.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import confide
+from confide.tasks.contest_answer import Answerer
+
+PRIVATE_TYPE = re.compile(r"Array|ndarray|\bbytes\b|^Any$|UnitRows|LabelledIds|list\[(list\[)?int|DataFrame")
+PRIVATE_NAME = re.compile(r"_?(labels?|keys?|seeds?|secrets?|tokens?|passwords?|distinct|positives|negatives|counts?)")
+
+COLUMN_NAMES = (
+    "evaluation.model federation.site.data.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
+    "ledger.payer.FileSubject ledger.publications.Publication ledger.question.PublicQuestion sources.rows.RowColumns "
+    "tasks.contest_folder.HolderRecord tasks.federation_demo_rows.DemoData tasks.scores.ColumnScores "
+    "service.settings.Settings report.evaluation.plots._Curve"
+)
+"""`label` is the name of a column, or of a file."""
+
+PUBLIC_FACTS = (
+    "audits.subject.Steps grid.Grid contest.ellipsoid.Strategy contest.bundle.ServerBundle "
+    "privacy.mechanisms.average_precision_sensitivity.LocalSensitivity privacy.queries.Noise "
+    "intervals.private_local.PositivesScale intervals.private_local.GivenScale federation.site.local_models.Scorer "
+    "evaluation.settings.Settings provenance.Provenance tasks.contest_demo.ContestDemo "
+    "attacks.from_auc.labelings.Labelings attacks.from_auc.labeling_count.LabelingCount attacks.from_auc.sampling._Part "
+    "releases.stand_in.StandIn sources.paired_sums._Digits sources.parquet_pages.Chunk"
+)
+"""Parameters, functions and made-up data."""
+
+SENT = (
+    "federation.crypto.agreement.Offer federation.crypto.recovery.Answered federation.crypto.recovery.Vote "
+    "federation.crypto.secure_sum.MaskedVector federation.crypto.share_boxes.SealingKey "
+    "federation.crypto.site_request.SiteRequest federation.flare.authority.SiteRecord "
+    "federation.site.private_answer.Share federation.site.row_sources.HeldRows federation.outcome.SiteReport"
+)
+"""Public keys, signatures and masked numbers, which are sent to others; a digest's function."""
+
+RELEASED = (
+    "contest.masked.MaskedLabels contest.masking.MaskedAnswer contest.shaped_final.FinalEstimates "
+    "federation.coordinator.calibration_points.CalibrationPoints federation.coordinator.performance.Performance "
+    "intervals.private.ClassSizes intervals.private_counts.NoisyCells intervals.private_counts.PlausibleCounts "
+    "intervals.private_curves.CurveRegion intervals.private_curves.Errors intervals.joint_sizes.Following "
+    "privacy.mechanisms.feature_counts.NoisyFeatures releases.calibrator.Calibrator service.boards.Snapshot "
+    "releases.curve_numbers.CalibrationBins releases.question_plan.QuestionWay service.pages.context.Visit"
+)
+"""Values that noise was added to, and what follows from them."""
+
+EXACT_RESULTS = (
+    "attacks.contest.rehearsal.Rehearsal attacks.contest.served.Repeated attacks.from_curve.curve_report.CurveReport "
+    "attacks.from_curve.points.ClassSizes attacks.from_curve.points.RocPoints attacks.one_row.exposed.ExposedRows "
+    "curves.binormal_roc.BinormalRoc curves.calibration_spline.SplineCurve curves.decision.DecisionCurve "
+    "curves.natural_spline.NaturalSpline curves.operating.OperatingPoints curves.penalised_logistic.PenalisedFit "
+    "curves.pr.PrCurve curves.pr.PrPath curves.pr.RecallLevels curves.reliability.ReliabilityBins curves.roc.RocCurve "
+    "curves.smoothing.SmoothCalibration evaluation.evaluation.GroupEvaluation intervals.bands.Band "
+    "metrics.calibration_samples.SampledErrors tasks.contest_check.SubmissionCheck"
+)
+"""Exact results that the owner of the data asked for, and that are made to be read."""
+
+NESTED = "metrics.calibration_samples.SampledCurves intervals.reductions.SmallerCounts tasks.contest_new.ReadyContest"
+"""Classes whose shown fields hide themselves."""
+
+PUBLIC = frozenset(" ".join((COLUMN_NAMES, PUBLIC_FACTS, SENT, RELEASED, EXACT_RESULTS, NESTED)).split())
+
+HIDE_THEMSELVES = frozenset(
+    "attacks.exposure.AttackReport audits.run.Finding counts.ScoreCounts evaluation.evaluation.Evaluation "
+    "features.FeatureRows federation.coordinator.validation.Validation federation.grouped_tables.DisclosedTable "
+    "federation.tables.SiteTable intervals.influence.Linearised ledger.account.Account ledger.receipts.Receipt "
+    "releases.confusion.ConfusionRelease releases.curves_release.CurvesRelease releases.plan_result.Plan "
+    "releases.release.Release sources.coded.CodedScores sources.rows.Rows tasks.ledger.Accounts "
+    "tasks.predict.Prediction".split()
+)
+"""Classes with a text of their own, which was read: it shows results for the owner, released values or sizes."""
+
+
+def classes() -> Iterator[tuple[str, type]]:
+    for module in pkgutil.walk_packages(confide.__path__, "confide."):
+        if module.name.rpartition(".")[2].startswith("triton_"):
+            continue  # needs a package that is installed with a device only
+        found = importlib.import_module(module.name)
+        for one in vars(found).values():
+            if inspect.isclass(one) and one.__module__ == module.name:
+                yield f"{module.name}.{one.__qualname__}".removeprefix("confide."), one
+
+
+def shown_fields(one: type) -> dict[str, str]:
+    """Return the fields that the generated text of a class shows, with their types."""
+    if one.__repr__ is object.__repr__:
+        return {}
+    if dataclasses.is_dataclass(one):
+        return {part.name: str(part.type) for part in dataclasses.fields(one) if part.repr}
+    if issubclass(one, tuple) and hasattr(one, "_fields"):
+        return {name: str(kind) for name, kind in inspect.get_annotations(one).items()}
+    return {}
+
+
+def suspicious(one: type) -> list[str]:
+    return [
+        f"{name}: {kind}"
+        for name, kind in shown_fields(one).items()
+        if PRIVATE_TYPE.search(kind) or PRIVATE_NAME.fullmatch(name)
+    ]
+
+
+def writes_its_own(one: type) -> bool:
+    return dataclasses.is_dataclass(one) and "__repr__" in vars(one) and not one.__dataclass_params__.repr  # type: ignore[attr-defined]
+
+
+def test_no_text_of_a_value_shows_private_data() -> None:
+    """After a failure: give the dataclass `repr=False`, or list it above if all that it can ever hold is public."""
+    every = dict(classes())
+    assert len(every) > 400
+    shown = {name: suspicious(one) for name, one in every.items() if not writes_its_own(one)}
+    assert {name: fields for name, fields in shown.items() if fields and name not in PUBLIC} == {}
+
+
+def test_no_class_has_a_text_of_its_own_that_nobody_read() -> None:
+    assert {name for name, one in classes() if writes_its_own(one)} == HIDE_THEMSELVES
+
+
+def test_the_lists_name_classes_that_exist_and_need_it() -> None:
+    every = dict(classes())
+    assert {name for name in PUBLIC if name not in every or not suspicious(every[name])} == set()
+
+
+def test_true_labels_of_a_contest_are_not_shown() -> None:
+    labels = np.array([True, False, True])
+    answerer = Answerer(bundle=None, payer=None, labels=labels, part=None)  # type: ignore[arg-type]
+    assert "True" not in repr(answerer)
+    assert "array" not in repr(answerer)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Careless:
+    labels: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    counts: tuple[int, ...]
+    share: float
+    hidden: bytes = dataclasses.field(repr=False, default=b"")
+
+
+def test_a_careless_class_is_found() -> None:
+    assert [text.partition(":")[0] for text in suspicious(_Careless)] == ["labels", "counts"]
+    assert suspicious(dataclasses.make_dataclass("Careful", [("labels", "FloatArray")], repr=False)) == []
+
+
+@pytest.mark.parametrize("name", sorted(HIDE_THEMSELVES & {"counts.ScoreCounts", "sources.rows.Rows"}))
+def test_counts_and_rows_say_that_they_are_private(name: str) -> None:
+    assert "<private>" in inspect.getsource(dict(classes())[name].__repr__)
