@@ -101,9 +101,9 @@ def test_a_weight_repeats_a_row_in_its_cluster() -> None:
 
 
 def test_clusters_have_any_names() -> None:
-    assert cluster_codes(np.array(["b", "a", "b"], dtype=object)).tolist() == [0, 1, 0]
+    assert cluster_codes(np.array(["b", "a", "b"], dtype=object)).tolist() == [1, 0, 1]
     assert cluster_codes([7, 3, 7]).tolist() == [1, 0, 1]
-    assert cluster_codes(np.array([0.5, 0.25, 0.5])).tolist() == [0, 1, 0]
+    assert cluster_codes(np.array([0.5, 0.25, 0.5])).tolist() == [1, 0, 1]
 
 
 def test_missing_and_too_few_clusters_are_refused() -> None:

@@ -15,7 +15,7 @@ from confide.evaluation.design import Design
 from confide.evaluation.model import Request, Sample
 from confide.evaluation.settings import UNUSED, Settings
 from confide.intervals.cluster_estimates import cluster_estimates
-from confide.intervals.folds import check_folds, cross_validated_auc, fold_estimate, fold_value
+from confide.intervals.folds import check_folds, cross_validated_auc_checked, fold_estimate_checked, fold_value
 from confide.intervals.influence import has_influence
 from confide.intervals.interval import Estimate
 from confide.intervals.metric_estimates import estimates, is_closed
@@ -176,11 +176,11 @@ class FoldSample:
     def _mean_over_folds(self, request: Request) -> Estimate:
         settings = self.independent.settings
         if request.metric == "auc":
-            return cross_validated_auc(self.labels, self.scores, self.folds, level=settings.level)
+            return cross_validated_auc_checked(self.labels, self.scores, self.folds, level=settings.level)
         options = dict(request.options)
         if not self.independent.resample and not has_influence(request.metric, **options):
             return Estimate(value=fold_value(self.labels, self.scores, self.folds, request.metric, **options))
-        return fold_estimate(
+        return fold_estimate_checked(
             self.labels,
             self.scores,
             self.folds,
