@@ -117,9 +117,16 @@ CALLS: Mapping[str, Call] = {
     ),
     **{
         f"confide.{name}": PLAIN
-        for name in (
-            "auc_score aucpr_score average_precision_score brier_score log_loss pr_curve roc_curve delong_interval"
-        ).split()
+        for name in [
+            "auc_score",
+            "aucpr_score",
+            "average_precision_score",
+            "brier_score",
+            "log_loss",
+            "pr_curve",
+            "roc_curve",
+            "delong_interval",
+        ]
     },
     "confide.bootstrap_interval": of_predictions("auc", replicates=100, rng=1),
     "confide.confusion_matrix": of_predictions(0.5),
@@ -156,13 +163,32 @@ CALLS: Mapping[str, Call] = {
     "confide.intervals.survey_estimate": survey,
     **{
         f"confide.metrics.{name}": PLAIN
-        for name in (
-            "auc_score aucnpr_score aucpr_minimum aucpr_score average_precision_minimum average_precision_score "
-            "brier_score calibration_e50 calibration_e90 calibration_emax calibration_errors calibration_intercept "
-            "calibration_slope cost_threshold expected_calibration_error hull_auc_score integrated_calibration_index "
-            "joint_intercept log_loss normalised_average_precision_score observed_expected_ratio "
-            "scaled_brier_score youden_index youden_threshold"
-        ).split()
+        for name in [
+            "auc_score",
+            "aucnpr_score",
+            "aucpr_minimum",
+            "aucpr_score",
+            "average_precision_minimum",
+            "average_precision_score",
+            "brier_score",
+            "calibration_e50",
+            "calibration_e90",
+            "calibration_emax",
+            "calibration_errors",
+            "calibration_intercept",
+            "calibration_slope",
+            "cost_threshold",
+            "expected_calibration_error",
+            "hull_auc_score",
+            "integrated_calibration_index",
+            "joint_intercept",
+            "log_loss",
+            "normalised_average_precision_score",
+            "observed_expected_ratio",
+            "scaled_brier_score",
+            "youden_index",
+            "youden_threshold",
+        ]
     },
     "confide.metrics.partial_auc_score": of_predictions(specificity=(0.5, 1.0)),
     "confide.metrics.confusion_matrix": of_predictions(0.5),
@@ -170,29 +196,56 @@ CALLS: Mapping[str, Call] = {
     "confide.metrics.metric_score": of_predictions("auc"),
     **{
         f"confide.curves.{name}": PLAIN
-        for name in "decision_curve pr_curve reliability_bins roc_curve roc_hull smooth_calibration smooth_roc".split()
+        for name in [
+            "decision_curve",
+            "pr_curve",
+            "reliability_bins",
+            "roc_curve",
+            "roc_hull",
+            "smooth_calibration",
+            "smooth_roc",
+        ]
     },
 }
 
 WITHOUT_ROWS = frozenset(
     {
         # results, settings and errors
-        *"confide.BudgetError confide.ConfideError confide.ConfideWarning confide.LedgerError confide.Estimate".split(),
-        *"confide.Evaluation confide.Grid confide.Guarantee confide.Interval confide.Ledger confide.Neighbours".split(),
-        *"confide.OracleClient confide.PublicQuestion confide.Release confide.TableLocation".split(),
-        *(f"confide.intervals.{name}" for name in "Comparison CurveEquality Estimate Interval".split()),
-        *(f"confide.metrics.{name}" for name in "Aggregate CalibrationErrors ConfusionMatrix Metric METRICS".split()),
-        *(f"confide.metrics.{name}" for name in "ESTIMATORS PRROC_ESTIMATORS".split()),
-        *(f"confide.curves.{name}" for name in "BinormalRoc DecisionCurve Loess PrCurve ReliabilityBins".split()),
-        *(f"confide.curves.{name}" for name in "RocCurve SmoothCalibration Spline".split()),
+        *[
+            "confide.BudgetError",
+            "confide.ConfideError",
+            "confide.ConfideWarning",
+            "confide.LedgerError",
+            "confide.Estimate",
+        ],
+        *[
+            "confide.Evaluation",
+            "confide.Grid",
+            "confide.Guarantee",
+            "confide.Interval",
+            "confide.Ledger",
+            "confide.Neighbours",
+        ],
+        *["confide.OracleClient", "confide.PublicQuestion", "confide.Release", "confide.TableLocation"],
+        *(f"confide.intervals.{name}" for name in ["Comparison", "CurveEquality", "Estimate", "Interval"]),
+        *(
+            f"confide.metrics.{name}"
+            for name in ["Aggregate", "CalibrationErrors", "ConfusionMatrix", "Metric", "METRICS"]
+        ),
+        *(f"confide.metrics.{name}" for name in ["ESTIMATORS", "PRROC_ESTIMATORS"]),
+        *(f"confide.curves.{name}" for name in ["BinormalRoc", "DecisionCurve", "Loess", "PrCurve", "ReliabilityBins"]),
+        *(f"confide.curves.{name}" for name in ["RocCurve", "SmoothCalibration", "Spline"]),
         # functions of numbers, of estimates or of a confusion matrix
-        *(f"confide.intervals.{name}" for name in "auc_power auc_sample_size auc_test comparison_power".split()),
-        *(f"confide.intervals.{name}" for name in "comparison_sample_size compare_estimates_unpaired pool".split()),
-        *(f"confide.intervals.{name}" for name in "matrix_estimate validation_sample_size".split()),
-        *"confide.metrics.calibrated_threshold confide.metrics.metric_names confide.curves.minimum_precision".split(),
+        *(f"confide.intervals.{name}" for name in ["auc_power", "auc_sample_size", "auc_test", "comparison_power"]),
+        *(f"confide.intervals.{name}" for name in ["comparison_sample_size", "compare_estimates_unpaired", "pool"]),
+        *(f"confide.intervals.{name}" for name in ["matrix_estimate", "validation_sample_size"]),
+        *["confide.metrics.calibrated_threshold", "confide.metrics.metric_names", "confide.curves.minimum_precision"],
         # tasks that read sources, whose rows the tests of sources judge; those that add noise read only counts or sources
-        *(f"confide.{name}" for name in "attack audit plan predict release select train validate".split()),
-        *(f"confide.release_{name}" for name in "auc average_precision brier confusion curves".split()),
+        *(
+            f"confide.{name}"
+            for name in ["attack", "audit", "plan", "predict", "release", "select", "train", "validate"]
+        ),
+        *(f"confide.release_{name}" for name in ["auc", "average_precision", "brier", "confusion", "curves"]),
     }
 )
 
@@ -318,12 +371,17 @@ BAD_WEIGHTS: Mapping[str, Given] = {
 }
 
 
+def refusal(path: str, rows: Given, name: str) -> str:
+    try:
+        answer(path, rows)
+    except ConfideError as error:
+        return str(error)
+    return pytest.fail(f"{name}: nothing was refused")
+
+
 def refused(path: str, cases: Mapping[str, Given]) -> None:
     for name, rows in cases.items():
-        with pytest.raises(ConfideError) as caught:
-            answer(path, rows)
-            pytest.fail(f"{name}: nothing was refused")
-        message = str(caught.value)
+        message = refusal(path, rows, name)
         assert len(message) > 30, (name, message)
         assert any(sign in message for sign in (";", ".", ":")), f"{name}: no next step in {message!r}"
 
@@ -365,11 +423,8 @@ def test_bad_weights_are_refused_with_a_next_step(path: str) -> None:
 
 @pytest.mark.parametrize("path", [path for path in CALLS if path.count(".") == 2])
 def test_numbers_in_place_of_rows_are_refused(path: str) -> None:
-    function = found(path)
+    if path == "confide.intervals.cluster_codes":  # numbers name clusters
+        return
     for arguments in ((5,), (5, 5), (None, None), ("a", "b"), ([1, 2], 3, 4)):
-        try:
-            function(*arguments)
-        except (ConfideError, TypeError) as error:
-            assert isinstance(error, ConfideError) or "argument" in str(error), (arguments, error)
-        else:
-            assert path == "confide.intervals.cluster_codes"
+        with pytest.raises((ConfideError, TypeError), match=r"argument|; |\. |: "):
+            found(path)(*arguments)
