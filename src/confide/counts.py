@@ -263,6 +263,13 @@ class ScoreCounts:
         )
 
 
+def require_counts(value: object, name: str) -> ScoreCounts:
+    """Refuse anything but counts, where rows cannot be given in their place."""
+    if isinstance(value, ScoreCounts):
+        return value
+    raise ParameterError(f"`{name}` must be a ScoreCounts; ScoreCounts.from_arrays(labels, scores) makes one")
+
+
 def check_weight_sum(total: float) -> None:
     """Refuse whole weights whose sum is so large that 64 bits may not hold it, or twice it."""
     if total > _MOST:

@@ -113,7 +113,7 @@ def test_shares_against_statsmodels(seed: int) -> None:
 @pytest.mark.parametrize("clustered", [False, True], ids=["rows", "clusters"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_calibration_lines_against_statsmodels(seed: int, clustered: bool) -> None:
-    """Wald's intervals, and the sandwich with G/(G-1) and Student's t for clusters."""
+    """The sandwich: HC0 with n/(n-k) for rows, and with G/(G-1) and Student's t for clusters."""
     import statsmodels.api as sm
     from scipy.stats import norm, t
 
@@ -121,23 +121,24 @@ def test_calibration_lines_against_statsmodels(seed: int, clustered: bool) -> No
     model = rows.evaluated(**({"clusters": rows.clusters} if clustered else {})).calibration
     assert model is not None
     groups = np.unique(rows.clusters).size
-    covariance: dict[str, Any] = {}
+    covariance: dict[str, Any] = {"cov_type": "HC0"}
     if clustered:
         # without the correction, which is G/(G-1) * (N-1)/(N-K) there
         options = {"groups": rows.clusters, "use_correction": False}
         covariance = {"cov_type": "cluster", "cov_kwds": options}
-    factor = math.sqrt(groups / (groups - 1.0)) if clustered else 1.0
+    size = groups if clustered else rows.labels.size
     reach = t.ppf(0.5 + LEVEL / 2.0, groups - 1) if clustered else norm.ppf(0.5 + LEVEL / 2.0)
     design = sm.add_constant(rows.log_odds)
     line = sm.GLM(rows.labels, design, family=sm.families.Binomial()).fit(tol=1e-14, maxiter=200, **covariance)
     shift = sm.GLM(
         rows.labels, np.ones(rows.labels.size), family=sm.families.Binomial(), offset=rows.log_odds
     ).fit(tol=1e-14, maxiter=200, **covariance)  # fmt: skip
-    for found, value, error in (
-        (model.joint_intercept, line.params[0], line.bse[0]),
-        (model.slope, line.params[1], line.bse[1]),
-        (model.intercept, shift.params[0], shift.bse[0]),
+    for found, value, error, coefficients in (
+        (model.joint_intercept, line.params[0], line.bse[0], 2),
+        (model.slope, line.params[1], line.bse[1], 2),
+        (model.intercept, shift.params[0], shift.bse[0], 1),
     ):
+        factor = math.sqrt(size / (size - (1.0 if clustered else coefficients)))
         half = reach * error * factor
         expected = (value, error * factor, value - half, value + half)
         assert numbers(found) == pytest.approx(expected, rel=1e-6, abs=1e-8)

@@ -85,7 +85,7 @@ def test_names_of_imputed_models_that_clash_are_refused() -> None:
 def test_missing_clusters_folds_and_labels_are_refused() -> None:
     codes = CLUSTERS.astype(object)
     codes[3] = None
-    with pytest.raises(DataError, match="some rows have no cluster"):
+    with pytest.raises(DataError, match="some clusters are missing"):
         confide.evaluate(LABELS, FIRST, clusters=codes)
-    with pytest.raises(DataError, match="some rows have no fold"):
+    with pytest.raises(DataError, match="some folds are missing"):
         confide.evaluate(LABELS, FIRST, folds=codes)

@@ -66,7 +66,7 @@ def test_clusters_are_added_up_first() -> None:
     error = math.sqrt(60 / 59 * sum(s**2 for s in sums)) / gap.size
     (found,) = compare_models(stays.labels, named(stays), "brier", clusters=stays.patients)
     assert found.standard_error == pytest.approx(error, rel=1e-12)
-    assert found.interval.method == "paired cluster-robust"
+    assert found.interval.method == "paired cluster-robust, t"
 
 
 def test_auc_is_compared_by_its_own_tests() -> None:

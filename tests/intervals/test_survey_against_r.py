@@ -108,7 +108,7 @@ def test_what_cannot_be_estimated_is_refused(rows: dict[str, Any]) -> None:
         survey_estimate("brior", **terms)
     with pytest.raises(DataError, match="two or more clusters"):
         survey_estimate("auc", **terms, strata=np.arange(len(rows["labels"])))
-    with pytest.raises(ParameterError, match="`clusters` must hold one value"):
+    with pytest.raises(ParameterError, match="clusters and labels differ in length"):
         survey_estimate("auc", **terms, clusters=[1, 2])
     with pytest.raises(DataError, match="as probabilities"):
         survey_estimate("brier", [0, 1, 1], [-1.0, 2.0, 3.0], [1, 1, 1])

@@ -16,7 +16,7 @@ from confide.evaluation.settings import UNUSED, Settings
 from confide.intervals.clusters import compare_clustered
 from confide.intervals.comparison import Comparison, JointComparison, compare_checked
 from confide.intervals.paired import compare_models_checked
-from confide.intervals.unpaired import against_rest, compare_estimates_unpaired
+from confide.intervals.unpaired import against_rest_checked, compare_estimates_unpaired
 from confide.sources.rows import Rows
 
 _GROUP_MEASURES = ("recall", "specificity")
@@ -108,7 +108,7 @@ def compare_clustered_group(
     for name, scores in zip(rows.names, rows.scores, strict=True):
         for metric, options in _group_requests(settings, probabilities[name]):
             try:
-                entries = against_rest(
+                entries = against_rest_checked(
                     rows.labels,
                     scores,
                     sides,

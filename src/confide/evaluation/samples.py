@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,13 @@ from confide.evaluation.design import Design
 from confide.evaluation.model import Request, Sample
 from confide.evaluation.settings import UNUSED, Settings
 from confide.intervals.cluster_estimates import cluster_estimates
-from confide.intervals.folds import check_folds, cross_validated_auc, fold_estimate, fold_value
+from confide.intervals.folds import check_folds, cross_validated_auc_checked, fold_estimate_checked, fold_value
 from confide.intervals.influence import has_influence
 from confide.intervals.interval import Estimate
 from confide.intervals.metric_estimates import estimates, is_closed
 from confide.intervals.survey import SURVEY_METRICS, survey_estimate_checked
 from confide.metrics.registry import SharedScores, get_metric
+from confide.sources.arrays import count_checked
 from confide.sources.rows import Rows
 
 _OF_LOG_ODDS = frozenset({"calibration_intercept", "calibration_slope", "joint_intercept"})
@@ -32,7 +33,10 @@ def sample_of(rows: Rows, position: int, settings: Settings, *, counts: ScoreCou
     labels, scores = rows.labels, rows.scores[position]
     independent = IndependentSample(counts, settings, resample=resample and settings.replicates > 0)
     if rows.survey and rows.weights is not None:
-        return SurveySample(independent, labels, scores, rows.weights, rows.clusters)
+        # A mean weight of 1: smoothers weigh their penalty against the number of rows, not of people.
+        even = rows.weights / float(np.mean(rows.weights))
+        per_row = replace(independent, counts=count_checked(labels, scores, even))
+        return SurveySample(counts, per_row, labels, scores, even, rows.clusters)
     if rows.clusters is not None:
         return ClusteredSample(independent, labels, scores, rows.clusters)
     if rows.folds is not None:
@@ -176,11 +180,11 @@ class FoldSample:
     def _mean_over_folds(self, request: Request) -> Estimate:
         settings = self.independent.settings
         if request.metric == "auc":
-            return cross_validated_auc(self.labels, self.scores, self.folds, level=settings.level)
+            return cross_validated_auc_checked(self.labels, self.scores, self.folds, level=settings.level)
         options = dict(request.options)
         if not self.independent.resample and not has_influence(request.metric, **options):
             return Estimate(value=fold_value(self.labels, self.scores, self.folds, request.metric, **options))
-        return fold_estimate(
+        return fold_estimate_checked(
             self.labels,
             self.scores,
             self.folds,
@@ -194,18 +198,17 @@ class FoldSample:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveySample:
-    """Rows with sampling weights: smooth metrics have design-based intervals, the others values alone."""
+    """Rows with sampling weights: smooth metrics have design-based intervals, the others values alone.
 
+    `counts` have the weights as given. Metrics are estimated with weights of mean 1, so that only ratios matter.
+    """
+
+    counts: ScoreCounts
     independent: IndependentSample
     labels: NDArray[np.bool_]
     scores: FloatArray
     weights: CountArray
     clusters: NDArray[np.int64] | None
-
-    @property
-    def counts(self) -> ScoreCounts:
-        """Weighted counts of all rows."""
-        return self.independent.counts
 
     def estimates(self, requests: Sequence[Request]) -> list[Estimate]:
         """Estimate metrics in the population that the weighted rows stand for."""

@@ -14,6 +14,7 @@ from confide.intervals.interval import check_level, normal_quantile
 from confide.intervals.reductions import CELLS
 from confide.intervals.replicates import Replicates, draw_replicates, rising_shares
 from confide.intervals.resample import check_replicates, check_whole_rows
+from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +31,7 @@ class Band:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
+@accepts_predictions
 def curve_bands(
     counts: ScoreCounts,
     *,
@@ -59,6 +61,7 @@ def curve_bands(
     return Band(at, roc_ends[0], roc_ends[1], level), Band(at, pr_ends[0], pr_ends[1], level)
 
 
+@accepts_predictions
 def decision_bands(
     counts: ScoreCounts, thresholds: ArrayLike | None = None, *, level: float = 0.95
 ) -> tuple[Band, Band]:

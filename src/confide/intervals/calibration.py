@@ -2,8 +2,9 @@
 
 Brier score and log loss are means over rows. Scaled Brier score and the ratio of observed to expected positives are
 smooth functions of means: the delta method gives their variance as the mean square of each row's influence, over the
-number of rows. Calibration intercept and slope are coefficients of a logistic regression, with the variances of its
-Fisher information. A weight counts as so many rows.
+number of rows. Calibration intercept and slope are coefficients of a logistic regression, with robust variances: the
+sandwich of White (1982), as in R's `sandwich::vcovHC(type = "HC1")`. They hold where the calibration curve is no such
+line, too; those of the Fisher information do not. A weight counts as so many rows.
 """
 
 from __future__ import annotations
@@ -25,29 +26,31 @@ from confide.metrics.calibration import (
     scaled_brier_score,
     squared_errors,
 )
-from confide.metrics.calibration_fit import Line, line_sums
+from confide.metrics.calibration_fit import Line, line_sums, squared_residuals
 from confide.predictions import accepts_predictions
 
-_INFORMATION = "normal, information"
+_ROBUST = "normal, robust"
 
 
 @accepts_predictions
 def intercept_estimate(counts: ScoreCounts, *, level: float = 0.95) -> Estimate:
     """Estimate calibration in the large: the intercept with the score's log-odds as offset.
 
-    The standard error is that of the logistic regression, `1 / sqrt(sum n_i p_i (1 - p_i))` with the fitted `p_i`, as
-    in R's `summary(glm(label ~ offset(log_odds), family = binomial))`. It takes the slope to be 1.
+    The standard error is robust: `sqrt(n/(n-1) sum (y_i - p_i)^2) / sum p_i (1 - p_i)` with the fitted `p_i`. That of
+    the Fisher information would take the slope to be 1.
     """
     shift = calibration_intercept(counts)
-    information = line_sums(counts, Line(height=shift, rise=1.0, centre=0.0, spread=1.0)).information
-    return normal_estimate(shift, _root_of_inverse(information), level=level, name=_INFORMATION)
+    line = Line(height=shift, rise=1.0, centre=0.0, spread=1.0)
+    information, squared = line_sums(counts, line).information, squared_residuals(counts, line)[0]
+    return normal_estimate(shift, _robust_error(squared, information, counts, 1), level=level, name=_ROBUST)
 
 
 @accepts_predictions
 def line_estimates(counts: ScoreCounts, *, level: float = 0.95) -> tuple[Estimate, Estimate]:
     """Estimate intercept and slope of the calibration line, fitted together.
 
-    Standard errors are those of the logistic regression, as in R's `summary(glm(label ~ log_odds, family = binomial))`.
+    Standard errors are robust: the inverse information times the sum of the rows' squared scores times the inverse
+    information, times `n/(n-2)`, as in R's `sandwich::vcovHC(glm(label ~ log_odds, family = binomial), type = "HC1")`.
     Without a line, as where all scores are equal or classes separate, both are NaN.
     """
     height, slope = calibration_line(counts)
@@ -56,12 +59,15 @@ def line_estimates(counts: ScoreCounts, *, level: float = 0.95) -> tuple[Estimat
     sums = line_sums(counts, Line(height=height, rise=slope, centre=0.0, spread=1.0))
     total = sums.information
     centre = sums.information_x / total if total > 0.0 else 0.0
-    about_centre = line_sums(counts, Line(height=height + slope * centre, rise=slope, centre=centre, spread=1.0))
-    of_slope = _root_of_inverse(about_centre.information_xx)
-    of_height = math.hypot(_root_of_inverse(total), centre * of_slope)
+    # Centred at its weighted mean, the log-odds are orthogonal to the constant.
+    line = Line(height=height + slope * centre, rise=slope, centre=centre, spread=1.0)
+    spread = line_sums(counts, line).information_xx
+    squared, squared_x, squared_xx = squared_residuals(counts, line)
+    lever = centre * total / spread if spread > 0.0 else 0.0
+    of_height = squared - 2.0 * lever * squared_x + lever**2 * squared_xx
     return (
-        normal_estimate(height, of_height, level=level, name=_INFORMATION),
-        normal_estimate(slope, of_slope, level=level, name=_INFORMATION),
+        normal_estimate(height, _robust_error(of_height, total, counts, 2), level=level, name=_ROBUST),
+        normal_estimate(slope, _robust_error(squared_xx, spread, counts, 2), level=level, name=_ROBUST),
     )
 
 
@@ -127,9 +133,12 @@ def observed_expected_of(ratio: float, counts: ScoreCounts, *, level: float, met
     return normal_estimate(ratio, error, level=level, method=method, scale=LOG)
 
 
-def _root_of_inverse(information: float) -> float:
-    """Return the standard error that belongs to an information; infinite where there is none."""
-    return 1.0 / math.sqrt(information) if information > 0.0 else math.inf
+def _robust_error(squared: float, information: float, counts: ScoreCounts, coefficients: int) -> float:
+    """Return the sandwich standard error from squared scores and information; infinite where there is none."""
+    rows = counts.total_positives + counts.total_negatives
+    if not (information > 0.0 and rows > coefficients):
+        return math.inf
+    return math.sqrt(max(squared, 0.0) * rows / (rows - coefficients)) / information
 
 
 def _error_of_mean(

@@ -8,19 +8,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import CountArray, FloatArray
 from confide.errors import DataError
 from confide.intervals import clusters as obuchowski
 from confide.intervals.cluster_bootstrap import cluster_bootstrap, cluster_calibration_errors
-from confide.intervals.clusters import Codes, cluster_placements
+from confide.intervals.clusters import Codes, checked_clusters, cluster_placements
 from confide.intervals.influence import Labels, Linearised, has_influence, linearise
-from confide.intervals.interval import Estimate, Interval, all_or_nothing_ends, at_an_end, check_level
+from confide.intervals.interval import Estimate, Interval, all_or_nothing_ends, at_an_end, check_level, student_quantile
 from confide.intervals.metric_estimates import natural_scale
 from confide.intervals.scales import LOG_ODDS
 from confide.metrics.calibration_samples import SAMPLED_ERRORS
 from confide.metrics.registry import get_metric
+from confide.sources.rows import Rows
 
 METHOD = "cluster-robust"
 
@@ -29,21 +30,30 @@ Request = tuple[str, Mapping[str, Any]]
 
 
 def cluster_estimate(
-    labels: Labels,
-    scores: FloatArray,
-    codes: Codes,
+    labels: ArrayLike,
+    scores: ArrayLike,
+    codes: ArrayLike,
     metric: str,
     *,
-    weights: CountArray | None = None,
+    weights: ArrayLike | None = None,
+    positive: object = None,
     level: float = 0.95,
     replicates: int = 1_000,
     rng: np.random.Generator | int | None = None,
     **options: Any,
 ) -> Estimate:
-    """Estimate a metric of clustered rows; `cluster_estimates` says how."""
-    request = {metric: (metric, options)}
+    """Estimate a metric of clustered rows; `codes` tells the clusters apart, and `cluster_estimates` says how."""
+    rows = Rows.checked(labels, ("score",), (scores,), weights=weights, positive=positive)
+    members, request = checked_clusters(codes, len(rows)), {metric: (metric, options)}
     return cluster_estimates(
-        labels, scores, codes, request, weights=weights, level=level, replicates=replicates, rng=rng
+        rows.labels,
+        rows.scores[0],
+        members,
+        request,
+        weights=rows.weights,
+        level=level,
+        replicates=replicates,
+        rng=rng,
     )[metric]
 
 
@@ -152,14 +162,6 @@ def _closed_form(
         standard_error=error,
         interval=Interval(lower=lower, upper=upper, level=level, method=name + scale.suffix),
     )
-
-
-def student_quantile(degrees: float, level: float) -> float:
-    """Return the half-width, in standard errors, of a two-sided Student interval; normal for infinite degrees."""
-    from scipy.special import ndtri, stdtrit
-
-    tail = 0.5 + check_level(level) / 2.0
-    return float(ndtri(tail) if math.isinf(degrees) else stdtrit(degrees, tail))
 
 
 def _counted_in(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +18,7 @@ from confide.counts import CountArray, FloatArray
 from confide.errors import DataError, ParameterError
 from confide.intervals.comparison import JointComparison, compare_components
 from confide.intervals.influence import Labels, share_below
-from confide.sources.labels import is_missing, one_dimensional
+from confide.sources.rows import Rows, member_codes
 
 Codes = NDArray[np.int64]
 
@@ -34,14 +33,7 @@ def cluster_codes(clusters: ArrayLike) -> Codes:
     >>> cluster_codes(["b", "a", "b"])
     array([1, 0, 1])
     """
-    names = one_dimensional(clusters, "clusters", DataError)
-    if names.dtype.kind in "biuUS":
-        return np.unique(names, return_inverse=True)[1].astype(np.int64)
-    listed = names.tolist()
-    if any(is_missing(name) for name in listed):
-        raise DataError("some clusters are missing; name the cluster of every row, or remove those rows")
-    numbers: dict[Any, int] = {}
-    return np.fromiter((numbers.setdefault(name, len(numbers)) for name in listed), np.int64, len(listed))
+    return member_codes(clusters, "clusters")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -130,7 +122,8 @@ def compare_clustered(
 ) -> JointComparison:
     """Compare the AUCs of models on clustered rows that were validated already."""
     components = cluster_placements(labels, scores, codes, weights)
-    return compare_components(components, names, level=level, method=f"paired {METHOD}")
+    degrees = float(np.unique(codes).size - 1)
+    return compare_components(components, names, level=level, method=f"paired {METHOD}", degrees=degrees)
 
 
 def compare_aucs_clustered(
@@ -144,10 +137,9 @@ def compare_aucs_clustered(
 ) -> JointComparison:
     """Compare two or more models on the same clustered rows, as `compare_aucs` does on independent rows.
 
-    Assumes independent clusters. The normal approximation needs many clusters, say 30 with rows of each class.
+    Assumes independent clusters. Differences use Student's t with one degree of freedom less than there are clusters,
+    and the joint test Hotelling's F.
     """
-    from confide.sources.rows import Rows
-
     if not isinstance(scores, Mapping) or len(scores) < 2:
         raise ParameterError("scores must map the names of at least two models to their scores")
     rows = Rows.checked(labels, tuple(scores), tuple(scores.values()), weights=weights, positive=positive)
@@ -155,9 +147,9 @@ def compare_aucs_clustered(
     return compare_clustered(rows.labels, rows.names, rows.scores, codes, rows.weights, level=level)
 
 
-def checked_clusters(clusters: ArrayLike, rows: int) -> Codes:
-    """Number the clusters, refusing another number of them than of rows."""
-    codes = cluster_codes(clusters)
+def checked_clusters(clusters: ArrayLike, rows: int, what: str = "clusters") -> Codes:
+    """Number the clusters (or folds, or strata), refusing another number of them than of rows."""
+    codes = member_codes(clusters, what)
     if codes.size != rows:
-        raise ParameterError("clusters and labels differ in length; give one of each for every row")
+        raise ParameterError(f"{what} and labels differ in length; give one of each for every row")
     return codes

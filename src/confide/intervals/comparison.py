@@ -11,15 +11,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.counts import CountArray, FloatArray, ScoreCounts
+from confide.counts import CountArray, FloatArray, ScoreCounts, require_counts
 from confide.errors import ParameterError
 from confide.intervals.delong import delong_variance
-from confide.intervals.interval import Interval, check_level, normal_quantile, plain_ends
+from confide.intervals.interval import Interval, check_level, normal_quantile, student_quantile, student_tail
 from confide.intervals.placements import Components, exact_placements, placements, summed_placements
 from confide.intervals.simultaneous import largest_normal_quantile
 from confide.metrics.ranking import auc_score
 from confide.sources.arrays import code_checked
 from confide.sources.coded import CodedScores
+from confide.sources.rows import Rows
 
 _NO_VARIANCE = 1e-28  # what rounding leaves of a variance that is zero
 
@@ -135,7 +136,6 @@ def _compare_in_table(
 ) -> Comparison:
     """Compare two columns of a table by sums from its engine."""
     from confide.sources.rank_tables import table_placements
-    from confide.sources.rows import Rows
 
     first, second = scores
     if not isinstance(first, str) or not isinstance(second, str) or first == second:
@@ -164,19 +164,12 @@ def compare_aucs(
     differences under their estimated joint normal distribution, to a relative error below 1e-4 for
     up to twelve models.
     """
-    from confide.sources.arrays import checked_rows, checked_scores
-
     if not isinstance(scores, Mapping):
         raise ParameterError("scores must map each model's name to its scores, for example {'a': ..., 'b': ...}")
     if len(scores) < 2:
         raise ParameterError("scores must hold at least two models to compare")
-    named = list(scores.items())
-    label, score, weight = checked_rows(labels, named[0][1], weights, positive=positive)
-    columns = [score, *(checked_scores(values) for _, values in named[1:])]
-    for (name, _), column in zip(named, columns, strict=True):
-        if column.size != label.size:
-            raise ParameterError(f"the scores of {name!r} have another length than the labels")
-    return compare_checked(label, [name for name, _ in named], columns, weight, level=level)
+    rows = Rows.checked(labels, tuple(scores), tuple(scores.values()), weights=weights, positive=positive)
+    return compare_checked(rows.labels, rows.names, rows.scores, rows.weights, level=level)
 
 
 def compare_checked(
@@ -198,17 +191,32 @@ def compare_checked(
     return compare_components(components, names, level=level, method="paired DeLong")
 
 
-def compare_components(components: Components, names: Sequence[str], *, level: float, method: str) -> JointComparison:
-    """Compare models whose AUCs and components are known."""
+def compare_components(
+    components: Components, names: Sequence[str], *, level: float, method: str, degrees: float = math.inf
+) -> JointComparison:
+    """Compare models whose AUCs and components are known.
+
+    `degrees` are those of Student's t for each difference. With finite degrees the joint test takes Hotelling's
+    `F = T (d - q + 1) / (q d)` with q and d - q + 1 degrees of freedom in place of chi-squared, for `q` contrasts.
+    """
     check_level(level)
     aucs, covariance = components.aucs, components.covariance()
     models = np.eye(len(names))
-    chi_squared, degrees = _joint_statistic(components.contrasts(models[1:] - models[0]))
+    chi_squared, contrasts = _joint_statistic(components.contrasts(models[1:] - models[0]))
     pairs = list(itertools.combinations(range(len(names)), 2))
     variances = [float(components.contrasts((models[i] - models[j])[None]).covariance()[0, 0]) for i, j in pairs]
     reach = _simultaneous_quantile(covariance, pairs, variances, level) if len(pairs) > 1 else None
     differences = tuple(
-        normal_comparison(names[i], names[j], float(aucs[i] - aucs[j]), variance, level, reach=reach, method=method)
+        normal_comparison(
+            names[i],
+            names[j],
+            float(aucs[i] - aucs[j]),
+            variance,
+            level,
+            reach=None if reach is None else simultaneous_reach(reach, degrees),
+            method=method,
+            degrees=degrees,
+        )
         for (i, j), variance in zip(pairs, variances, strict=True)
     )
     return JointComparison(
@@ -216,8 +224,8 @@ def compare_components(components: Components, names: Sequence[str], *, level: f
         aucs=tuple(float(auc) for auc in aucs),
         covariance=tuple(tuple(float(entry) for entry in row) for row in covariance),
         chi_squared=chi_squared,
-        degrees_of_freedom=degrees,
-        p_value=_chi_squared_tail(chi_squared, degrees),
+        degrees_of_freedom=contrasts,
+        p_value=_joint_tail(chi_squared, contrasts, degrees),
         differences=differences,
     )
 
@@ -237,7 +245,9 @@ def compare_auc_unpaired(
     from scipy.special import stdtr, stdtrit
 
     check_level(level)
-    variances = [delong_variance(counts) for counts in (first, second)]
+    variances = [
+        delong_variance(require_counts(counts, name)) for counts, name in ((first, "first"), (second, "second"))
+    ]
     sizes = [counts.total_positives + counts.total_negatives for counts in (first, second)]
     difference, variance = auc_score(first) - auc_score(second), sum(variances)
     if variance <= 0.0:
@@ -268,20 +278,19 @@ def normal_comparison(
     *,
     method: str,
     reach: float | None = None,
+    degrees: float = math.inf,
     **labels: Any,
 ) -> Comparison:
-    """Compare a difference with 0 by the normal distribution.
+    """Compare a difference with 0 by the normal distribution, or by Student's t where `degrees` are finite.
 
     `reach` is the half-width, in standard errors, of simultaneous intervals. `labels` are the other fields of
     `Comparison`: metric, threshold, contrast.
     """
-    from scipy.special import ndtr
-
     # Two models that rank every row alike differ by rounding only.
     error = math.sqrt(variance) if variance > _NO_VARIANCE else 0.0
     without_error = 0.0 if abs(difference) < 1e-12 else math.copysign(math.inf, difference)
     z = difference / error if error > 0.0 else without_error
-    lower, upper = plain_ends(difference, error, level)
+    half = student_quantile(degrees, level) * error
     together = None
     if reach is not None:
         together = Interval(
@@ -296,8 +305,8 @@ def normal_comparison(
         difference=difference,
         standard_error=error,
         z=z,
-        p_value=float(2.0 * ndtr(-abs(z))),
-        interval=Interval(lower=lower, upper=upper, level=level, method=method),
+        p_value=2.0 * student_tail(z, degrees),
+        interval=Interval(lower=difference - half, upper=difference + half, level=level, method=method),
         simultaneous=together,
         **labels,
     )
@@ -315,10 +324,29 @@ def _joint_statistic(contrasts: Components) -> tuple[float, int]:
     return float(np.sum(projected[kept] ** 2 / values[kept])), int(kept.sum())
 
 
-def _chi_squared_tail(value: float, degrees: int) -> float:
-    from scipy.special import chdtrc
+def _joint_tail(value: float, contrasts: int, degrees: float) -> float:
+    """Return the p-value of a joint test: chi-squared, or Hotelling's F; 1 where clusters are too few for it."""
+    from scipy.special import chdtrc, fdtrc
 
-    return float(chdtrc(degrees, value)) if degrees else 1.0
+    if not contrasts:
+        return 1.0
+    if math.isinf(degrees):
+        return float(chdtrc(contrasts, value))
+    rest = degrees - contrasts + 1.0
+    if rest < 1.0:
+        return 1.0
+    return float(fdtrc(contrasts, rest, value * rest / (contrasts * degrees)))
+
+
+def simultaneous_reach(reach: float, degrees: float) -> float:
+    """Widen the half-width of simultaneous normal intervals to that of Student's t with the same tail.
+
+    This is close to the quantile of the multivariate t, and a little above it: the differences share one estimate of
+    their spread, which the tails of single differences leave out.
+    """
+    from scipy.special import stdtrit
+
+    return reach if math.isinf(degrees) else -float(stdtrit(degrees, student_tail(reach, math.inf)))
 
 
 def _simultaneous_quantile(

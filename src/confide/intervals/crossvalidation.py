@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.counts import CountArray, ScoreCounts
+from confide.counts import CountArray, ScoreCounts, require_counts
 from confide.errors import ParameterError, SmallSampleWarning
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.metrics.registry import get_metric
@@ -36,10 +36,12 @@ def cross_validation_estimate(
     from scipy.special import stdtrit
 
     check_level(level)
-    if isinstance(folds, ScoreCounts):
+    if not isinstance(folds, Sequence):
         raise ParameterError("folds must be several ScoreCounts, one for each fold; split_folds makes them of one")
     if len(folds) < 2:
         raise ParameterError(f"folds must hold at least two ScoreCounts, got {len(folds)}")
+    for fold in folds:
+        require_counts(fold, "folds")
     chosen = get_metric(metric)
     if sum(fold.total_positives for fold in folds) < CROSS_VALIDATION_POSITIVES:
         warnings.warn(
@@ -63,7 +65,7 @@ def cross_validation_estimate(
 
 def split_folds(counts: ScoreCounts, folds: int, rng: np.random.Generator | int | None = None) -> list[ScoreCounts]:
     """Deal the rows at random into folds, each class evenly."""
-    if counts.weighted:
+    if require_counts(counts, "counts").weighted:
         raise ParameterError("folds are dealt from whole rows; float weights do not say what a row is")
     positives, negatives = counts.both_classes()
     if (

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import CountArray, FloatArray
 from confide.errors import DataError, ParameterError
@@ -22,25 +22,27 @@ from confide.intervals.cluster_bootstrap import (
     percentile_estimate,
     value_or_nan,
 )
-from confide.intervals.cluster_estimates import cluster_sums, count_clusters, student_quantile
-from confide.intervals.clusters import Codes, cluster_codes
+from confide.intervals.cluster_estimates import cluster_sums, count_clusters
+from confide.intervals.clusters import Codes, checked_clusters
 from confide.intervals.delong import Transform, auc_interval
 from confide.intervals.influence import Labels, has_influence, linearise
-from confide.intervals.interval import Estimate, Interval, check_level
+from confide.intervals.interval import Estimate, Interval, check_level, student_quantile
 from confide.intervals.metric_estimates import natural_scale
 from confide.metrics.registry import get_metric
 from confide.sources.arrays import count_checked
+from confide.sources.rows import Rows
 
 Weighting = Literal["rows", "equal"]
 
 
 def cross_validated_auc(
-    labels: Labels,
-    scores: FloatArray,
-    folds: NDArray[Any],
+    labels: ArrayLike,
+    scores: ArrayLike,
+    folds: ArrayLike,
     *,
-    codes: Codes | None = None,
-    weights: CountArray | None = None,
+    codes: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    positive: object = None,
     level: float = 0.95,
     transform: Transform = "logit",
 ) -> Estimate:
@@ -48,11 +50,34 @@ def cross_validated_auc(
 
     The influence of a row is its placement value in its fold less the fold's AUC, over the share of its class in all
     rows; the variance is the mean over folds of the mean squared influence, over the number of rows. R's
-    `cvAUC::ci.cvAUC` computes the same, with `transform="none"`. Ties count half. With `codes` the influence of a
-    cluster's rows is added up first, and the variance multiplied by `G/(G-1)`. Rows were validated already.
+    `cvAUC::ci.cvAUC` computes the same, with `transform="none"`. Ties count half. With `codes`, which tell clusters
+    apart, the influence of a cluster's rows is added up first, and the variance multiplied by `G/(G-1)`.
 
     Reference: LeDell, Petersen & van der Laan (2015), Electronic Journal of Statistics 9:1583.
     """
+    rows = Rows.checked(labels, ("score",), (scores,), weights=weights, positive=positive)
+    return cross_validated_auc_checked(
+        rows.labels,
+        rows.scores[0],
+        checked_clusters(folds, len(rows), "folds"),
+        codes=None if codes is None else checked_clusters(codes, len(rows)),
+        weights=rows.weights,
+        level=level,
+        transform=transform,
+    )
+
+
+def cross_validated_auc_checked(
+    labels: Labels,
+    scores: FloatArray,
+    folds: Codes,
+    *,
+    codes: Codes | None = None,
+    weights: CountArray | None = None,
+    level: float = 0.95,
+    transform: Transform = "logit",
+) -> Estimate:
+    """Estimate AUC over folds of rows that were validated already, as `cross_validated_auc` does."""
     check_level(level)
     members = _folds(labels, folds)
     weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
@@ -77,22 +102,59 @@ def cross_validated_auc(
     )
 
 
-def fold_value(labels: Labels, scores: FloatArray, folds: NDArray[Any], metric: str, **options: Any) -> float:
+def fold_value(labels: Labels, scores: FloatArray, folds: Codes, metric: str, **options: Any) -> float:
     """Compute the mean of a metric over folds, each weighing as its rows do."""
     members, score = _folds(labels, folds), partial(get_metric(metric), **options)
     values = [value_or_nan(score, count_checked(labels[rows], scores[rows])) for rows in members]
     return float(np.average(values, weights=[rows.size for rows in members]))
 
 
-def check_folds(labels: Labels, folds: NDArray[Any]) -> None:
+def check_folds(labels: Labels, folds: Codes) -> None:
     """Refuse fewer than two folds, and folds without both classes."""
     _folds(labels, folds)
 
 
 def fold_estimate(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    folds: ArrayLike,
+    metric: str,
+    *,
+    weighting: Weighting = "rows",
+    codes: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    positive: object = None,
+    level: float = 0.95,
+    replicates: int = 1_000,
+    rng: np.random.Generator | int | None = None,
+    **options: Any,
+) -> Estimate:
+    """Estimate a metric by its mean over folds, each weighing as its rows do, or all the same.
+
+    Means of rows, such as the Brier score, are then those of all rows. Smooth metrics have a normal interval from
+    their influence values (Student's t with clusters), on the scale of `natural_scale`; the others a percentile
+    interval from rows, or clusters, redrawn in all folds at once. For AUC use `cross_validated_auc`.
+    """
+    rows = Rows.checked(labels, ("score",), (scores,), weights=weights, positive=positive)
+    return fold_estimate_checked(
+        rows.labels,
+        rows.scores[0],
+        checked_clusters(folds, len(rows), "folds"),
+        metric,
+        weighting=weighting,
+        codes=None if codes is None else checked_clusters(codes, len(rows)),
+        weights=rows.weights,
+        level=level,
+        replicates=replicates,
+        rng=rng,
+        **options,
+    )
+
+
+def fold_estimate_checked(
     labels: Labels,
     scores: FloatArray,
-    folds: NDArray[Any],
+    folds: Codes,
     metric: str,
     *,
     weighting: Weighting = "rows",
@@ -103,13 +165,7 @@ def fold_estimate(
     rng: np.random.Generator | int | None = None,
     **options: Any,
 ) -> Estimate:
-    """Estimate a metric by its mean over folds, each weighing as its rows do, or all the same.
-
-    Means of rows, such as the Brier score, are then those of all rows. Smooth metrics have a normal interval from
-    their influence values (Student's t with clusters), on the scale of `natural_scale`; the others a percentile
-    interval from rows, or clusters, redrawn in all folds at once. For AUC use `cross_validated_auc`. Rows were
-    validated already.
-    """
+    """Estimate a metric over folds of rows that were validated already, as `fold_estimate` does."""
     check_level(level)
     if weighting not in ("rows", "equal"):
         raise ParameterError(f"weighting must be 'rows' or 'equal', got {weighting!r}")
@@ -138,12 +194,9 @@ def fold_estimate(
     )
 
 
-def _folds(labels: Labels, folds: NDArray[Any]) -> list[NDArray[np.int64]]:
+def _folds(labels: Labels, folds: Codes) -> list[NDArray[np.int64]]:
     """Return the rows of each fold, refusing folds without both classes."""
-    codes = cluster_codes(folds)
-    if codes.size != labels.size:
-        raise ParameterError("folds and labels differ in length; give one of each for every row")
-    members = [np.flatnonzero(codes == fold) for fold in range(int(codes.max(initial=-1)) + 1)]
+    members = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
     if len(members) < 2:
         raise ParameterError("folds must be at least two; check that this is the right column")
     if any(labels[rows].all() or not labels[rows].any() for rows in members):

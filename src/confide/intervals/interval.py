@@ -94,3 +94,19 @@ def all_or_nothing_ends(value: float, trials: float, level: float) -> tuple[floa
 def logistic(x: float) -> float:
     """Return the probability of log-odds, without overflow."""
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
+
+
+def student_quantile(degrees: float, level: float) -> float:
+    """Return the half-width, in standard errors, of a two-sided Student interval; normal for infinite degrees."""
+    from scipy.special import stdtrit
+
+    if math.isinf(degrees):
+        return normal_quantile(level)
+    return float(stdtrit(degrees, 0.5 + check_level(level) / 2.0))
+
+
+def student_tail(value: float, degrees: float) -> float:
+    """Return the probability beyond the absolute value, on one side; normal for infinite degrees."""
+    from scipy.special import ndtr, stdtr
+
+    return float(ndtr(-abs(value)) if math.isinf(degrees) else stdtr(degrees, -abs(value)))

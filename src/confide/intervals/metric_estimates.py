@@ -13,7 +13,7 @@
 | log loss | plain | mean over rows | logarithm |
 | scaled Brier score | plain | delta method | logarithm of 1 less the score |
 | observed : expected | logit | delta method | logarithm |
-| calibration intercept, slope, intercept of the line | plain | Fisher information | none |
+| calibration intercept, slope, intercept of the line | plain | robust (sandwich) | none |
 | all others | bootstrap | bootstrap | see `RULES` |
 
 Metrics that are not listed in `RULES` are bootstrapped: a new metric of the registry has an interval at once.

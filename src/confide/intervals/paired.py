@@ -30,6 +30,7 @@ from confide.intervals.comparison import (
     _simultaneous_quantile,
     compare_checked,
     normal_comparison,
+    simultaneous_reach,
 )
 from confide.intervals.influence import Labels, Linearised, has_influence, linearise
 from confide.intervals.interval import check_level
@@ -38,6 +39,7 @@ from confide.intervals.scales import LOG
 from confide.metrics.registry import get_metric
 from confide.sources.arrays import count_checked
 from confide.sources.coded import CodedScores
+from confide.sources.rows import Rows
 
 
 def compare_models(
@@ -66,8 +68,6 @@ def compare_models(
     >>> found[0].interval.method, round(found[0].difference, 4)
     ('paired normal', -0.025)
     """
-    from confide.sources.rows import Rows
-
     if not isinstance(scores, Mapping) or len(scores) < 2:
         raise ParameterError("scores must map the names of at least two models to their scores")
     rows = Rows.checked(labels, tuple(scores), tuple(scores.values()), weights=weights, positive=positive)
@@ -178,12 +178,11 @@ def _compare_linear(
     pairs = list(itertools.combinations(range(len(names)), 2))
     # The variance of a difference from the differences: nothing is lost to cancellation.
     variances = [influence_covariance((influences[i] - influences[j])[None], codes, weights).item() for i, j in pairs]
-    usable = len(pairs) > 1 and bool(np.isfinite(influences).all())
-    reach = (
-        _simultaneous_quantile(influence_covariance(influences, codes, weights), pairs, variances, level)
-        if usable
-        else None
-    )
+    degrees = _degrees(codes)
+    reach = None
+    if len(pairs) > 1 and bool(np.isfinite(influences).all()):
+        together = influence_covariance(influences, codes, weights)
+        reach = simultaneous_reach(_simultaneous_quantile(together, pairs, variances, level), degrees)
     return tuple(
         normal_comparison(
             names[i],
@@ -192,7 +191,8 @@ def _compare_linear(
             variance,
             level,
             reach=reach,
-            method="paired normal" if codes is None else "paired cluster-robust",
+            method="paired normal" if codes is None else "paired cluster-robust, t",
+            degrees=degrees,
             metric=metric,
             threshold=_threshold(metric, options),
             contrast=contrast,
@@ -235,11 +235,17 @@ def _compare_redrawn(
             estimate.standard_error**2,
             level,
             method=method,
+            degrees=_degrees(codes),
             metric=metric,
             threshold=_threshold(metric, options),
         )
         found.append(replace(normal, interval=estimate.interval))
     return tuple(found)
+
+
+def _degrees(codes: Codes | None) -> float:
+    """Return the degrees of freedom of Student's t: those of the clusters, infinite for independent rows."""
+    return math.inf if codes is None else count_clusters(codes) - 1.0
 
 
 def _repeated(

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.intervals.influence import Labels
 from confide.intervals.resample import check_replicates
+from confide.sources.rows import Rows
 
 Ties = Literal["random", "first"]
 
@@ -32,10 +34,11 @@ class CurveEquality:
 
 
 def compare_curves(
-    labels: Labels,
-    first: FloatArray,
-    second: FloatArray,
+    labels: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
+    positive: object = None,
     permutations: int = 2_000,
     ties: Ties = "random",
     rng: np.random.Generator | int | None = None,
@@ -45,24 +48,25 @@ def compare_curves(
     The statistic adds up, over all cuts of the ranks, the absolute difference between the two models' numbers of
     misclassified rows. Under the hypothesis the ranks of a row may be exchanged between the models. The p-value is
     `(1 + exceeding) / (1 + permutations)`. Tied scores are ranked at random, or with `ties="first"` in the order of
-    rows, as R's pROC does; then the statistic is pROC's. Assumes independent rows, validated already.
+    rows, as R's pROC does; then the statistic is pROC's. Assumes independent rows.
 
     Reference: Venkatraman & Begg (1996), Biometrika 83:835.
     """
     check_replicates(permutations)
     generator = _generator(rng)
-    ranks = [_ranks(scores, ties, generator) for scores in (first, second)]
-    observed = _paired_statistic(labels, ranks[0][None], ranks[1][None])[0]
+    rows = Rows.checked(labels, ("first", "second"), (first, second), positive=positive)
+    label, ranks = rows.labels, [_ranks(scores, ties, generator) for scores in rows.scores]
+    observed = _paired_statistic(label, ranks[0][None], ranks[1][None])[0]
     exceeding = 0
-    step = max(1, _CHUNK // labels.size)
+    step = max(1, _CHUNK // label.size)
     for start in range(0, permutations, step):
-        shape = (min(step, permutations - start), labels.size)
+        shape = (min(step, permutations - start), label.size)
         swapped = generator.random(shape) < 0.5
         # Two rows may now share a rank; noise below 1 ranks them at random.
         mixed = [
             np.where(swapped, *pair) + generator.random(shape) for pair in ((ranks[1], ranks[0]), (ranks[0], ranks[1]))
         ]
-        exceeding += int(np.sum(_paired_statistic(labels, *mixed) >= observed))
+        exceeding += int(np.sum(_paired_statistic(label, *mixed) >= observed))
     return CurveEquality(
         statistic=float(observed),
         p_value=(1.0 + exceeding) / (1.0 + permutations),
@@ -72,9 +76,10 @@ def compare_curves(
 
 
 def compare_curves_unpaired(
-    first: tuple[Labels, FloatArray],
-    second: tuple[Labels, FloatArray],
+    first: tuple[ArrayLike, ArrayLike],
+    second: tuple[ArrayLike, ArrayLike],
     *,
+    positive: object = None,
     permutations: int = 2_000,
     ties: Ties = "random",
     rng: np.random.Generator | int | None = None,
@@ -91,7 +96,7 @@ def compare_curves_unpaired(
     """
     check_replicates(permutations)
     generator = _generator(rng)
-    sets = (first, second)
+    sets = [_checked_set(name, each, positive) for name, each in (("first", first), ("second", second))]
     prevalence = sum(int(labels.sum()) for labels, _ in sets) / sum(labels.size for labels, _ in sets)
     ordered = [labels[np.argsort(_ranks(scores, ties, generator))] for labels, scores in sets]
     curves = [_misclassified(labels, prevalence) for labels in ordered]
@@ -115,6 +120,14 @@ def compare_curves_unpaired(
         permutations=permutations,
         method="Venkatraman, unpaired",
     )
+
+
+def _checked_set(name: str, pair: object, positive: object) -> tuple[Labels, FloatArray]:
+    """Validate one set of rows."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ParameterError(f"`{name}` must be a pair, (labels, scores); give both for each set of rows")
+    rows = Rows.checked(pair[0], ("score",), (pair[1],), positive=positive)
+    return rows.labels, rows.scores[0]
 
 
 def _generator(rng: np.random.Generator | int | None) -> np.random.Generator:

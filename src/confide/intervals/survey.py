@@ -25,10 +25,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import CountArray, FloatArray
 from confide.errors import DataError, ParameterError, did_you_mean
+from confide.intervals.clusters import Codes, checked_clusters
 from confide.intervals.influence import LINEAR_METRICS, Labels, Linearised, linearise
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.intervals.metric_estimates import natural_scale
 from confide.intervals.scales import LOG_ODDS, Scale
+from confide.sources.rows import Rows
 
 PREVALENCE = "prevalence"
 SURVEY_METRICS = (*LINEAR_METRICS, PREVALENCE)
@@ -62,19 +64,24 @@ def survey_estimate(
     >>> round(found.value, 3), round(found.standard_error, 3)
     (0.833, 0.191)
     """
-    from confide.sources.arrays import checked_rows
-
     check_level(level)
     if metric not in SURVEY_METRICS:
         known = ", ".join(SURVEY_METRICS)
         raise ParameterError(
             f"{metric!r} cannot be estimated from a survey. {did_you_mean(metric, SURVEY_METRICS)}Choose one of {known}"
         )
-    label, score, weight = checked_rows(labels, scores, weights, positive=positive)
-    if weight is None:
+    rows = Rows.checked(labels, ("score",), (scores,), survey_weights=weights, clusters=clusters, positive=positive)
+    if rows.weights is None:
         raise ParameterError("give `weights`, the sampling weight of each row")
     return survey_estimate_checked(
-        metric, label, score, weight, strata=strata, clusters=clusters, level=level, **options
+        metric,
+        rows.labels,
+        rows.scores[0],
+        rows.weights,
+        strata=None if strata is None else checked_clusters(strata, len(rows), "strata"),
+        clusters=rows.clusters,
+        level=level,
+        **options,
     )
 
 
@@ -84,8 +91,8 @@ def survey_estimate_checked(
     scores: FloatArray,
     weights: CountArray,
     *,
-    strata: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
+    strata: Codes | None = None,
+    clusters: Codes | None = None,
     level: float,
     **options: Any,
 ) -> Estimate:
@@ -109,21 +116,12 @@ def _prevalence(labels: Labels, weights: CountArray) -> Linearised:
     return Linearised(value, (labels.astype(np.float64) - value) / float(weights.sum()))
 
 
-def _design(
-    rows: int, strata: ArrayLike | None, clusters: ArrayLike | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _design(rows: int, strata: Codes | None, clusters: Codes | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the stratum of each cluster, and the cluster of each row, as numbers."""
-    stratum = np.zeros(rows, dtype=np.intp) if strata is None else _numbered("strata", strata, rows)
-    cluster = np.arange(rows, dtype=np.intp) if clusters is None else _numbered("clusters", clusters, rows)
+    stratum = np.zeros(rows, dtype=np.int64) if strata is None else strata
+    cluster = np.arange(rows, dtype=np.int64) if clusters is None else clusters
     pairs, of_row = np.unique(np.column_stack((stratum, cluster)), axis=0, return_inverse=True)
     return pairs[:, 0], of_row.reshape(-1)
-
-
-def _numbered(name: str, values: ArrayLike, rows: int) -> NDArray[np.intp]:
-    array = np.asarray(values)
-    if array.shape != (rows,):
-        raise ParameterError(f"`{name}` must hold one value for each row")
-    return np.unique(array, return_inverse=True)[1]
 
 
 def _total_variance(

@@ -7,19 +7,26 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import CountArray, FloatArray
 from confide.errors import DataError, OneClassError, ParameterError, did_you_mean
 from confide.intervals.cluster_estimates import cluster_sums, count_clusters
-from confide.intervals.clusters import Codes
-from confide.intervals.comparison import Comparison, Contrast, _simultaneous_quantile, normal_comparison
+from confide.intervals.clusters import Codes, checked_clusters
+from confide.intervals.comparison import (
+    Comparison,
+    Contrast,
+    _simultaneous_quantile,
+    normal_comparison,
+    simultaneous_reach,
+)
 from confide.intervals.influence import Labels, Linearised, has_influence, linearise
 from confide.intervals.interval import Estimate, Interval, check_level, normal_quantile
 from confide.intervals.metric_estimates import natural_scale
 from confide.intervals.paired import contrast_of, contrasted
 from confide.intervals.scales import LOG_ODDS
 from confide.metrics.registry import get_metric
+from confide.sources.rows import Rows
 
 Ends = Literal["normal", "square-and-add"]
 
@@ -63,6 +70,41 @@ def compare_estimates_unpaired(
 
 
 def against_rest(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike,
+    metric: str,
+    *,
+    reference: str | None = None,
+    codes: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    positive: object = None,
+    level: float = 0.95,
+    **options: Any,
+) -> tuple[Comparison, ...]:
+    """Compare a smooth metric of each group with that of all other rows, or of the group named `reference`.
+
+    `groups` names the group of each row. Standard errors come from influence values, with the factor `n/(n-1)` of each
+    part; for AUC of independent rows they are DeLong's. With `codes`, which tell clusters apart, the rows of a cluster
+    may lie in several groups, and Student's t has one degree of freedom less than there are clusters. The simultaneous
+    intervals hold together for all groups. Groups without rows of both classes, in themselves or in the rest, are left
+    out.
+    """
+    rows = Rows.checked(labels, ("score",), (scores,), weights=weights, groups={"groups": groups}, positive=positive)
+    return against_rest_checked(
+        rows.labels,
+        rows.scores[0],
+        rows.groupings[0].groups,
+        metric,
+        reference=reference,
+        codes=None if codes is None else checked_clusters(codes, len(rows)),
+        weights=rows.weights,
+        level=level,
+        **options,
+    )
+
+
+def against_rest_checked(
     labels: Labels,
     scores: FloatArray,
     groups: NDArray[Any],
@@ -74,17 +116,11 @@ def against_rest(
     level: float = 0.95,
     **options: Any,
 ) -> tuple[Comparison, ...]:
-    """Compare a smooth metric of each group with that of all other rows, or of the group named `reference`.
-
-    Rows were validated already; `groups` names the group of each. Standard errors come from influence values, with
-    the factor `n/(n-1)` of each part; for AUC of independent rows they are DeLong's. With `codes` (see
-    `cluster_codes`) the rows of a cluster may lie in several groups. The simultaneous intervals hold together for all
-    groups. Groups without rows of both classes, in themselves or in the rest, are left out.
-    """
+    """Compare a metric between groups of rows that were validated already, as `against_rest` does."""
     check_level(level)
     if not has_influence(metric, **options):
         raise ParameterError(f"{metric} has no standard error in closed form; compare estimates of each group instead")
-    named = np.asarray([str(group) for group in groups])
+    named = np.asarray(groups, dtype=str)
     known = sorted(set(named.tolist()))
     if reference is not None and reference not in known:
         raise ParameterError(f"no group is called {reference!r}. {did_you_mean(reference, known)}Check the name")
@@ -149,7 +185,10 @@ def _compare_sides(
     pairs = [(2 * i, 2 * i + 1) for i in range(len(sides))]
     variances = [float(np.sum((summed[i] - summed[j]) ** 2)) for i, j in pairs]
     usable = len(pairs) > 1 and bool(np.isfinite(summed).all())
-    reach = _simultaneous_quantile(summed @ summed.T, pairs, variances, level) if usable else None
+    degrees = math.inf if codes is None else count_clusters(codes) - 1.0
+    reach = None
+    if usable:
+        reach = simultaneous_reach(_simultaneous_quantile(summed @ summed.T, pairs, variances, level), degrees)
     threshold = options.get("threshold", 0.5) if "threshold" in get_metric(metric).options else None
     return tuple(
         normal_comparison(
@@ -159,7 +198,8 @@ def _compare_sides(
             variance,
             level,
             reach=reach,
-            method="unpaired normal" if codes is None else "cluster-robust",
+            method="unpaired normal" if codes is None else "cluster-robust, t",
+            degrees=degrees,
             metric=metric,
             threshold=threshold,
             contrast=contrast_of(metric),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.counts import ScoreCounts
+from confide.counts import ScoreCounts, require_counts
 from confide.errors import ParameterError, SkewWarning
 from confide.metrics.precision_recall import ESTIMATORS, PRROC_ESTIMATORS
 from confide.metrics.registry import get_metric
@@ -35,11 +35,11 @@ def mean_over_parts(parts: Sequence[ScoreCounts], metric: str = "aucnpr", **opti
     averaging them over different skews compares what is not comparable (dissertation, section 3.4);
     doing so warns. Parts without both classes are refused, as they say nothing about ranking.
     """
-    if len(parts) == 0:
-        raise ParameterError("parts must hold at least one ScoreCounts")
+    if not isinstance(parts, Sequence) or len(parts) == 0:
+        raise ParameterError("parts must hold at least one ScoreCounts; give a list of them")
     chosen = get_metric(metric)
     for part in parts:
-        part.both_classes()
+        require_counts(part, "parts").both_classes()
     prevalences = tuple(part.prevalence for part in parts)
     if metric in _SKEW_DEPENDENT and not np.allclose(prevalences, prevalences[0], rtol=0.01, atol=0.0):
         warnings.warn(

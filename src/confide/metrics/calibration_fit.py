@@ -62,6 +62,19 @@ def line_sums(counts: ScoreCounts, line: Line) -> LineSums:
     return LineSums(*np.sum(map_blocks(sums, len(counts)), axis=0).tolist())
 
 
+def squared_residuals(counts: ScoreCounts, line: Line) -> tuple[float, float, float]:
+    """Add up squared residuals of all rows about a line, alone and times `x` and `x^2`: the sandwich's filling."""
+
+    def sums(part: slice) -> tuple[float, float, float]:
+        x = (log_odds_of(counts.scores[part]) - line.centre) / line.spread
+        rate = logistic(line.height + line.rise * x)
+        squared = counts.positives[part] * (1.0 - rate) ** 2 + counts.negatives[part] * rate**2
+        return float(squared.sum()), dot(squared, x), dot(squared * x, x)
+
+    alone, times_x, times_xx = np.sum(map_blocks(sums, len(counts)), axis=0).tolist()
+    return alone, times_x, times_xx
+
+
 def log_odds_of(scores: FloatArray) -> FloatArray:
     """Return the log-odds of scores strictly between 0 and 1."""
     odds: FloatArray = np.log(scores)

@@ -24,6 +24,8 @@ LOADED_FROM_ROWS = 5_000
 RANKED_FROM_ROWS = 50_000
 """From this many rows, rank sums without counts come from the compiled kernel."""
 
+_LEAST_WEIGHT = 1e-50  # products of four weights, or of their sums, are finite and above 0
+
 _counted_by_numpy = 0
 
 
@@ -131,6 +133,12 @@ def checked_weights(weights: ArrayLike) -> CountArray:
         raise WeightError("weights must not be negative, as a weight counts rows; correct or remove those rows")
     if (array == 0).any():
         raise WeightError("some weights are zero; remove those rows")
+    if array.dtype.kind == "f" and not (
+        array.min(initial=1.0) >= _LEAST_WEIGHT and array.max(initial=1.0) <= 1.0 / _LEAST_WEIGHT
+    ):
+        raise WeightError(
+            "weights must lie between 1e-50 and 1e50, as products of them are needed; multiply all by one number"
+        )
     return array
 
 

@@ -149,8 +149,8 @@ class Rows:
             columns,
             None if parts["weights"] is None else checked_weights(parts["weights"]),
             tuple(Grouping(column, group_names(parts[f"the groups of {column!r}"])) for column in groups or {}),
-            None if parts["clusters"] is None else member_codes(parts["clusters"], "cluster"),
-            None if parts["folds"] is None else member_codes(parts["folds"], "fold"),
+            None if parts["clusters"] is None else member_codes(parts["clusters"], "clusters"),
+            None if parts["folds"] is None else member_codes(parts["folds"], "folds"),
             left_out,
             survey_weights is not None,
         )
@@ -237,13 +237,13 @@ def group_name(value: object) -> str:
 
 
 def member_codes(values: ArrayLike, what: str) -> NDArray[np.int64]:
-    """Number the clusters or folds; rows without one are refused."""
-    array = one_dimensional(values, f"{what}s", DataError)
-    if array.dtype.kind in "iu":
+    """Number the clusters or folds, as `what` calls them; rows without one are refused."""
+    array = one_dimensional(values, what, DataError)
+    if array.dtype.kind in "biu":
         return np.asarray(np.unique(array, return_inverse=True)[1], dtype=np.int64)
     known = array.tolist()
     if any(is_missing(value) for value in known):
-        raise DataError(f"some rows have no {what}; fill the column in, or leave those rows out")
+        raise DataError(f"some {what} are missing; fill the column in, or leave those rows out")
     names = [str(value) for value in known]
     codes = {name: code for code, name in enumerate(sorted(set(names)))}  # NumPy's texts lose NULs at their ends
     return np.fromiter(map(codes.__getitem__, names), dtype=np.int64, count=len(names))

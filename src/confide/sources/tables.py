@@ -189,7 +189,7 @@ def stream(checked: CheckedTable, columns: RowColumns) -> Rows:
             values[part] = batch.column(role).to_pylist()
         filled = part.stop
     check_unchanged(filled == checked.rows)
-    codes = {role: member_codes(values, role) for role, values in members.items()}
+    codes = {role: member_codes(values, f"{role}s") for role, values in members.items()}
     return Rows(
         labels,
         columns.scores,

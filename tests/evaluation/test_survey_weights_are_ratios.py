@@ -1,0 +1,37 @@
+"""Only ratios of sampling weights count, for every number of an evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import confide
+from confide.errors import WeightError
+
+RNG = np.random.default_rng(4)
+SCORES = RNG.beta(2.0, 3.0, 200)
+LABELS = RNG.random(200) < SCORES**2
+WEIGHTS = RNG.uniform(1.0, 9.0, 200)
+
+
+def model(weights: Any) -> dict[str, Any]:
+    plain = confide.evaluate(LABELS, SCORES, survey_weights=weights, replicates=0).models[0]
+    numbers = {name: getattr(plain, name) for name in ("auc", "average_precision", "brier", "log_loss")}
+    assert plain.calibration is not None
+    calibration = {name: getattr(plain.calibration, name) for name in plain.calibration.__slots__}
+    return {name: estimate.value for name, estimate in (numbers | calibration).items()}
+
+
+@pytest.mark.parametrize("factor", [2.0**-40, 0.01, 1_000.0, 2.0**60, 1e40])
+def test_the_unit_of_weights_does_not_matter(factor: float) -> None:
+    found, expected = model(WEIGHTS * factor), model(WEIGHTS)
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-12), name
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+def test_weights_without_products_are_refused(weight: float) -> None:
+    with pytest.raises(WeightError, match="multiply all by one number"):
+        model(WEIGHTS * weight)
