@@ -19,6 +19,7 @@ import pytest
 from confide.service.settings import Settings
 from tests.service.running import PARQUET, Running, served, small_contest
 from tests.service.test_submissions_over_http import problem
+from tests.sources.hostile_parquet import padded_pages
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.processes
@@ -178,6 +179,22 @@ def memory(running: Running) -> float:
     found = re.search(r"VmHWM:\s+(\d+)", status)
     assert found is not None
     return int(found.group(1)) / 1024
+
+
+def test_a_file_that_takes_long_to_decode_stops_neither_scoring_nor_the_server(narrow: Running) -> None:
+    """A file of 300 kB unpacks to terabytes, page after page."""
+    bomb = padded_pages(groups=200, pages=300, padding=32 << 20)
+    assert len(bomb) < 2**20
+    token, content = narrow.token("large"), narrow.contests["large"].csv(1)
+    refused = problem(narrow.submit("large", token, bomb, kind=PARQUET), 422, "bad-file")
+    assert "within the limits of time and memory" in refused["errors"][0]
+    assert narrow.submit("large", token, content).status_code == 201
+    sender = threading.Thread(target=narrow.submit, args=("large", token, bomb), kwargs={"kind": PARQUET})
+    sender.start()
+    wait_until(lambda: list((narrow.home / "tmp").iterdir()))
+    narrow.process.send_signal(signal.SIGTERM)
+    assert narrow.process.wait(timeout=PATIENCE) == 0
+    sender.join()
 
 
 def test_a_full_queue_refuses_and_says_when_to_return(narrow: Running) -> None:

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, insert, select, update
 
@@ -25,9 +24,7 @@ from confide.service.settings import DATABASE
 from confide.service.states import NEXT, State
 from confide.service.storage import store
 from confide.service.tables import CONTESTS, MEMBERS, SUBMISSIONS, TOKENS
-
-if TYPE_CHECKING:
-    from confide.sources.score_files import IdIndex
+from confide.sources.score_process import Expected
 
 
 @dataclass(frozen=True)
@@ -62,12 +59,12 @@ class LoadedContest:
         """Return the entity tag of `template.json`."""
         return f'"{sha256(self.template_json).hexdigest()}"'
 
-    @cached_property
-    def index(self) -> IdIndex:
-        """Return the index of ids, by which score files are aligned."""
-        from confide.sources.score_files import IdIndex
-
-        return IdIndex(self.template.ids)
+    @property
+    def expected(self) -> Expected:
+        """Return what a score file must hold."""
+        template = self.template
+        columns = (template.id_column, template.score_column)
+        return Expected(ids=template.ids, columns=columns, probabilities=template.probabilities)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +109,6 @@ def load_contests(home: Home, database: Database, key: bytes, at: datetime) -> d
             raise HomeError(f"{path} holds the contest {contest.name!r}; restore the folder from a backup")
         home.make_contest(contest.name)
         _record(home, database, key, contest, at)
-        assert len(contest.index) == contest.terms.rows  # noqa: S101  # built now: the first file need not wait
         loaded[contest.name] = contest
     return loaded
 

@@ -20,6 +20,7 @@ from confide.service.queue import Queue
 from confide.service.scoring import Scorer, masked_scorer
 from confide.service.settings import Settings
 from confide.service.submissions import Recorder
+from confide.sources.score_process import ScoreReader
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -32,6 +33,7 @@ class Oracle:
     key: bytes
     contests: dict[str, LoadedContest]
     recorder: Recorder
+    reader: ScoreReader
     boards: Boards
     queue: Queue
     metrics: Metrics
@@ -53,10 +55,13 @@ class Oracle:
         if not contests:
             raise ParameterError("there is no contest to serve; give a server.zip that `confide contest new` wrote")
         scorers = {name: _scorer(contest, settings) for name, contest in contests.items()}
+        reader = ScoreReader(
+            {name: contest.expected for name, contest in contests.items()}, most_bytes=settings.largest_body
+        )
         boards = Boards(
             home=home, database=database, contests=contests, scorers=scorers, seconds=settings.board_seconds
         )
-        recorder = Recorder(home=home, database=database, key=key, scorers=scorers, changed=boards.mark)
+        recorder = Recorder(home=home, database=database, key=key, reader=reader, scorers=scorers, changed=boards.mark)
         return cls(
             settings=settings,
             home=home,
@@ -64,6 +69,7 @@ class Oracle:
             key=key,
             contests=contests,
             recorder=recorder,
+            reader=reader,
             boards=boards,
             queue=Queue(workers=settings.workers, waiting=settings.queue, each=settings.uploads_each),
             metrics=Metrics(),
@@ -76,8 +82,14 @@ class Oracle:
             raise no_contest()
         return found
 
+    def stop(self) -> None:
+        """Take no more submissions, and let those that have begun end soon."""
+        self.draining.set()
+        self.reader.stop()
+
     def close(self) -> None:
-        """Close the database."""
+        """End the processes that read files, and close the database."""
+        self.reader.close()
         self.database.close()
 
 

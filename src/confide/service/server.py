@@ -36,9 +36,9 @@ class Server(uvicorn.Server):
         self.oracle = oracle
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take no more submissions; those that have begun are finished."""
+        """Take no more submissions; those that have begun are finished, within seconds for each file."""
         LOG.info("stopping: %s", signal.Signals(sig).name)
-        self.oracle.draining.set()
+        self.oracle.stop()
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True  # the second Ctrl-C does not wait
         self.should_exit = True

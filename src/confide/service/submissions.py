@@ -34,6 +34,7 @@ from confide.service.states import State
 from confide.service.storage import store
 from confide.service.tables import KEYS, MEMBERS, SUBMISSIONS
 from confide.service.tokens import Caller
+from confide.sources.score_process import ReadingStoppedError, ScoreReader
 
 FileKind = Literal["csv", "parquet"]
 
@@ -70,6 +71,7 @@ class Recorder:
     home: Home
     database: Database
     key: bytes
+    reader: ScoreReader
     scorers: Mapping[str, Scorer]
     changed: Callable[[str], None]
     _answering: dict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
@@ -78,7 +80,7 @@ class Recorder:
         self, contest: LoadedContest, caller: Caller, path: Path, kind: FileKind, idempotency_key: str | None = None
     ) -> Outcome:
         """Read, score and record a file. A file that cannot be scored is refused and counts nothing."""
-        scores = read_file(contest, path, kind)
+        scores = read_file(self.reader, contest, path, kind)
         digest = scores_digest(scores)
         if contest.terms.mode == Mode.MASKED:
             return self._accept(contest, caller, scores, digest, idempotency_key)
@@ -215,20 +217,13 @@ def chain_entry(submission: Submission) -> dict[str, Any]:
     }
 
 
-def read_file(contest: LoadedContest, path: Path, kind: FileKind) -> FloatArray:
+def read_file(reader: ScoreReader, contest: LoadedContest, path: Path, kind: FileKind) -> FloatArray:
     """Read a score file, in the order of the template; refuse one that does not fit, and say why."""
-    from confide.sources.score_files import read_scores
-
-    template = contest.template
     try:
-        return read_scores(
-            path,
-            kind,
-            contest.index,
-            id_column=template.id_column,
-            score_column=template.score_column,
-            probabilities=template.probabilities,
-        )
+        return reader.read(contest.name, path, kind)
+    except ReadingStoppedError as error:
+        detail, _, step = str(error).partition("; ")
+        raise Refused(Kind.BUSY, detail, step, retry_after=30) from None
     except SubmissionError as error:
         raise Refused(
             Kind.BAD_FILE,

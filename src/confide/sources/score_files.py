@@ -1,7 +1,8 @@
 """Read a submitted file of scores, CSV or Parquet, into the order of a contest's template.
 
-The file comes from a stranger. So its size, its lines and, in Parquet, the header of every page are checked before
-anything is decoded. Only the two columns that are needed are decoded, in one thread.
+Only the two columns that are needed are decoded, in one thread. The size of the file and the number of its rows and
+columns are checked first. A decoder may still need much time and memory for a small file: those of strangers are read
+by `score_process`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def read_scores(
 
 
 def read_score_file(
-    path: Path,
+    file: Path | int,
     kind: Kind,
     index: IdIndex,
     columns: tuple[str, str],
@@ -54,9 +55,12 @@ def read_score_file(
     probabilities: bool = False,
     limits: ScoreLimits | None = None,
 ) -> AlignedScores:
-    """Read a file as `read_scores` does; also tell whether its rows are in the template's order."""
+    """Read a file as `read_scores` does; also tell whether its rows are in the template's order.
+
+    An open file may be given by its descriptor.
+    """
     limits = limits or ScoreLimits()
-    content = _content(path, limits)
+    content = _content(file, limits)
     read = parquet_rows if kind == "parquet" else csv_rows
     try:
         ids, scores = read(content, columns, rows=len(index), limits=limits)
@@ -81,14 +85,14 @@ def kind_of(path: Path) -> Kind:
     return endings[ending]
 
 
-def _content(path: Path, limits: ScoreLimits) -> bytes:
+def _content(file: Path | int, limits: ScoreLimits) -> bytes:
     """Read a file whole, and never more than is allowed."""
     try:
-        with path.open("rb") as stream:
+        with open(file, "rb") as stream:  # also takes a descriptor
             length = os.fstat(stream.fileno()).st_size  # reading without a length makes room for all that is allowed
             content = stream.read(min(length, limits.most_bytes) + 1)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror}); check the path") from None
+        raise UsageError(f"{file} cannot be read ({error.strerror}); check the path") from None
     problem = None
     if len(content) > limits.most_bytes:
         problem = SubmissionProblem(

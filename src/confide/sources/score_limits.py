@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from confide.errors import SubmissionError, SubmissionProblem, did_you_mean
 from confide.sources.score_alignment import ProblemCode, shorten
 
+MOST_BYTES = 64 << 20
+"""Bytes of the largest file, unless another number is given."""
+
 _LISTED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreLimits:
-    """Largest file that is read: its bytes, the bytes that its two columns unpack to, its columns and row groups."""
+    """Largest file that is read: its bytes, its columns and its row groups."""
 
-    most_bytes: int = 64 << 20
-    most_unpacked: int = 256 << 20
+    most_bytes: int = MOST_BYTES
     most_columns: int = 100
     most_row_groups: int = 200
 
