@@ -268,22 +268,27 @@ def test_signing_in_leads_to_our_own_pages_only(site: Site, wanted: str, place: 
 
 
 def test_sessions_end_after_hours_and_are_few(site: Site) -> None:
-    new_token(site.home, "heart", "Tim")
+    secret = new_token(site.home, "heart", "Tim")
     database = Database.at(Home(site.home).database)
+    opened = Records.of(Home(site.home), database)
+    key = opened.key
     try:
-        with database.writing() as connection:
-            token = records(site)["oracle_tokens"][0][0]
-            assert isinstance(token, str)
-            start = now()
-            secrets = [start_session(connection, token, start + timedelta(seconds=one)) for one in range(MOST + 5)]
+        with database.reading() as connection:
+            caller = find_caller(connection, key, secret, now())
+        assert caller is not None
+        token = caller.token
+        with pytest.raises(RuntimeError, match="roll back"), opened.writing(caller) as writer:
+            connection, start = writer.connection, writer.at
+            moments = [start + timedelta(seconds=one) for one in range(MOST + 5)]
+            secrets = [start_session(replace(writer, at=one), caller) for one in moments]
             later = start + timedelta(hours=HOURS)
-            alive = [find_session(connection, one, start) is not None for one in secrets]
+            alive = [find_session(connection, key, one, start) is not None for one in secrets]
             assert alive == [False] * 5 + [True] * MOST
-            assert find_session(connection, secrets[-1], later) is not None
-            assert find_session(connection, secrets[-1], later + timedelta(seconds=MOST + 5)) is None
-            start_session(connection, token, later + timedelta(hours=1))
+            assert find_session(connection, key, secrets[-1], later) is not None
+            assert find_session(connection, key, secrets[-1], later + timedelta(seconds=MOST + 5)) is None
+            start_session(replace(writer, at=later + timedelta(hours=1)), caller)
             assert len(connection.execute(select(SESSIONS).where(SESSIONS.c.token == token)).all()) == 1
-            connection.rollback()
+            raise RuntimeError("roll back")
     finally:
         database.close()
 

@@ -198,7 +198,7 @@ def check_schema(database: Database) -> None:
     assert differences(made(database)) == []
     upgrade(database)
     with database.engine.connect() as connection:
-        assert version_of(connection) == "0001"
+        assert version_of(connection) == "0002"
         connection.exec_driver_sql("UPDATE oracle_version SET version_num = '9999'")
         connection.commit()
     with pytest.raises(HomeError, match="newer"):
