@@ -1,5 +1,7 @@
 """Rights are checked again where something is written; forged, swapped, deleted and older records are noticed."""
 
+# ruff: noqa: S608 - statements hold our own words
+
 from __future__ import annotations
 
 import re
@@ -9,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +225,7 @@ def test_each_entry_names_the_token_that_acted(server: Server) -> None:
     assert outcome.submission.token == posing.token != first.token
     with server.records.database.reading() as connection:
         events = chain.list_events(connection, "heart", limit=4)
-    assert [(one.kind, one.by, one.by_token) for one in events][0] == ("submission", "ada", posing.token)
+    assert (events[0].kind, events[0].by, events[0].by_token) == ("submission", "ada", posing.token)
     assert [(one.by, one.by_token) for one in events if one.about == f"{posing.token} of ada"] == [
         ("host", organiser.token)
     ]
@@ -488,8 +491,6 @@ OLD = "cfd_" + 43 * "x"
 
 
 def _sha(content: bytes) -> str:
-    from hashlib import sha256
-
     return sha256(content).hexdigest()
 
 

@@ -116,7 +116,7 @@ def test_changed_score_files_and_keys_show(home: Path) -> None:
     file.write_bytes(content)
     administration.verify(home)
     (home / "oracle.key").write_text("0" * 64)
-    with pytest.raises(HomeError, match="entry 1"):
+    with pytest.raises(HomeError, match="not sealed"):
         administration.verify(home)
     (home / "oracle.key").chmod(0o644)
     with pytest.raises(HomeError, match="chmod 600"):

@@ -43,6 +43,14 @@ class Oracle:
         home.make()
         home.clear_temporary()
         database = Database.at(home.database, settings.database)
+        try:
+            return cls._on(home, database, settings)
+        except BaseException:
+            database.close()
+            raise
+
+    @classmethod
+    def _on(cls, home: Home, database: Database, settings: Settings) -> Oracle:
         records = Records.start(home, database)
         for path in settings.bundles:
             import_bundle(home, path)
