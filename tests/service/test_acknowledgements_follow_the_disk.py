@@ -56,7 +56,9 @@ static void note_answer(const void *bytes, size_t size) {
 
 #define REAL(name) __typeof__(name) *real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 ssize_t write(int f, const void *b, size_t n) { REAL(write); note_file("write", f); return real(f, b, n); }
-ssize_t pwrite(int f, const void *b, size_t n, off_t o) { REAL(pwrite); note_file("write", f); return real(f, b, n, o); }
+ssize_t pwrite(int f, const void *b, size_t n, off_t o) {
+    REAL(pwrite); note_file("write", f); return real(f, b, n, o);
+}
 ssize_t pwrite64(int f, const void *b, size_t n, off64_t o) {
     REAL(pwrite64); note_file("write", f); return real(f, b, n, o);
 }
@@ -95,7 +97,8 @@ def test_an_upload_is_acknowledged_after_everything_is_on_the_disk(
     answer = events.index(("answer", f"201 {home}"))
     scores = next(path for what, path in events if what == "rename" and path.startswith(f"{home}/scores/heart/"))
     named = events.index(("rename", scores))
-    unnamed = [event for event in events[:named] if event[1].startswith(f"{home}/tmp/") and "upload-" not in event[1]]
+    temporary = f"{home / 'tmp'}/"
+    unnamed = [event for event in events[:named] if event[1].startswith(temporary) and "upload-" not in event[1]]
     assert [what for what, path in unnamed if path == unnamed[0][1]][-2:] == ["write", "sync"]
     folder = events.index(("sync", f"{home}/scores/heart"))
     log_file = f"{home}/oracle.sqlite-wal"

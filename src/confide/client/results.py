@@ -294,8 +294,8 @@ class TokenRecord:
         """Read an answer."""
         read = Fields.of(plain, "token")
         named = {name: read.text(name) for name in ("id", "participant", "role", "created_at")}
-        dates = {name: read.optional_text(name) for name in ("revoked_at", "expires_at")}
-        return cls(**named, **dates)
+        revoked_at, expires_at = (read.optional_text(name) for name in ("revoked_at", "expires_at"))
+        return cls(**named, revoked_at=revoked_at, expires_at=expires_at)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -1,6 +1,7 @@
 """Sessions of browsers: 256 random bits in a cookie. The database keeps their SHA-256.
 
-A session belongs to a token. It ends after twelve hours, when its owner signs out, or with the token. Its row is sealed with the key of the home folder: a row that somebody else wrote is no session.
+A session belongs to a token. It ends after twelve hours, when its owner signs out, or with the token. Its row is sealed
+with the key of the home folder: a row that somebody else wrote is no session.
 """
 
 from __future__ import annotations
