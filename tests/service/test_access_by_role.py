@@ -34,6 +34,7 @@ ORGANISERS = {
     ("GET", "status"),
     ("POST", "state"),
     ("GET", "tokens"),
+    ("GET", "record"),
     ("POST", "tokens"),
     ("DELETE", "tokens/{token}"),
     ("GET", "finalists/archive"),

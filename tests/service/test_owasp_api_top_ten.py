@@ -55,7 +55,10 @@ def test_api3_broken_object_property_level_authorization(oracle: Running) -> Non
     rich = {"participant": "x", "role": "participant", "contest": "other"}
     problem(oracle.call("POST", "/v1/contests/heart/tokens", organiser, json=rich), 422, "invalid")
     listed = oracle.call("GET", "/v1/contests/heart/tokens", organiser).json()["tokens"]
-    assert {name for one in listed for name in one} == {"id", "participant", "role", "created_at", "revoked_at"}
+    shown = {"id", "participant", "role", "created_at", "expires_at", "revoked_at"}
+    assert {name for one in listed for name in one} == shown
+    entries = oracle.call("GET", "/v1/contests/heart/record", organiser).json()["entries"]
+    assert {name for one in entries for name in one} == {"sequence", "kind", "at", "by", "by_token", "about"}
 
 
 def test_api4_unrestricted_resource_consumption(oracle: Running) -> None:

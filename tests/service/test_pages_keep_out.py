@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import socket
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 
@@ -11,6 +14,7 @@ import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import select
 
+from confide.service import administration
 from confide.service.administration import new_token
 from confide.service.clock import now
 from confide.service.database import Database
@@ -18,7 +22,9 @@ from confide.service.home import Home
 from confide.service.pages import organisers, participants, public, signing
 from confide.service.pages.rendering import POLICY
 from confide.service.pages.sessions import COOKIE, HOURS, MOST, find_session, start_session
+from confide.service.records import Records
 from confide.service.tables import SCHEMA, SESSIONS
+from confide.service.tokens import find_caller
 from tests.service.page_server import Browser, Site, bundle, running, scores_csv, set_state, sign_in, submit
 from tests.service.running import Running
 
@@ -225,9 +231,9 @@ def test_signing_in_again_ends_the_earlier_session(site: Site) -> None:
 
 
 def test_a_revoked_token_ends_its_sessions(site: Site) -> None:
-    organiser, browser = site.member("Olga", "organiser"), site.member("Mallory")
+    organiser, browser = site.member("Olga", "organiser"), site.member("Held open")
     page = organiser.get("/contests/heart/organise").text
-    row = next(line for line in page.splitlines() if "Mallory" in line and "revoke" in line)
+    row = next(line for line in page.splitlines() if "Held open" in line and "revoke" in line)
     match = re.search(r'action="([^"]+/revoke)"', row)
     assert match is not None
     assert organiser.post(match[1]).status_code == 303
@@ -267,23 +273,50 @@ def test_signing_in_leads_to_our_own_pages_only(site: Site, wanted: str, place: 
     assert answer.headers["location"] == place
 
 
+def test_a_form_held_open_does_not_outlive_its_token(site: Site) -> None:
+    secret = new_token(site.home, "heart", "Held open", "organiser")
+    (token,) = (one.id for one in administration.tokens(site.home, "heart") if one.participant == "Held open")
+    browser = site.browser()
+    sign_in(browser, secret)
+    body = b"participant=accomplice&role=organiser"
+    head = (
+        f"POST /contests/heart/tokens HTTP/1.1\r\nHost: {site.address[7:]}\r\nOrigin: {site.address}\r\n"
+        f"Cookie: {COOKIE}={browser.session}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    host, port = site.address[7:].split(":")
+    with socket.create_connection((host, int(port))) as held:
+        held.sendall(head.encode() + body[:5])
+        time.sleep(0.3)  # the session is looked up before the form arrives
+        administration.revoke_token(site.home, "heart", token)
+        held.sendall(body[5:])
+        answer = b"".join(iter(lambda: held.recv(65536), b"")).decode()
+    assert answer.startswith("HTTP/1.1 401")
+    assert "cfd_" not in answer
+    assert "accomplice" not in {one.participant for one in administration.tokens(site.home, "heart")}
+
+
 def test_sessions_end_after_hours_and_are_few(site: Site) -> None:
-    new_token(site.home, "heart", "Tim")
+    secret = new_token(site.home, "heart", "Tim")
     database = Database.at(Home(site.home).database)
+    opened = Records.of(Home(site.home), database)
+    key = opened.key
     try:
-        with database.writing() as connection:
-            token = records(site)["oracle_tokens"][0][0]
-            assert isinstance(token, str)
-            start = now()
-            secrets = [start_session(connection, token, start + timedelta(seconds=one)) for one in range(MOST + 5)]
+        with database.reading() as connection:
+            caller = find_caller(connection, key, secret, now())
+        assert caller is not None
+        token = caller.token
+        with opened.writing(caller) as writer:
+            connection, start = writer.connection, writer.at
+            moments = [start + timedelta(seconds=one) for one in range(MOST + 5)]
+            secrets = [start_session(replace(writer, at=one), caller) for one in moments]
             later = start + timedelta(hours=HOURS)
-            alive = [find_session(connection, one, start) is not None for one in secrets]
+            alive = [find_session(connection, key, one, start) is not None for one in secrets]
             assert alive == [False] * 5 + [True] * MOST
-            assert find_session(connection, secrets[-1], later) is not None
-            assert find_session(connection, secrets[-1], later + timedelta(seconds=MOST + 5)) is None
-            start_session(connection, token, later + timedelta(hours=1))
+            assert find_session(connection, key, secrets[-1], later) is not None
+            assert find_session(connection, key, secrets[-1], later + timedelta(seconds=MOST + 5)) is None
+            start_session(replace(writer, at=later + timedelta(hours=1)), caller)
             assert len(connection.execute(select(SESSIONS).where(SESSIONS.c.token == token)).all()) == 1
-            connection.rollback()
     finally:
         database.close()
 

@@ -116,7 +116,7 @@ def test_changed_score_files_and_keys_show(home: Path) -> None:
     file.write_bytes(content)
     administration.verify(home)
     (home / "oracle.key").write_text("0" * 64)
-    with pytest.raises(HomeError, match="entry 1"):
+    with pytest.raises(HomeError, match="not sealed"):
         administration.verify(home)
     (home / "oracle.key").chmod(0o644)
     with pytest.raises(HomeError, match="chmod 600"):
@@ -198,7 +198,7 @@ def check_schema(database: Database) -> None:
     assert differences(made(database)) == []
     upgrade(database)
     with database.engine.connect() as connection:
-        assert version_of(connection) == "0001"
+        assert version_of(connection) == "0002"
         connection.exec_driver_sql("UPDATE oracle_version SET version_num = '9999'")
         connection.commit()
     with pytest.raises(HomeError, match="newer"):

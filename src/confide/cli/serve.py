@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from confide.cli.options import AccountOption, LedgerOption
+from confide.errors import UsageError
 
 
 def serve(
@@ -34,6 +35,13 @@ def serve(
     verify: Annotated[
         bool, typer.Option("--verify", help="Check the sealed records and the score files, and do not serve.")
     ] = False,
+    accept_rollback: Annotated[
+        bool,
+        typer.Option(
+            "--accept-rollback",
+            help="With --verify: go on with a database that is older than the home folder, and put that on record.",
+        ),
+    ] = False,
 ) -> None:
     """Serve contests: participants send scores, and get values that cannot give the labels away.
 
@@ -43,9 +51,12 @@ def serve(
 
     **Example:** `confide serve heart/server.zip --home oracle`
     """
+    if accept_rollback and not verify:
+        raise UsageError("--accept-rollback needs --verify; stop the server, and give both")
     if verify:
-        from confide.service.administration import verify as check
+        from confide.service import administration
 
+        check = administration.accept_rollback if accept_rollback else administration.verify
         typer.echo(check(home).summary())
         return
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,9 +220,13 @@ class OracleClient:
         """Return the organiser's view of a contest: state, counts and members."""
         return ContestStatus.from_dict(self._get(contest, "/status"))
 
-    def new_token(self, participant: str, *, organiser: bool = False, contest: str | None = None) -> NewToken:
-        """Make a token for a participant. The server shows it this once."""
+    def new_token(
+        self, participant: str, *, organiser: bool = False, until: date | None = None, contest: str | None = None
+    ) -> NewToken:
+        """Make a token for a participant, valid through the day `until` (UTC). The server shows it this once."""
         plain = {"participant": participant, "role": "organiser" if organiser else "participant"}
+        if until is not None:
+            plain["until"] = until.isoformat()
         return NewToken.from_dict(self._send("POST", contest, "/tokens", plain, repeatable=False))
 
     def tokens(self, contest: str | None = None) -> tuple[TokenRecord, ...]:

@@ -287,13 +287,15 @@ class TokenRecord:
     role: str
     created_at: str
     revoked_at: str | None
+    expires_at: str | None = None
 
     @classmethod
     def from_dict(cls, plain: Any) -> TokenRecord:
         """Read an answer."""
         read = Fields.of(plain, "token")
         named = {name: read.text(name) for name in ("id", "participant", "role", "created_at")}
-        return cls(**named, revoked_at=read.optional_text("revoked_at"))
+        revoked_at, expires_at = (read.optional_text(name) for name in ("revoked_at", "expires_at"))
+        return cls(**named, revoked_at=revoked_at, expires_at=expires_at)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

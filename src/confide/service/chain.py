@@ -1,19 +1,33 @@
 """Audit chain: each contest's events, each sealed together with the one before.
 
 Seals are HMAC-SHA256 under the key of the home folder, over the previous seal and canonical JSON. The row of the
-contest seals the end of the chain, so that removing the last entries shows too. An older copy of the whole home cannot
-be detected, as it was valid once.
+contest seals the end of the chain, so that removing the last entries shows too. The anchor, a sealed file in the home
+folder, keeps the length and the last seal of every chain, so that an older copy of the database shows, and one that was
+emptied. An older copy of the database and the home together cannot be detected, as it was valid once.
+
+Order of a write: the database commits, the anchor follows, the caller is answered. After a crash the anchor may lag
+behind the database, never the other way round. Entries beyond the anchor bear seals, so the next start accepts them.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
-from dataclasses import dataclass
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from confide.errors import HomeError
+from confide.files import replace_file
 from confide.ledger.seals import same_seal, seal
+from confide.service.clock import written
 from confide.service.tables import CHAIN, CONTESTS
 
 START = "0" * 64
@@ -39,19 +53,175 @@ def locked(connection: Connection, contest: str) -> Any:
     return connection.execute(select(CONTESTS).where(CONTESTS.c.name == contest).with_for_update()).first()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """A transaction that may change one contest, and who acts in it.
+
+    Functions that change records take a `Writer`. Only `Records` makes one, after it has checked, inside the same
+    transaction, that the token of whoever acts is still valid.
+    """
+
+    connection: Connection
+    key: bytes = field(repr=False)
+    contest: str
+    known: bool
+    by: str
+    token: str | None
+    at: datetime
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Add an entry to the contest's chain; it names who acted, with which token, and when."""
+        actor = {"by": self.by, "by_token": self.token, "at": written(self.at)}
+        append(self.connection, self.key, self.contest, entry | actor)
+
+
 def append(connection: Connection, key: bytes, contest: str, entry: dict[str, Any]) -> None:
     """Add an entry to a contest's chain. The caller holds the lock of the contest's row."""
-    head = connection.execute(
-        select(CONTESTS.c.chain_length, CONTESTS.c.chain_end).where(CONTESTS.c.name == contest)
-    ).one()
-    sequence, written = head.chain_length + 1, canonical(entry)
-    sealed = link(key, contest, sequence, head.chain_end, written)
-    connection.execute(insert(CHAIN), {"contest": contest, "sequence": sequence, "entry": written, "seal": sealed})
+    head = head_of(connection, contest)
+    sequence, text = head.length + 1, canonical(entry)
+    sealed = link(key, contest, sequence, head.end, text)
+    connection.execute(insert(CHAIN), {"contest": contest, "sequence": sequence, "entry": text, "seal": sealed})
     connection.execute(
         update(CONTESTS)
         .where(CONTESTS.c.name == contest)
         .values(chain_length=sequence, chain_end=sealed, chain_seal=end(key, contest, sequence, sealed))
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Length of a chain, the seal of its last entry, and the seal of both."""
+
+    length: int
+    end: str
+    seal: str = field(compare=False)
+
+
+def heads_of(connection: Connection) -> dict[str, Head]:
+    """Return the ends of all chains, as the database has them."""
+    columns = (CONTESTS.c.name, CONTESTS.c.chain_length, CONTESTS.c.chain_end, CONTESTS.c.chain_seal)
+    rows = connection.execute(select(*columns).order_by(CONTESTS.c.name))
+    return {row[0]: Head(length=row[1], end=row[2], seal=row[3]) for row in rows}
+
+
+def head_of(connection: Connection, contest: str) -> Head:
+    """Return the end of a chain, as the database has it."""
+    columns = (CONTESTS.c.chain_length, CONTESTS.c.chain_end, CONTESTS.c.chain_seal)
+    row = connection.execute(select(*columns).where(CONTESTS.c.name == contest)).one()
+    return Head(length=row[0], end=row[1], seal=row[2])
+
+
+def require_sealed(key: bytes, contest: str, head: Head) -> None:
+    """Refuse a chain whose end was not sealed with this key."""
+    if not same_seal(head.seal, end(key, contest, head.length, head.end)):
+        raise HomeError(
+            f"the end of the record of the contest {contest!r} is not sealed with the key of this home folder. Give "
+            "the home folder and the database that belong together, or restore both from one backup"
+        )
+
+
+def require_seen(connection: Connection, contest: str, head: Head | None, seen: Head) -> None:
+    """Refuse a chain that lacks what the anchor has seen."""
+    there = None
+    if head is not None and head.length >= seen.length:
+        there = connection.execute(
+            select(CHAIN.c.seal).where(CHAIN.c.contest == contest, CHAIN.c.sequence == seen.length)
+        ).scalar()
+    if there is None or not same_seal(there, seen.end):
+        raise HomeError(
+            f"the database does not know all entries of the contest {contest!r} that this home folder has seen: it is "
+            "an older copy, or records were deleted. Restore the database and the home folder from one backup"
+        )
+
+
+class Anchor:
+    """Sealed file in the home folder: the end of every chain, as it was after the last write.
+
+    Several threads and processes may write: each takes the lock of a file beside it, reads, and only moves ends on.
+    """
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        self._path = path
+        self._key = key
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Head] = {}
+        self._seen: dict[str, Head] = {}
+
+    def read(self) -> dict[str, Head] | None:
+        """Return the ends of all chains; None if there is no file. Refuse a file that was changed."""
+        try:
+            plain = json.loads(self._path.read_text(encoding="utf-8"))
+            heads = {
+                str(name): Head(length=int(one["length"]), end=str(one["end"]), seal="")
+                for name, one in plain["contests"].items()
+            }
+            whole = same_seal(str(plain["seal"]), self._seal(heads))
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            whole = False
+        if not whole:
+            raise HomeError(
+                f"{self._path} is damaged, or belongs to another key; restore the home folder and the database from "
+                "one backup"
+            )
+        return heads
+
+    def seen(self, contest: str) -> Head | None:
+        """Return the newest end of a chain that this process knows to be in the file."""
+        return self._seen.get(contest)
+
+    def advance(self, heads: Mapping[str, Head]) -> None:
+        """Bring the file up to ends that the database has committed. One write serves all threads that wait."""
+        with _WAITING:
+            _merge(self._waiting, heads)
+        with self._lock:
+            if all(_reaches(self._seen.get(name), head) for name, head in heads.items()) and self._path.exists():
+                return
+            with _WAITING:
+                wanted = dict(self._waiting)
+            with _file_lock(self._path.with_name(f"{self._path.name}.lock")):
+                merged = self.read() or {}
+                _merge(merged, wanted)
+                self._write(merged)
+            self._seen = merged
+
+    def replace(self, heads: Mapping[str, Head]) -> None:
+        """Write ends as they are, also such that lie before those of the file."""
+        with self._lock, _file_lock(self._path.with_name(f"{self._path.name}.lock")):
+            self._write(heads)
+            self._seen = dict(heads)
+
+    def _write(self, heads: Mapping[str, Head]) -> None:
+        contests = {name: {"length": head.length, "end": head.end} for name, head in sorted(heads.items())}
+        text = canonical({"contests": contests, "seal": self._seal(heads)})
+        replace_file(self._path, text + "\n", owner_only=True)
+
+    def _seal(self, heads: Mapping[str, Head]) -> str:
+        parts = [part for name, head in sorted(heads.items()) for part in (name, head.length, head.end)]
+        return seal(self._key, "oracle anchor", *parts)
+
+
+_WAITING = threading.Lock()
+
+
+def _reaches(one: Head | None, other: Head) -> bool:
+    return one is not None and one.length >= other.length
+
+
+def _merge(into: dict[str, Head], heads: Mapping[str, Head]) -> None:
+    into.update({name: head for name, head in heads.items() if not _reaches(into.get(name), head)})
+
+
+@contextmanager
+def _file_lock(path: Path) -> Iterator[None]:
+    """Hold a lock against other processes; it ends with the process."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +231,39 @@ class Fault:
     contest: str
     sequence: int
     problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """An entry as the organiser sees it. Older entries do not name the token that acted."""
+
+    sequence: int
+    kind: str
+    at: str
+    by: str | None
+    by_token: str | None
+    about: str | None
+
+
+def list_events(connection: Connection, contest: str, *, limit: int, before: int | None = None) -> list[Event]:
+    """Return entries of a chain, the newest first."""
+    query = select(CHAIN).where(CHAIN.c.contest == contest).order_by(CHAIN.c.sequence.desc()).limit(limit)
+    if before is not None:
+        query = query.where(CHAIN.c.sequence < before)
+    return [_event(row.sequence, json.loads(row.entry)) for row in connection.execute(query)]
+
+
+def _event(sequence: int, entry: dict[str, Any]) -> Event:
+    about = next((entry[name] for name in ("id", "token", "state") if name in entry), None)
+    whose = f" of {entry['participant']}" if entry["kind"] == "token" else ""
+    return Event(
+        sequence=sequence,
+        kind=entry["kind"],
+        at=entry["at"],
+        by=entry.get("by", entry.get("participant")),
+        by_token=entry.get("by_token"),
+        about=None if about is None else f"{about}{whose}",
+    )
 
 
 def checked_entries(connection: Connection, key: bytes, contest: str) -> tuple[list[dict[str, Any]], list[Fault]]:

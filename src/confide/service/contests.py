@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -16,10 +15,11 @@ from confide.contest.template import Template
 from confide.contest.terms import ContestTerms
 from confide.errors import ConfideError, HomeError, ParameterError
 from confide.service import chain
+from confide.service.chain import Writer
 from confide.service.clock import written
-from confide.service.database import Database
 from confide.service.home import Home
 from confide.service.problems import Kind, Refused
+from confide.service.records import Records
 from confide.service.settings import DATABASE
 from confide.service.states import NEXT, State
 from confide.service.storage import store
@@ -96,7 +96,7 @@ def import_bundle(home: Home, path: Path) -> str:
     return name
 
 
-def load_contests(home: Home, database: Database, key: bytes, at: datetime) -> dict[str, LoadedContest]:
+def load_contests(home: Home, records: Records) -> dict[str, LoadedContest]:
     """Load all bundles of the home folder, and record new contests in the database."""
     loaded = {}
     for path in sorted(home.contests.glob("*/server.zip")):
@@ -108,34 +108,36 @@ def load_contests(home: Home, database: Database, key: bytes, at: datetime) -> d
         if contest.name != path.parent.name:
             raise HomeError(f"{path} holds the contest {contest.name!r}; restore the folder from a backup")
         home.make_contest(contest.name)
-        _record(home, database, key, contest, at)
+        _record(home, records, contest)
         loaded[contest.name] = contest
     return loaded
 
 
-def _record(home: Home, database: Database, key: bytes, contest: LoadedContest, at: datetime) -> None:
-    with database.writing() as connection:
-        known = chain.locked(connection, contest.name)
-        if known is None:
-            if any(home.scores(contest.name, "").parent.iterdir()):
+def _record(home: Home, records: Records, contest: LoadedContest) -> None:
+    with records.administering(contest.name) as writer:
+        if writer.known:
+            row = writer.connection.execute(select(CONTESTS.c.bundle).where(CONTESTS.c.name == contest.name)).one()
+            if row.bundle != contest.digest:
                 raise HomeError(
-                    f"the home folder has submissions to {contest.name!r} that the database does not know. Set "
-                    f"{DATABASE} as it was, or restore both from one backup"
+                    f"the database knows another bundle of the contest {contest.name!r}; restore both from one backup"
                 )
-            row = {"name": contest.name, "state": State.DRAFT.value, "bundle": contest.digest}
-            empty = {
-                "created_at": written(at),
-                "chain_length": 0,
-                "chain_end": chain.START,
-                "chain_seal": chain.end(key, contest.name, 0, chain.START),
-            }
-            connection.execute(insert(CONTESTS), row | empty)
-            entry = {"kind": "contest", "bundle": contest.digest, "at": written(at)}
-            chain.append(connection, key, contest.name, entry)
-        elif known.bundle != contest.digest:
+            return
+        if any(home.scores(contest.name, "").parent.iterdir()):
             raise HomeError(
-                f"the database knows another bundle of the contest {contest.name!r}; restore both from one backup"
+                f"the home folder has submissions to {contest.name!r} that the database does not know. Set "
+                f"{DATABASE} as it was, or restore both from one backup"
             )
+        fresh = {
+            "name": contest.name,
+            "state": State.DRAFT.value,
+            "bundle": contest.digest,
+            "created_at": written(writer.at),
+            "chain_length": 0,
+            "chain_end": chain.START,
+            "chain_seal": chain.end(writer.key, contest.name, 0, chain.START),
+        }
+        writer.connection.execute(insert(CONTESTS), fresh)
+        writer.append({"kind": "contest", "bundle": contest.digest})
 
 
 def state_of(connection: Connection, contest: str) -> State:
@@ -170,9 +172,9 @@ def counts(connection: Connection, contests: Iterable[str]) -> dict[str, Counts]
     }
 
 
-def change_state(connection: Connection, key: bytes, contest: str, new: State, *, by: str, at: datetime) -> None:
-    """Move a contest to another state, if there is a way. The caller holds the lock of the contest's row."""
-    old = state_of(connection, contest)
+def change_state(writer: Writer, new: State) -> None:
+    """Move a contest to another state, if there is a way."""
+    old = state_of(writer.connection, writer.contest)
     if new not in NEXT[old]:
         ways = ", ".join(sorted(NEXT[old])) or "none"
         raise Refused(
@@ -180,5 +182,5 @@ def change_state(connection: Connection, key: bytes, contest: str, new: State, *
             f"the contest is {old}, and cannot become {new}",
             f"possible now: {ways}",
         )
-    connection.execute(update(CONTESTS).where(CONTESTS.c.name == contest).values(state=new.value))
-    chain.append(connection, key, contest, {"kind": "state", "state": new.value, "by": by, "at": written(at)})
+    writer.connection.execute(update(CONTESTS).where(CONTESTS.c.name == writer.contest).values(state=new.value))
+    writer.append({"kind": "state", "state": new.value})

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert, select
 
 from confide.contest.finalists import Finalist, Finalists, choose
-from confide.service import chain
 from confide.service.boards import best_submissions
-from confide.service.clock import written
+from confide.service.chain import Writer
 from confide.service.contests import LoadedContest, state_of
 from confide.service.home import Home
 from confide.service.problems import Kind, Refused
@@ -51,11 +49,9 @@ def choice_of(connection: Connection, caller: Caller) -> Choice:
     return Choice(submissions=tuple(best), chosen=False)
 
 
-def set_choice(
-    connection: Connection, key: bytes, contest: LoadedContest, caller: Caller, wanted: Sequence[str], at: datetime
-) -> None:
-    """Choose finalists, in place of an earlier choice; none means the best submission. Locks the contest's row."""
-    chain.locked(connection, contest.name)
+def set_choice(writer: Writer, contest: LoadedContest, caller: Caller, wanted: Sequence[str]) -> None:
+    """Choose finalists, in place of an earlier choice; none means the best submission."""
+    connection = writer.connection
     state = state_of(connection, contest.name)
     if state not in (State.OPEN, State.PAUSED):
         raise Refused(
@@ -82,8 +78,7 @@ def set_choice(
     connection.execute(delete(FINALISTS).where(FINALISTS.c.member == caller.member))
     if unique:
         connection.execute(insert(FINALISTS), [{"member": caller.member, "submission": one} for one in unique])
-    entry = {"kind": "finalists", "participant": caller.participant, "submissions": unique, "at": written(at)}
-    chain.append(connection, key, contest.name, entry)
+    writer.append({"kind": "finalists", "participant": caller.participant, "submissions": unique})
 
 
 def finalists_of(connection: Connection, contest: str) -> list[Chosen]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -17,6 +16,7 @@ from confide.contest.forms import metric_range
 from confide.contest.terms import ContestTerms
 from confide.errors import ConfideError
 from confide.service import chain
+from confide.service.chain import Writer
 from confide.service.clock import written
 from confide.service.contests import LoadedContest, change_state, state_of
 from confide.service.finalists import finalists_of, load_finalists
@@ -74,26 +74,15 @@ def read_result(plain: dict[str, Any], contest: LoadedContest, finalists: Finali
     return result
 
 
-def publish(
-    connection: Connection,
-    key: bytes,
-    contest: LoadedContest,
-    result: FinalResult,
-    finalists: Finalists,
-    *,
-    by: str,
-    at: datetime,
-) -> None:
-    """Record a result, and show it to everybody. Locks the contest's row."""
-    chain.locked(connection, contest.name)
-    require_closed(connection, contest)
+def publish(writer: Writer, contest: LoadedContest, result: FinalResult, finalists: Finalists) -> None:
+    """Record a result, and show it to everybody."""
+    require_closed(writer.connection, contest)
     names = {name: (one.participant, one.submission) for name, one in finalists.by_name().items()}
-    text = chain.canonical(result.to_dict())
-    row = {"contest": contest.name, "published_at": written(at), "result": text, "names": json.dumps(names)}
-    connection.execute(insert(FINALS), row)
-    digest = sha256(text.encode()).hexdigest()
-    chain.append(connection, key, contest.name, {"kind": "final", "result": digest, "by": by, "at": written(at)})
-    change_state(connection, key, contest.name, State.PUBLISHED, by=by, at=at)
+    row = {"result": chain.canonical(result.to_dict()), "names": json.dumps(names)}
+    shown = {"contest": contest.name, "published_at": written(writer.at)}
+    writer.connection.execute(insert(FINALS), row | shown)
+    writer.append({"kind": "final", **{name: sha256(text.encode()).hexdigest() for name, text in row.items()}})
+    change_state(writer, State.PUBLISHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,11 @@ class Home:
         return self.folder / "oracle.key"
 
     @property
+    def anchor_file(self) -> Path:
+        """Return the sealed file of the ends of all audit chains."""
+        return self.folder / "oracle.anchor"
+
+    @property
     def temporary(self) -> Path:
         """Return the folder of uploads that are not read yet."""
         return self.folder / "tmp"
@@ -80,13 +85,13 @@ class Home:
                 f"{self.folder} is not the home of a server; name the folder that was given to `confide serve --home`"
             )
 
-    def key(self) -> bytes:
-        """Return the key of the audit chain; make it if the home is new."""
+    def key(self, *, new: bool = False) -> bytes:
+        """Return the key of the audit chain. If `new`, nothing is sealed yet, and a missing key is made."""
         if not self.key_file.exists():
-            if self.database.exists():
+            if not new:
                 raise HomeError(
-                    f"the key {self.key_file} is missing, so that the records cannot be checked. Put it back from a "
-                    "backup"
+                    f"the key {self.key_file} is missing, so that the records cannot be checked. Give the --home that "
+                    "belongs to the database, or put the home folder back from a backup"
                 )
             text = secrets.token_hex(_KEY_BYTES) + "\n"
             with suppress(FileExistsError):  # another process made it meanwhile

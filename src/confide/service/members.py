@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import insert, select
 
 from confide.errors import ParameterError
+from confide.service.chain import Writer
 from confide.service.clock import written
 from confide.service.tables import MEMBERS
 
@@ -22,15 +21,16 @@ def checked_name(name: str) -> str:
     return name
 
 
-def member_named(connection: Connection, contest: str, name: str, at: datetime) -> int:
-    """Return the number of a member, who is added if new. The caller holds the lock of the contest's row."""
+def member_named(writer: Writer, name: str) -> int:
+    """Return the number of a member, who is added if new."""
     checked_name(name)
+    connection, contest = writer.connection, writer.contest
     found = connection.execute(
         select(MEMBERS.c.id).where(MEMBERS.c.contest == contest, MEMBERS.c.name == name)
     ).scalar()
     if found is not None:
         return int(found)
     added = connection.execute(
-        insert(MEMBERS).returning(MEMBERS.c.id), {"contest": contest, "name": name, "created_at": written(at)}
+        insert(MEMBERS).returning(MEMBERS.c.id), {"contest": contest, "name": name, "created_at": written(writer.at)}
     )
     return int(added.scalar_one())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from confide.service.states import State
-from confide.service.tokens import Role
+from confide.service.tokens import DAYS, Role
 
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 Identity = Annotated[str, Field(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
@@ -123,6 +124,7 @@ class SubmissionModel(Model):
     calibration: list[CalibrationBinModel] | None = Field(
         default=None, description="Observed frequencies, if scores are probabilities."
     )
+    token: str | None = Field(default=None, description="Id of the token with which it was sent.")
     limits: LimitsModel | None = None
     replayed: bool = False
 
@@ -184,6 +186,9 @@ class NewTokenModel(Model):
 
     participant: Name
     role: Role = Role.PARTICIPANT
+    until: date | None = Field(
+        default=None, description=f"Last day, in UTC, on which the token is valid; {DAYS} days from now by default."
+    )
 
 
 class IssuedTokenModel(Model):
@@ -192,6 +197,7 @@ class IssuedTokenModel(Model):
     id: str
     participant: str
     role: Role
+    expires_at: Instant
     token: str
 
 
@@ -202,6 +208,7 @@ class TokenModel(Model):
     participant: str
     role: Role
     created_at: Instant
+    expires_at: Instant
     revoked_at: Instant | None
 
 
@@ -209,6 +216,24 @@ class TokensModel(Model):
     """All tokens of a contest."""
 
     tokens: list[TokenModel]
+
+
+class EntryModel(Model):
+    """An entry of the sealed record of a contest: what was done, when, by whom and with which token."""
+
+    sequence: int
+    kind: str
+    at: Instant
+    by: str | None = Field(description="Name of the member, or `administrator` for the server's machine.")
+    by_token: str | None = Field(description="Id of the token that acted; none on the server's machine.")
+    about: str | None = Field(description="Id or name of what was done: a submission, a token, a state.")
+
+
+class RecordModel(Model):
+    """Entries of the record, the newest first. `next` continues the list as `before`."""
+
+    entries: list[EntryModel]
+    next: int | None
 
 
 class MemberModel(Model):

@@ -9,14 +9,13 @@ import anyio
 from confide.contest.terms import Mode
 from confide.errors import HomeError, ParameterError
 from confide.service.boards import Boards
-from confide.service.clock import now
 from confide.service.contests import LoadedContest, import_bundle, load_contests
 from confide.service.database import Database
 from confide.service.home import Home
 from confide.service.metrics import Metrics
-from confide.service.migrations.upgrade import upgrade
 from confide.service.problems import Kind, Refused
 from confide.service.queue import Queue
+from confide.service.records import Records
 from confide.service.scoring import Scorer, masked_scorer
 from confide.service.settings import Settings
 from confide.service.submissions import Recorder
@@ -30,7 +29,7 @@ class Oracle:
     settings: Settings
     home: Home
     database: Database
-    key: bytes
+    records: Records
     contests: dict[str, LoadedContest]
     recorder: Recorder
     reader: ScoreReader
@@ -45,13 +44,19 @@ class Oracle:
         home = Home(settings.home)
         home.make()
         home.clear_temporary()
+        database = Database.at(home.database, settings.database)
+        try:
+            return cls._on(home, database, settings)
+        except BaseException:
+            database.close()
+            raise
+
+    @classmethod
+    def _on(cls, home: Home, database: Database, settings: Settings) -> Oracle:
+        records = Records.start(home, database)
         for path in settings.bundles:
             import_bundle(home, path)
-        key = home.key()
-        database = Database.at(home.database, settings.database)
-        database.check()
-        upgrade(database)
-        contests = load_contests(home, database, key, now())
+        contests = load_contests(home, records)
         if not contests:
             raise ParameterError("there is no contest to serve; give a server.zip that `confide contest new` wrote")
         scorers = {name: _scorer(contest, settings) for name, contest in contests.items()}
@@ -61,12 +66,12 @@ class Oracle:
         boards = Boards(
             home=home, database=database, contests=contests, scorers=scorers, seconds=settings.board_seconds
         )
-        recorder = Recorder(home=home, database=database, key=key, reader=reader, scorers=scorers, changed=boards.mark)
+        recorder = Recorder(home=home, records=records, reader=reader, scorers=scorers, changed=boards.mark)
         return cls(
             settings=settings,
             home=home,
             database=database,
-            key=key,
+            records=records,
             contests=contests,
             recorder=recorder,
             reader=reader,

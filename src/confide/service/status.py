@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
+from confide.service.clock import written
 from confide.service.contests import counts
 from confide.service.states import NEXT, State
 from confide.service.tables import FINALISTS, MEMBERS, SUBMISSIONS, TOKENS
@@ -29,7 +30,7 @@ def status_of(connection: Connection, contest: str, at: datetime) -> dict[str, A
     for member, role in connection.execute(
         select(TOKENS.c.member, TOKENS.c.role)
         .join(MEMBERS, TOKENS.c.member == MEMBERS.c.id)
-        .where(ours, TOKENS.c.revoked_at.is_(None))
+        .where(ours, TOKENS.c.revoked_at.is_(None), TOKENS.c.expires_at > written(at))
         .distinct()
         .order_by(TOKENS.c.role)
     ):

@@ -11,7 +11,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -23,17 +22,18 @@ from confide.contest.terms import ContestTerms, Mode
 from confide.counts import FloatArray
 from confide.errors import SubmissionError
 from confide.service import chain
+from confide.service.chain import Writer
 from confide.service.clock import new_id, now, written
 from confide.service.contests import LoadedContest, state_of
-from confide.service.database import Database
 from confide.service.home import Home
 from confide.service.problems import Kind, Refused
 from confide.service.quotas import Limits, limits_of, require_left
+from confide.service.records import Records
 from confide.service.scoring import Scored, Scorer
 from confide.service.states import State
 from confide.service.storage import store
 from confide.service.tables import KEYS, MEMBERS, SUBMISSIONS
-from confide.service.tokens import Caller
+from confide.service.tokens import Caller, require_valid
 from confide.sources.score_process import ReadingStoppedError, ScoreReader
 
 FileKind = Literal["csv", "parquet"]
@@ -53,6 +53,7 @@ class Submission:
     goodness: float
     standard_error: float
     detail: dict[str, Any]
+    token: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +70,7 @@ class Recorder:
     """Scores files and records submissions. Its methods run in worker threads."""
 
     home: Home
-    database: Database
-    key: bytes
+    records: Records
     reader: ScoreReader
     scorers: Mapping[str, Scorer]
     changed: Callable[[str], None]
@@ -91,7 +91,8 @@ class Recorder:
         self, contest: LoadedContest, caller: Caller, scores: FloatArray, digest: str, idempotency_key: str | None
     ) -> Outcome:
         entry = _Entry(contest=contest.name, caller=caller, digest=digest, key=idempotency_key)
-        with self.database.reading() as connection:
+        with self.records.database.reading() as connection:
+            require_valid(connection, self.records.key, caller, now())  # before an answer is paid for
             entry.require_same_file(connection)
             earlier = entry.earlier(connection)
             if earlier is None:
@@ -101,9 +102,8 @@ class Recorder:
         if earlier is None:
             scored = self.scorers[contest.name](scores)
             self._store(contest.name, digest, scores, scored)
-        with self.database.writing() as connection:
-            chain.locked(connection, contest.name)
-            outcome = self._record(connection, contest.terms, entry, scored)
+        with self.records.writing(caller) as writer:
+            outcome = self._record(writer, contest.terms, entry, scored)
         if not outcome.replayed:
             self.changed(contest.name)
         return outcome
@@ -113,20 +113,20 @@ class Recorder:
         if scored.influence is not None:
             store(self.home.influences(contest, digest), scored.influence.tobytes(), self.home.temporary)
 
-    def _record(self, connection: Connection, terms: ContestTerms, entry: _Entry, scored: Scored | None) -> Outcome:
-        at = now()
+    def _record(self, writer: Writer, terms: ContestTerms, entry: _Entry, scored: Scored | None) -> Outcome:
+        connection, at = writer.connection, writer.at
         entry.require_same_file(connection)
         earlier = entry.earlier(connection)
         if earlier is not None:
-            entry.remember_key(connection, earlier.id)
+            entry.remember_key(writer, earlier.id)
             limits = limits_of(connection, terms, entry.caller.member, at)
             return Outcome(submission=earlier, limits=limits, replayed=True)
         assert scored is not None  # noqa: S101  # submissions are never removed
         _require_open(connection, entry.contest)
         require_left(limits_of(connection, terms, entry.caller.member, at), at)
-        submission = entry.insert(connection, scored, at)
-        entry.remember_key(connection, submission.id)
-        chain.append(connection, self.key, entry.contest, chain_entry(submission))
+        submission = entry.insert(writer, scored)
+        entry.remember_key(writer, submission.id)
+        writer.append(chain_entry(submission))
         limits = limits_of(connection, terms, entry.caller.member, at)
         return Outcome(submission=submission, limits=limits, replayed=False)
 
@@ -163,14 +163,16 @@ class _Entry:
         ).first()
         return None if row is None else _submission(row)
 
-    def remember_key(self, connection: Connection, submission: str) -> None:
+    def remember_key(self, writer: Writer, submission: str) -> None:
         if self.key is None:
             return
+        connection = writer.connection
         mine = (KEYS.c.member == self.caller.member, KEYS.c.key == self.key)
         if connection.execute(select(KEYS.c.key).where(*mine)).first() is None:
             connection.execute(insert(KEYS), {"member": self.caller.member, "key": self.key, "submission": submission})
 
-    def insert(self, connection: Connection, scored: Scored, at: datetime) -> Submission:
+    def insert(self, writer: Writer, scored: Scored) -> Submission:
+        at = writer.at
         submission = Submission(
             id=new_id(at),
             contest=self.contest,
@@ -182,8 +184,9 @@ class _Entry:
             goodness=scored.goodness,
             standard_error=scored.standard_error,
             detail=scored.detail,
+            token=self.caller.token,
         )
-        connection.execute(
+        writer.connection.execute(
             insert(SUBMISSIONS),
             {
                 "id": submission.id,
@@ -196,6 +199,7 @@ class _Entry:
                 "goodness": scored.goodness,
                 "standard_error": scored.standard_error,
                 "detail": json.dumps(scored.detail),
+                "token": submission.token,
             },
         )
         return submission
@@ -213,7 +217,6 @@ def chain_entry(submission: Submission) -> dict[str, Any]:
         "goodness": submission.goodness,
         "standard_error": submission.standard_error,
         "detail": sha256(chain.canonical(submission.detail).encode()).hexdigest(),
-        "at": submission.received_at,
     }
 
 
@@ -275,6 +278,7 @@ def _submission(row: Row[Any]) -> Submission:
         goodness=row.goodness,
         standard_error=row.standard_error,
         detail=json.loads(row.detail),
+        token=row.token,
     )
 
 

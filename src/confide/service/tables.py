@@ -57,6 +57,8 @@ TOKENS = Table(
     Column("digest", String(64), nullable=False, unique=True),  # SHA-256 of the token; the token itself is not kept
     Column("created_at", String(40), nullable=False),
     Column("revoked_at", String(40)),
+    Column("expires_at", String(40), nullable=False, server_default=""),  # an empty text has ended
+    Column("seal", String(64), nullable=False, server_default=""),  # of all other columns and the member
     CheckConstraint("role IN ('participant', 'organiser')", name="role"),
 )
 
@@ -66,6 +68,7 @@ SESSIONS = Table(
     Column("digest", String(64), primary_key=True),  # SHA-256 of the secret in the browser's cookie
     Column("token", String(26), ForeignKey("oracle_tokens.id"), nullable=False, index=True),
     Column("expires_at", String(40), nullable=False, index=True),
+    Column("seal", String(64), nullable=False, server_default=""),  # of all other columns
 )
 
 SUBMISSIONS = Table(
@@ -81,6 +84,7 @@ SUBMISSIONS = Table(
     Column("goodness", Double, nullable=False),
     Column("standard_error", Double, nullable=False),
     Column("detail", Text, nullable=False),  # JSON: intervals
+    Column("token", String(26)),  # with which it was sent; none if it is older than this column
     UniqueConstraint("member", "digest"),
     Index(None, "member", "day"),
     Index(None, "contest", "member", "goodness"),

@@ -1,23 +1,39 @@
-"""Tokens: 256 random bits, shown once. The database keeps their SHA-256."""
+"""Tokens: 256 random bits, shown once. The database keeps their SHA-256.
+
+The row of a token is sealed with the key of the home folder: a row that somebody else wrote opens nothing. Every token
+has an end.
+"""
 
 from __future__ import annotations
 
 import hmac
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from hashlib import sha256
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, update
 
+from confide.errors import HomeError, ParameterError
+from confide.ledger.seals import same_seal, seal
+from confide.service import chain
+from confide.service.chain import Writer
 from confide.service.clock import new_id, written
 from confide.service.members import member_named
+from confide.service.problems import Kind, Refused
 from confide.service.tables import MEMBERS, SESSIONS, TOKENS
 
 PREFIX = "cfd_"
 FORM = re.compile(r"cfd_[A-Za-z0-9_-]{43}")
+
+DAYS = 180
+"""Days until a token ends, unless whoever makes it says otherwise."""
+
+MOST_DAYS = 730
 
 
 class Role(StrEnum):
@@ -29,13 +45,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Caller:
-    """Holder of a valid token: a member of one contest, in one role."""
+    """Holder of a valid token: a member of one contest, in one role. `session` is the digest of a browser's session."""
 
     token: str
     contest: str
     member: int
     participant: str
     role: Role
+    session: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +63,7 @@ class TokenRecord:
     participant: str
     role: Role
     created_at: str
+    expires_at: str
     revoked_at: str | None
     digest: str = field(repr=False)
 
@@ -60,80 +78,218 @@ def digest_of(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def issue(connection: Connection, contest: str, participant: str, role: Role, at: datetime) -> tuple[str, TokenRecord]:
+def end_of(until: date | None, at: datetime) -> str:
+    """Return when a token ends that is made now: with the day `until`, in UTC, or after the usual time."""
+    if until is None:
+        return written(at + timedelta(days=DAYS))
+    last = at.date() + timedelta(days=MOST_DAYS)
+    if not at.date() <= until <= last:
+        raise ParameterError(f"`until` must be a day from today to {last.isoformat()}; got {until.isoformat()}")
+    return written(datetime.combine(until + timedelta(days=1), time(), UTC))
+
+
+def issue(
+    writer: Writer, participant: str, role: Role = Role.PARTICIPANT, until: date | None = None
+) -> tuple[str, TokenRecord]:
     """Make a token for a member, who is added if new; return the secret, which is shown once, and its record."""
-    member = member_named(connection, contest, participant, at)
-    secret, identity = new_secret(), new_id(at)
+    expires_at = end_of(until, writer.at)
+    member = member_named(writer, participant)
+    secret, identity = new_secret(), new_id(writer.at)
     record = TokenRecord(
         id=identity,
         participant=participant,
         role=role,
-        created_at=written(at),
+        created_at=written(writer.at),
+        expires_at=expires_at,
         revoked_at=None,
         digest=digest_of(secret),
     )
     row = {"id": identity, "member": member, "role": role.value, "digest": record.digest}
-    connection.execute(insert(TOKENS), {**row, "created_at": record.created_at})
+    dates = {"created_at": record.created_at, "expires_at": expires_at}
+    writer.connection.execute(insert(TOKENS), row | dates)
+    _seal_row(writer.connection, writer.key, identity)
+    entry = {"kind": "token", "id": identity, "participant": participant, "role": role.value, "secret": record.digest}
+    writer.append(entry | {"until": expires_at})
     return secret, record
 
 
-def chain_entry(record: TokenRecord, *, by: str) -> dict[str, str]:
-    """Return what the audit chain says of a new token."""
-    return {
-        "kind": "token",
-        "id": record.id,
-        "participant": record.participant,
-        "role": record.role.value,
-        "secret": record.digest,
-        "by": by,
-        "at": record.created_at,
-    }
-
-
-def find_caller(connection: Connection, secret: str) -> Caller | None:
-    """Return who holds a token; None if the token is unknown or revoked."""
+def find_caller(connection: Connection, key: bytes, secret: str, at: datetime) -> Caller | None:
+    """Return who holds a token; None if the token is unknown or revoked. Refuse one that has ended, and say when."""
     if not FORM.fullmatch(secret):
         return None
     digest = digest_of(secret)
-    row = connection.execute(
-        select(TOKENS.c.id, TOKENS.c.role, TOKENS.c.digest, MEMBERS.c.contest, MEMBERS.c.id, MEMBERS.c.name)
-        .join(MEMBERS, TOKENS.c.member == MEMBERS.c.id)
-        .where(TOKENS.c.digest == digest, TOKENS.c.revoked_at.is_(None))
-    ).first()
-    if row is None or not hmac.compare_digest(row[2], digest):
+    row = _row(connection, key, TOKENS.c.digest == digest)
+    if row is None or not hmac.compare_digest(row.digest, digest) or row.revoked_at is not None:
         return None
-    return Caller(token=row[0], role=Role(row[1]), contest=row[3], member=row[4], participant=row[5])
+    if row.expires_at <= written(at):
+        raise Refused(
+            Kind.NO_TOKEN,
+            f"the token ended at {row.expires_at[:16].replace('T', ' ')} UTC",
+            "ask the organiser for a new token; it belongs to the same participant",
+        )
+    return caller_of(row)
+
+
+def find_by_id(connection: Connection, key: bytes, identity: str, at: datetime) -> Caller | None:
+    """Return whose token it is, by its id; None if it is unknown, revoked, or has ended."""
+    row = _row(connection, key, TOKENS.c.id == identity)
+    if row is None or row.revoked_at is not None or row.expires_at <= written(at):
+        return None
+    return caller_of(row)
+
+
+def caller_of(row: Row[Any]) -> Caller:
+    """Return the holder of a token's row."""
+    return Caller(
+        token=row.id, role=Role(row.role), contest=row.contest, member=row.member, participant=row.participant
+    )
+
+
+def require_valid(connection: Connection, key: bytes, caller: Caller, at: datetime) -> None:
+    """Refuse a caller whose token was revoked or has ended, or whose session has, since the request began."""
+    found = find_by_id(connection, key, caller.token, at)
+    lives = caller.session is None or session_token(connection, key, caller.session, at) == caller.token
+    same = found is not None and (found.contest, found.member, found.role) == (
+        caller.contest,
+        caller.member,
+        caller.role,
+    )
+    if not same or not lives:
+        raise Refused(
+            Kind.NO_TOKEN,
+            "the token was revoked, or it or its session has ended, since the request began; nothing was changed",
+            "ask the organiser for a new token, or sign in again",
+        )
+
+
+def session_seal(key: bytes, digest: str, token: str, expires_at: str) -> str:
+    """Return the seal of a session's row."""
+    return seal(key, "oracle session", digest, token, expires_at)
+
+
+def session_token(connection: Connection, key: bytes, digest: str, at: datetime) -> str | None:
+    """Return the id of the token that a session belongs to; None if the session is unknown, forged, or has ended."""
+    row = connection.execute(select(SESSIONS).where(SESSIONS.c.digest == digest)).first()
+    if row is None or row.expires_at <= written(at):
+        return None
+    return str(row.token) if same_seal(row.seal, session_seal(key, row.digest, row.token, row.expires_at)) else None
+
+
+_ROWS = select(TOKENS, MEMBERS.c.contest, MEMBERS.c.name.label("participant")).join(
+    MEMBERS, TOKENS.c.member == MEMBERS.c.id
+)
+
+
+def _row(connection: Connection, key: bytes, condition: ColumnElement[bool]) -> Row[Any] | None:
+    """Return the row of a token, with its member; None if there is none, or if it is not sealed with our key."""
+    row = connection.execute(_ROWS.where(condition)).first()
+    return row if row is not None and is_sealed(key, row) else None
+
+
+def is_sealed(key: bytes, row: Row[Any]) -> bool:
+    """Return whether a token's row, with its member, is as the server wrote it."""
+    return same_seal(row.seal, _seal_of(key, row))
+
+
+def _seal_of(key: bytes, row: Row[Any]) -> str:
+    dates = (row.created_at, row.expires_at, row.revoked_at)
+    whose = (row.contest, row.member, row.participant)
+    return seal(key, "oracle token", row.id, row.role, row.digest, *whose, *dates)
+
+
+def _seal_row(connection: Connection, key: bytes, identity: str) -> None:
+    row = connection.execute(_ROWS.where(TOKENS.c.id == identity)).one()
+    connection.execute(update(TOKENS).where(TOKENS.c.id == identity).values(seal=_seal_of(key, row)))
+
+
+def token_rows(connection: Connection, contest: str) -> list[Row[Any]]:
+    """Return the rows of all tokens of a contest, with their members, oldest first."""
+    return list(connection.execute(_ROWS.where(MEMBERS.c.contest == contest).order_by(TOKENS.c.id)))
 
 
 def list_tokens(connection: Connection, contest: str) -> list[TokenRecord]:
     """Return all tokens of a contest, oldest first."""
-    rows = connection.execute(
-        select(TOKENS.c.id, MEMBERS.c.name, TOKENS.c.role, TOKENS.c.created_at, TOKENS.c.revoked_at, TOKENS.c.digest)
-        .join(MEMBERS, TOKENS.c.member == MEMBERS.c.id)
-        .where(MEMBERS.c.contest == contest)
-        .order_by(TOKENS.c.id)
-    )
     return [
         TokenRecord(
-            id=row[0],
-            participant=row[1],
-            role=Role(row[2]),
-            created_at=row[3],
-            revoked_at=row[4],
-            digest=row[5],
+            id=row.id,
+            participant=row.participant,
+            role=Role(row.role),
+            created_at=row.created_at,
+            expires_at=row.expires_at,
+            revoked_at=row.revoked_at,
+            digest=row.digest,
         )
-        for row in rows
+        for row in token_rows(connection, contest)
     ]
 
 
-def revoke(connection: Connection, contest: str, identity: str, at: datetime) -> bool:
-    """Revoke a token of a contest and end its sessions; return False if there is none with this id."""
-    ours = select(MEMBERS.c.id).where(MEMBERS.c.contest == contest)
-    there = connection.execute(select(TOKENS.c.id).where(TOKENS.c.id == identity, TOKENS.c.member.in_(ours))).first()
+def revoke(writer: Writer, identity: str) -> bool:
+    """Revoke a token of the contest and end its sessions; return False if there is none with this id."""
+    connection = writer.connection
+    ours = select(MEMBERS.c.id).where(MEMBERS.c.contest == writer.contest)
+    there = connection.execute(
+        select(TOKENS.c.revoked_at).where(TOKENS.c.id == identity, TOKENS.c.member.in_(ours))
+    ).first()
     if there is None:
         return False
-    connection.execute(
-        update(TOKENS).where(TOKENS.c.id == identity, TOKENS.c.revoked_at.is_(None)).values(revoked_at=written(at))
-    )
     connection.execute(delete(SESSIONS).where(SESSIONS.c.token == identity))
+    if there.revoked_at is None:
+        connection.execute(update(TOKENS).where(TOKENS.c.id == identity).values(revoked_at=written(writer.at)))
+        _seal_row(connection, writer.key, identity)
+        writer.append({"kind": "revocation", "token": identity})
     return True
+
+
+def adopt_tokens(connection: Connection, key: bytes, contest: str, at: datetime) -> None:
+    """Give an end and a seal to the tokens of an older version; refuse tokens that the chain does not know.
+
+    They end after the usual time, counted from now, so that nobody is locked out by an upgrade.
+    """
+    entries, faults = chain.checked_entries(connection, key, contest)
+    end = end_of(None, at)
+    connection.execute(
+        update(TOKENS)
+        .where(TOKENS.c.member.in_(select(MEMBERS.c.id).where(MEMBERS.c.contest == contest)))
+        .values(expires_at=end)
+    )
+    entry = {"kind": "token-ends", "until": end, "by": "administrator", "by_token": None, "at": written(at)}
+    chain.append(connection, key, contest, entry)
+    for row in token_rows(connection, contest):
+        _seal_row(connection, key, row.id)
+    if faults or not fits_chain(connection, key, contest, [*entries, entry]):
+        raise HomeError(
+            f"the tokens of the contest {contest!r} are not those of its sealed record. Restore the database and the "
+            "home folder from one backup"
+        )
+
+
+def fits_chain(connection: Connection, key: bytes, contest: str, sealed: Sequence[dict[str, Any]]) -> bool:
+    """Return whether members and tokens are those of the sealed entries, with all their dates and roles."""
+    made: dict[str, dict[str, Any]] = {}
+    joined: dict[str, str] = {}
+    for entry in sealed:
+        if entry["kind"] == "token":
+            made[entry["id"]] = entry | {"revoked_at": None}
+            joined.setdefault(entry["participant"], entry["at"])
+        elif entry["kind"] == "revocation" and entry["token"] in made:
+            token = made[entry["token"]]
+            token["revoked_at"] = token["revoked_at"] or entry["at"]
+        elif entry["kind"] == "token-ends":
+            for token in made.values():
+                token.setdefault("until", entry["until"])
+    expected = {
+        identity: (
+            *(one[name] for name in ("participant", "role", "secret", "at")),
+            one.get("until"),
+            one["revoked_at"],
+        )
+        for identity, one in made.items()
+    }
+    rows = token_rows(connection, contest)
+    found = {
+        row.id: (row.participant, row.role, row.digest, row.created_at, row.expires_at, row.revoked_at) for row in rows
+    }
+    members = connection.execute(select(MEMBERS.c.name, MEMBERS.c.created_at).where(MEMBERS.c.contest == contest))
+    return (
+        found == expected and all(is_sealed(key, row) for row in rows) and {row[0]: row[1] for row in members} == joined
+    )

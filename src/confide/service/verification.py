@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
@@ -10,10 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from confide.ledger.seals import same_seal
 from confide.service import chain
+from confide.service.finalists import finalists_of
 from confide.service.home import Home
-from confide.service.submissions import all_submissions, chain_entry
-from confide.service.tables import CONTESTS, FINALISTS, FINALS, MEMBERS, TOKENS
+from confide.service.submissions import Submission, all_submissions, chain_entry
+from confide.service.tables import CONTESTS, FINALISTS, FINALS, MEMBERS, SESSIONS, TOKENS
+from confide.service.tokens import fits_chain, session_seal
 
 Sealed = Sequence[dict[str, Any]]
 
@@ -32,25 +36,26 @@ class Verification:
         return f"{self.contests} contests, {self.submissions} submissions, {self.entries} sealed entries: all are whole"
 
 
-def check_records(connection: Connection, place: Home) -> Verification:
+def check_records(connection: Connection, place: Home, key: bytes) -> Verification:
     """Check every contest of a home folder."""
-    key, names = place.key(), connection.execute(select(CONTESTS.c.name).order_by(CONTESTS.c.name)).scalars().all()
+    names = connection.execute(select(CONTESTS.c.name).order_by(CONTESTS.c.name)).scalars().all()
     entries = submissions = 0
     faults: list[chain.Fault] = []
     for contest in names:
         sealed, broken = chain.checked_entries(connection, key, contest)
-        faults += broken or _faults(sealed, connection, place, contest)
+        faults += broken or _faults(sealed, connection, place, key, contest)
         entries += len(sealed)
         submissions += sum(entry["kind"] == "submission" for entry in sealed)
     return Verification(contests=len(names), entries=entries, submissions=submissions, faults=tuple(faults))
 
 
-def _faults(sealed: Sealed, connection: Connection, place: Home, contest: str) -> Iterator[chain.Fault]:
+def _faults(sealed: Sealed, connection: Connection, place: Home, key: bytes, contest: str) -> Iterator[chain.Fault]:
     """Yield each record that is not as its sealed entry says."""
     last = len(sealed)
     checks = (
         (_same_state(sealed, connection, contest), "does not fit the state of the contest"),
-        (_same_tokens(sealed, connection, contest), "does not fit the members and tokens"),
+        (fits_chain(connection, key, contest, sealed), "does not fit the members and tokens"),
+        (_sealed_sessions(connection, key, contest), "does not know a session of its tokens"),
         (_same_finalists(sealed, connection, contest), "does not fit the finalists"),
         (_same_final(sealed, connection, contest), "does not fit the published final"),
     )
@@ -64,7 +69,7 @@ def _of_submissions(sealed: Sealed, connection: Connection, place: Home, contest
     }
     for submission in all_submissions(connection, contest):
         number, entry = expected.pop(submission.id, (0, None))
-        if entry != chain_entry(submission):
+        if not _is_sealed(submission, entry):
             yield chain.Fault(contest=contest, sequence=number, problem="does not fit its submission")
         elif not _is_whole(place.scores(contest, submission.digest), submission.digest):
             yield chain.Fault(contest=contest, sequence=number, problem="has lost its score file")
@@ -75,28 +80,24 @@ def _of_submissions(sealed: Sealed, connection: Connection, place: Home, contest
 def _same_state(sealed: Sealed, connection: Connection, contest: str) -> bool:
     row = connection.execute(select(CONTESTS).where(CONTESTS.c.name == contest)).one()
     states = ["draft", *(str(entry["state"]) for entry in sealed if entry["kind"] == "state")]
-    return bool(row.state == states[-1] and row.bundle == sealed[0]["bundle"])
+    return (row.state, row.bundle, row.created_at) == (states[-1], sealed[0]["bundle"], sealed[0]["at"])
 
 
-def _same_tokens(sealed: Sealed, connection: Connection, contest: str) -> bool:
-    """Return whether members and tokens are those that were sealed, with their roles, and revoked where that was."""
-    made = {
-        entry["id"]: (entry["participant"], entry["role"], entry["secret"])
-        for entry in sealed
-        if entry["kind"] == "token"
-    }
-    revoked = {entry["token"] for entry in sealed if entry["kind"] == "revocation"}
+def _is_sealed(submission: Submission, entry: dict[str, Any] | None) -> bool:
+    """Return whether a submission is as its entry says; older entries do not name the token."""
+    sealed = chain_entry(submission) | {"at": submission.received_at}
+    actor = {"by": submission.participant, "by_token": submission.token}
+    return entry == sealed | (actor if entry is not None and "by_token" in entry else {})
+
+
+def _sealed_sessions(connection: Connection, key: bytes, contest: str) -> bool:
     rows = connection.execute(
-        select(TOKENS.c.id, MEMBERS.c.name, TOKENS.c.role, TOKENS.c.digest, TOKENS.c.revoked_at)
+        select(SESSIONS)
+        .join(TOKENS, SESSIONS.c.token == TOKENS.c.id)
         .join(MEMBERS, TOKENS.c.member == MEMBERS.c.id)
         .where(MEMBERS.c.contest == contest)
-    ).all()
-    members = set(connection.execute(select(MEMBERS.c.name).where(MEMBERS.c.contest == contest)).scalars())
-    return (
-        {row[0]: (row[1], row[2], row[3]) for row in rows} == made
-        and {row[0] for row in rows if row[4] is not None} == revoked
-        and members == {participant for participant, _, _ in made.values()}
     )
+    return all(same_seal(row.seal, session_seal(key, row.digest, row.token, row.expires_at)) for row in rows)
 
 
 def _same_finalists(sealed: Sealed, connection: Connection, contest: str) -> bool:
@@ -110,9 +111,26 @@ def _same_finalists(sealed: Sealed, connection: Connection, contest: str) -> boo
 
 
 def _same_final(sealed: Sealed, connection: Connection, contest: str) -> bool:
+    """Return whether the result, its names and its date are those that were sealed."""
     row = connection.execute(select(FINALS).where(FINALS.c.contest == contest)).first()
-    digests = [entry["result"] for entry in sealed if entry["kind"] == "final"]
-    return ([] if row is None else [sha256(row.result.encode()).hexdigest()]) == digests
+    entries = [entry for entry in sealed if entry["kind"] == "final"]
+    if row is None or len(entries) != 1:
+        return row is None and not entries
+    (entry,) = entries
+    named = _digest(row.names) == entry["names"] if "names" in entry else _fitting_names(row.names, connection, contest)
+    return bool(_digest(row.result) == entry["result"] and named and row.published_at == entry["at"])
+
+
+def _fitting_names(text: str, connection: Connection, contest: str) -> bool:
+    """Return whether the names of a final, which older versions did not seal, are those of its finalists."""
+    pairs = {name: tuple(pair) for name, pair in json.loads(text).items()}
+    chosen = [(one.participant, one.submission) for one in finalists_of(connection, contest)]
+    fitting = all(name in (participant, f"{participant} ({one})") for name, (participant, one) in pairs.items())
+    return fitting and sorted(pairs.values()) == sorted(chosen)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _is_whole(path: Path, digest: str) -> bool:

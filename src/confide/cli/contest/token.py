@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,14 @@ def token(
         str | None, typer.Option("--participant", metavar="NAME", help="Name on the board of who gets the token.")
     ] = None,
     organiser: Annotated[bool, typer.Option("--organiser", help="The token may also organise the contest.")] = False,
+    until: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="DAY",
+            formats=["%Y-%m-%d"],
+            help="Last day on which the token is valid, in UTC; 180 days from now by default.",
+        ),
+    ] = None,
     home: Annotated[
         Path | None, typer.Option(metavar="DIR", help="On the server's machine: the folder of `confide serve --home`.")
     ] = None,
@@ -39,7 +48,8 @@ def token(
 
     The token is printed once, alone on standard output, and stored nowhere: send it to its holder in secret. On the
     server's machine give --home; this makes the first organiser's token. Elsewhere an organiser gives --to, with the
-    own token in the variable CONFIDE_TOKEN. A participant with two tokens is still one participant.
+    own token in the variable CONFIDE_TOKEN. A participant with two tokens is still one participant. Every token has an
+    end; a new one for the same participant takes its place.
 
     Examples:
 
@@ -53,9 +63,11 @@ def token(
     """
     if sum((participant is not None, show, revoke is not None)) != 1:
         raise UsageError("give one of --participant, --list and --revoke")
+    if until is not None and participant is None:
+        raise UsageError("--until is for a new token; give --participant too")
     desk = desk_of(contest, home=home, to=to, allow_http=allow_http)
     if participant is not None:
-        secret = desk.new(participant, organiser=organiser)
+        secret = desk.new(participant, organiser=organiser, until=None if until is None else until.date())
         role = "organiser" if organiser else "participant"
         if as_json:
             output.print_json({"contest": contest, "participant": participant, "role": role, "token": secret})
@@ -75,5 +87,5 @@ def _print(contest: str, tokens: Sequence[Token], *, as_json: bool) -> None:
 
         print_tokens(contest, tokens, output.console())
         return
-    names = ("id", "participant", "role", "created_at", "revoked_at")
+    names = ("id", "participant", "role", "created_at", "expires_at", "revoked_at")
     output.print_json({"contest": contest, "tokens": [{name: getattr(one, name) for name in names} for one in tokens]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 class TokenDesk:
     """Functions that make, list and revoke tokens of a contest."""
 
-    make: Callable[[str, str], str]
+    make: Callable[[str, str, date | None], str]
     listed: Callable[[], Sequence[Token]]
     revoke: Callable[[str], None]
 
-    def new(self, participant: str, *, organiser: bool) -> str:
+    def new(self, participant: str, *, organiser: bool, until: date | None = None) -> str:
         """Make a token and return its secret."""
-        return self.make(participant, "organiser" if organiser else "participant")
+        return self.make(participant, "organiser" if organiser else "participant", until)
 
 
 def desk_of(contest: str, *, home: Path | None, to: str | None, allow_http: bool) -> TokenDesk:
@@ -36,13 +37,17 @@ def desk_of(contest: str, *, home: Path | None, to: str | None, allow_http: bool
 
         folder = home
         return TokenDesk(
-            make=lambda participant, role: administration.new_token(folder, contest, participant, role),
+            make=lambda participant, role, until: administration.new_token(
+                folder, contest, participant, role, until=until
+            ),
             listed=lambda: administration.tokens(folder, contest),
             revoke=lambda identity: administration.revoke_token(folder, contest, identity),
         )
     client = client_of(str(to), contest, allow_http=allow_http)
     return TokenDesk(
-        make=lambda participant, role: client.new_token(participant, organiser=role == "organiser").token,
+        make=lambda participant, role, until: (
+            client.new_token(participant, organiser=role == "organiser", until=until).token
+        ),
         listed=client.tokens,
         revoke=client.revoke,
     )

@@ -36,6 +36,10 @@ class Token(Protocol):
         """Return the time at which it was made."""
 
     @property
+    def expires_at(self) -> str | None:
+        """Return the time at which it ends; none if the server does not say."""
+
+    @property
     def revoked_at(self) -> str | None:
         """Return the time at which it was revoked, if it was."""
 
@@ -86,9 +90,10 @@ def print_tokens(contest: str, tokens: Sequence[Token], console: Console) -> Non
             one.participant,
             str(one.role),
             moment_text(one.created_at),
+            DASH if one.expires_at is None else moment_text(one.expires_at),
             DASH if one.revoked_at is None else moment_text(one.revoked_at),
         )
         for one in tokens
     )
-    head = ("id", "participant", "role", "made", "revoked")
+    head = ("id", "participant", "role", "made", "ends", "revoked")
     print_table(Table(title=f"Tokens of {contest}", head=head, body=body, text_columns=head[1:]), console)

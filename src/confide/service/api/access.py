@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
+from confide.service.clock import now
 from confide.service.contests import LoadedContest, state_of
 from confide.service.oracle import Oracle, no_contest
 from confide.service.problems import Kind, Refused
@@ -31,7 +32,7 @@ TheOracle = Annotated[Oracle, Depends(oracle_of)]
 
 
 async def optional_caller(request: Request, oracle: TheOracle) -> Caller | None:
-    """Return who holds the token of a request; None if it has no token. An unknown or revoked one is refused."""
+    """Return who holds the token of a request; None if it has no token. An unknown, revoked or ended one is refused."""
     header = request.headers.get("authorization")
     if header is None:
         return None
@@ -44,7 +45,7 @@ async def optional_caller(request: Request, oracle: TheOracle) -> Caller | None:
 
 def _caller(oracle: Oracle, secret: str) -> Caller | None:
     with oracle.database.reading() as connection:
-        return find_caller(connection, secret)
+        return find_caller(connection, oracle.records.key, secret, now())
 
 
 OptionalCaller = Annotated[Caller | None, Depends(optional_caller)]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from confide.errors import ParameterError
-from confide.service import chain
 from confide.service.api.access import PROTECTED, Organiser, TheOracle
 from confide.service.api.contests import contest_model
-from confide.service.clock import now, written
+from confide.service.chain import list_events
+from confide.service.clock import now
 from confide.service.contests import change_state, counts
 from confide.service.finals import final_entries, is_published, publish, read_result, require_closed
 from confide.service.models import (
     ContestModel,
+    EntryModel,
     FinalResultModel,
     IssuedTokenModel,
     NewTokenModel,
+    RecordModel,
     StateChangeModel,
     StatusModel,
     TokenModel,
@@ -26,7 +29,7 @@ from confide.service.models import (
 from confide.service.problems import Kind, Refused, refusals
 from confide.service.states import State
 from confide.service.status import status_of
-from confide.service.tokens import TokenRecord, chain_entry, issue, list_tokens, revoke
+from confide.service.tokens import TokenRecord, issue, list_tokens, revoke
 
 router = APIRouter(prefix="/v1/contests/{contest}", tags=["organiser"])
 
@@ -46,11 +49,26 @@ def read_status(oracle: TheOracle, caller: Organiser) -> StatusModel:
 def set_state(oracle: TheOracle, caller: Organiser, change: StateChangeModel) -> ContestModel:
     """Open, pause or close the contest. A closed contest stays closed."""
     contest, new = oracle.contest(caller.contest), State(change.state)
-    with oracle.database.writing() as connection:
-        chain.locked(connection, contest.name)
-        change_state(connection, oracle.key, contest.name, new, by=caller.participant, at=now())
-        found = counts(connection, [contest.name])[contest.name]
+    with oracle.records.writing(caller) as writer:
+        change_state(writer, new)
+        found = counts(writer.connection, [contest.name])[contest.name]
     return contest_model(contest, found)
+
+
+@router.get("/record", responses=refusals(*_ORGANISERS_ONLY), openapi_extra=PROTECTED)
+def read_record(
+    oracle: TheOracle,
+    caller: Organiser,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> RecordModel:
+    """Read the sealed record of the contest, the newest entry first: what was done, by whom, and with which token."""
+    with oracle.database.reading() as connection:
+        found = list_events(connection, caller.contest, limit=limit, before=before)
+    return RecordModel(
+        entries=[EntryModel(**asdict(one)) for one in found],
+        next=found[-1].sequence if len(found) == limit and found[-1].sequence > 1 else None,
+    )
 
 
 @router.get("/tokens", responses=refusals(*_ORGANISERS_ONLY), openapi_extra=PROTECTED)
@@ -64,24 +82,25 @@ def read_tokens(oracle: TheOracle, caller: Organiser) -> TokensModel:
 def make_token(oracle: TheOracle, caller: Organiser, wanted: NewTokenModel) -> IssuedTokenModel:
     """Make a token for a participant or another organiser. It is shown once."""
     try:
-        with oracle.database.writing() as connection:
-            chain.locked(connection, caller.contest)
-            secret, record = issue(connection, caller.contest, wanted.participant, wanted.role, now())
-            chain.append(connection, oracle.key, caller.contest, chain_entry(record, by=caller.participant))
+        with oracle.records.writing(caller) as writer:
+            secret, record = issue(writer, wanted.participant, wanted.role, wanted.until)
     except ParameterError as error:
-        raise Refused(Kind.INVALID, str(error), "give another name") from None
-    return IssuedTokenModel(id=record.id, participant=record.participant, role=record.role, token=secret)
+        raise Refused(Kind.INVALID, str(error), "correct the name or the day") from None
+    return IssuedTokenModel(
+        id=record.id,
+        participant=record.participant,
+        role=record.role,
+        expires_at=record.expires_at,
+        token=secret,
+    )
 
 
 @router.delete("/tokens/{token}", status_code=204, responses=refusals(*_ORGANISERS_ONLY), openapi_extra=PROTECTED)
 def revoke_token(oracle: TheOracle, caller: Organiser, token: Identity) -> None:
     """Revoke a token. What was sent with it stays."""
-    with oracle.database.writing() as connection:
-        chain.locked(connection, caller.contest)
-        if not revoke(connection, caller.contest, token, at := now()):
+    with oracle.records.writing(caller) as writer:
+        if not revoke(writer, token):
             raise Refused(Kind.NOT_FOUND, "there is no such token", "GET .../tokens lists the tokens of the contest")
-        entry = {"kind": "revocation", "token": token, "by": caller.participant, "at": written(at)}
-        chain.append(connection, oracle.key, caller.contest, entry)
 
 
 @router.get(
@@ -116,9 +135,9 @@ def publish_final(oracle: TheOracle, caller: Organiser, body: FinalResultModel) 
         require_closed(connection, contest)
         finalists = final_entries(connection, oracle.home, contest)
     result = read_result(plain, contest, finalists)
-    with oracle.database.writing() as connection:
-        publish(connection, oracle.key, contest, result, finalists, by=caller.participant, at=now())
-        found = counts(connection, [contest.name])[contest.name]
+    with oracle.records.writing(caller) as writer:
+        publish(writer, contest, result, finalists)
+        found = counts(writer.connection, [contest.name])[contest.name]
     return contest_model(contest, found)
 
 
@@ -129,5 +148,6 @@ def _shown(record: TokenRecord) -> TokenModel:
         participant=record.participant,
         role=record.role,
         created_at=record.created_at,
+        expires_at=record.expires_at,
         revoked_at=record.revoked_at,
     )

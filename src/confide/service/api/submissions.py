@@ -133,8 +133,8 @@ def read_finalists(oracle: TheOracle, caller: Participant) -> FinalistsModel:
 def choose_finalists(oracle: TheOracle, caller: Participant, choice: ChoiceModel) -> FinalistsModel:
     """Choose submissions for the final, until the contest closes. An empty list means the best one."""
     contest = oracle.contest(caller.contest)
-    with oracle.database.writing() as connection:
-        set_choice(connection, oracle.key, contest, caller, choice.submissions, now())
+    with oracle.records.writing(caller) as writer:
+        set_choice(writer, contest, caller, choice.submissions)
     return read_finalists(oracle, caller)
 
 
@@ -153,6 +153,7 @@ def submission_model(
             "metric": contest.terms.metric.to_dict(),
             "value": submission.value,
             **submission.detail,
+            "token": submission.token,
             "limits": None if limits is None else asdict(limits),
             "replayed": replayed,
         }

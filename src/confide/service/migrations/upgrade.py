@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ _LOCK = 0x6F7261636C65  # "oracle": the lock of those who change tables
 _VERSIONS = "oracle_version"
 
 
-def upgrade(database: Database) -> None:
-    """Change the tables to the newest version, in one transaction and by one process at a time."""
+def upgrade(database: Database, adopt: Callable[[Connection, str], None] | None = None) -> None:
+    """Change the tables to the newest version, in one transaction and by one process at a time.
+
+    `adopt` gets the connection and the version from which the tables came, and fills new columns of old rows.
+    """
     script = _script()
     with database.writing() as connection:
         if not database.is_sqlite:
@@ -38,6 +42,8 @@ def upgrade(database: Database) -> None:
                 connection=connection, target_metadata=SCHEMA, version_table=_VERSIONS, transactional_ddl=False
             )
             environment.run_migrations()
+        if adopt is not None and current is not None:
+            adopt(connection, current)
 
 
 def version_of(connection: Connection) -> str | None:

@@ -85,6 +85,13 @@ class Visit:
         return self.member
 
 
+def shown_on_page(error: Refused) -> Refused:
+    """Return a refusal that a member's own page may show; raise one of a token that is not valid any more."""
+    if error.kind == Kind.NO_TOKEN:
+        raise error
+    return error
+
+
 class SignInNeeded(Exception):  # noqa: N818 - no error: the reader is led to the page
     """The page needs a session."""
 
@@ -107,8 +114,9 @@ async def caller_of(request: Request) -> Caller | None:
         return None
 
     def find() -> Caller | None:
-        with oracle_of(request).database.reading() as connection:
-            return find_session(connection, secret, now())
+        oracle = oracle_of(request)
+        with oracle.database.reading() as connection:
+            return find_session(connection, oracle.records.key, secret, now())
 
     return await run_in_threadpool(find)
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from confide.errors import ParameterError
-from confide.service import chain
+from confide.report.shared.numbers import DASH
+from confide.service.chain import Event, list_events
 from confide.service.clock import now, written
 from confide.service.contests import change_state
 from confide.service.finals import final_entries
-from confide.service.pages.context import PageRoute, Visit, form_of, redirect, visit
+from confide.service.pages.context import PageRoute, Visit, form_of, redirect, shown_on_page, visit
 from confide.service.pages.rendering import HEADERS
 from confide.service.pages.views import moment
 from confide.service.problems import Kind, Problem, Refused
 from confide.service.states import State
 from confide.service.status import status_of
-from confide.service.tokens import Caller, Role, TokenRecord, chain_entry, issue, list_tokens, revoke
+from confide.service.tokens import DAYS, Caller, Role, TokenRecord, issue, list_tokens, revoke
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -36,6 +38,10 @@ _WORDS = {
 }
 
 
+_EVENTS = 50
+"""Newest entries of the record that the page shows; the API lists all."""
+
+
 @router.get("/contests/{contest}/organise")
 async def show_organise(request: Request) -> Response:
     """Show state, members and tokens to the organiser."""
@@ -48,7 +54,7 @@ _NOTICES = {"state": "The state is changed.", "revoked": "The token is revoked, 
 
 
 async def _organise_page(here: Visit, status: int = 200, **values: Any) -> Response:
-    found, tokens = await run_in_threadpool(_status, here)
+    found, tokens, events = await run_in_threadpool(_status, here)
     state = State(found["state"])
     steps = [
         {"state": one.value, "name": _STEPS[one], "stop": one == State.CLOSED}
@@ -65,6 +71,8 @@ async def _organise_page(here: Visit, status: int = 200, **values: Any) -> Respo
             "name": one.participant,
             "role": one.role.value,
             "made": moment(one.created_at),
+            "ends": moment(one.expires_at),
+            "ended": one.expires_at <= written(now()),
             "revoked": one.revoked_at is not None,
         }
         for one in tokens
@@ -76,15 +84,26 @@ async def _organise_page(here: Visit, status: int = 200, **values: Any) -> Respo
         "state_words": _WORDS[state],
         "members": members,
         "tokens": listed,
+        "days": DAYS,
+        "events": [
+            {
+                "at": moment(one.at),
+                "what": one.kind if one.about is None else f"{one.kind} {one.about}",
+                "by": one.by or DASH,
+                "token": one.by_token or DASH,
+            }
+            for one in events
+        ],
         "archive": final and state in (State.CLOSED, State.PUBLISHED) and here.counts.submissions > 0,
     }
     return here.page("organise.html", "/organise", status=status, **(shown | values))
 
 
-def _status(here: Visit) -> tuple[dict[str, Any], list[TokenRecord]]:
+def _status(here: Visit) -> tuple[dict[str, Any], list[TokenRecord], list[Event]]:
     with here.oracle.database.reading() as connection:
         name = here.contest.name
-        return status_of(connection, name, now()), list_tokens(connection, name)
+        events = list_events(connection, name, limit=_EVENTS)
+        return status_of(connection, name, now()), list_tokens(connection, name), events
 
 
 @router.post("/contests/{contest}/state")
@@ -102,14 +121,14 @@ async def set_state(request: Request) -> Response:
         return await _organise_page(here, unsure.problem.status, error=unsure.problem)
 
     def change() -> None:
-        with here.oracle.database.writing() as connection:
-            chain.locked(connection, here.contest.name)
-            change_state(connection, here.oracle.key, here.contest.name, new, by=caller.participant, at=now())
+        with here.oracle.records.writing(caller) as writer:
+            change_state(writer, new)
 
     try:
         await run_in_threadpool(change)
     except Refused as error:
-        return await _organise_page(here, error.problem.status, error=error.problem)
+        problem = shown_on_page(error).problem
+        return await _organise_page(here, problem.status, error=problem)
     return redirect(f"{here.view.address}/organise?done=state")
 
 
@@ -121,25 +140,30 @@ async def make_token(request: Request) -> Response:
     form = await form_of(request)
     role = Role.ORGANISER if form.text("role") == Role.ORGANISER.value else Role.PARTICIPANT
     try:
-        secret = await run_in_threadpool(_issue, here, caller, form.text("participant").strip(), role)
+        until = _day(form.text("until").strip())
+        secret = await run_in_threadpool(_issue, here, caller, form.text("participant").strip(), role, until)
     except ParameterError as error:
         problem = Problem(
             type=Kind.INVALID.type,
-            title="The name cannot be used",
+            title="The token cannot be made",
             status=422,
             detail=str(error),
-            next_step="give another name",
+            next_step="correct the name or the day",
         )
         return await _organise_page(here, 422, error=problem)
     return await _organise_page(here, made={"participant": form.text("participant").strip(), "token": secret})
 
 
-def _issue(here: Visit, caller: Caller, participant: str, role: Role) -> str:
-    with here.oracle.database.writing() as connection:
-        chain.locked(connection, here.contest.name)
-        secret, record = issue(connection, here.contest.name, participant, role, now())
-        chain.append(connection, here.oracle.key, here.contest.name, chain_entry(record, by=caller.participant))
-    return secret
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise ParameterError("the last day of a token must look like 2026-12-31") from None
+
+
+def _issue(here: Visit, caller: Caller, participant: str, role: Role, until: date | None) -> str:
+    with here.oracle.records.writing(caller) as writer:
+        return issue(writer, participant, role, until)[0]
 
 
 @router.post("/contests/{contest}/tokens/{token}/revoke")
@@ -149,13 +173,8 @@ async def revoke_token(request: Request, token: str) -> Response:
     caller = here.require(Role.ORGANISER)
 
     def end() -> bool:
-        with here.oracle.database.writing() as connection:
-            chain.locked(connection, here.contest.name)
-            if not revoke(connection, here.contest.name, token, at := now()):
-                return False
-            entry = {"kind": "revocation", "token": token, "by": caller.participant, "at": written(at)}
-            chain.append(connection, here.oracle.key, here.contest.name, entry)
-            return True
+        with here.oracle.records.writing(caller) as writer:
+            return revoke(writer, token)
 
     if not await run_in_threadpool(end):
         raise Refused(Kind.NOT_FOUND, "there is no such token", "the page lists the tokens of the contest")

@@ -17,7 +17,7 @@ from confide.report.shared.numbers import interval_text, number, percent
 from confide.service.clock import now
 from confide.service.finalists import Choice, choice_of, set_choice
 from confide.service.intake import accept_upload, check_length
-from confide.service.pages.context import PageRoute, Visit, form_of, redirect, visit
+from confide.service.pages.context import PageRoute, Visit, form_of, redirect, shown_on_page, visit
 from confide.service.pages.multipart import FRAMING, FormFile, UploadError
 from confide.service.pages.rendering import HEADERS
 from confide.service.pages.views import interval_of, moment
@@ -95,7 +95,7 @@ async def submit(request: Request) -> Response:
     try:
         outcome = await _accept(request, here, caller)
     except Refused as error:
-        problem = error.problem
+        problem = shown_on_page(error).problem
         if error.kind == Kind.BAD_FILE:
             problem = problem.model_copy(update={"detail": _NOT_COUNTED, "next_step": _CORRECT})
         return await _submit_page(request, here, caller, problem.status, problem)
@@ -226,13 +226,14 @@ async def choose_finalists(request: Request) -> Response:
     wanted = [one for one in (await form_of(request)).every("submission") if _IDENTITY.fullmatch(one)]
 
     def choose() -> None:
-        with here.oracle.database.writing() as connection:
-            set_choice(connection, here.oracle.key, here.contest, caller, wanted, now())
+        with here.oracle.records.writing(caller) as writer:
+            set_choice(writer, here.contest, caller, wanted)
 
     try:
         await run_in_threadpool(choose)
     except Refused as error:
-        return await _mine_page(here, caller, error.problem.status, error.problem)
+        problem = shown_on_page(error).problem
+        return await _mine_page(here, caller, problem.status, problem)
     return redirect(f"{here.view.address}/mine?saved=1")
 
 

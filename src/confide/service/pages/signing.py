@@ -42,12 +42,14 @@ async def sign_in(request: Request) -> Response:
 
 
 def _start(request: Request, token: str) -> tuple[str, Caller] | None:
-    with oracle_of(request).database.writing() as connection:
-        caller = find_caller(connection, token)
-        if caller is None:
-            return None
-        end_session(connection, request.cookies.get(COOKIE, ""))
-        return start_session(connection, caller.token, now()), caller
+    records = oracle_of(request).records
+    with records.database.reading() as connection:
+        caller = find_caller(connection, records.key, token, now())
+    if caller is None:
+        return None
+    with records.writing(caller) as writer:
+        end_session(writer.connection, request.cookies.get(COOKIE, ""))
+        return start_session(writer, caller), caller
 
 
 @router.post("/signout")

@@ -1,0 +1,133 @@
+"""Records of a server: the one way to write to its database.
+
+A writing transaction belongs to whoever acts. Rights are checked when a request begins, and once more here, after the
+lock of the contest is held: a token that was revoked, or has ended, while a body arrived changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, delete
+
+from confide.errors import HomeError
+from confide.service import chain
+from confide.service.chain import Anchor, Head, Writer
+from confide.service.clock import now
+from confide.service.database import Database
+from confide.service.home import Home
+from confide.service.migrations.upgrade import upgrade, version_of
+from confide.service.tables import SESSIONS
+from confide.service.tokens import Caller, adopt_tokens, require_valid
+
+ADMINISTRATOR = "administrator"
+"""Name, in the record, of who acts on the server's machine. No token is needed there: the home holds the key."""
+
+_BEFORE_ANCHORS = "0001"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """Database, key and anchor of a home folder, which belong together."""
+
+    database: Database
+    key: bytes = field(repr=False)
+    anchor: Anchor
+
+    @classmethod
+    def start(cls, home: Home, database: Database) -> Records:
+        """Return the records of a home folder, with tables of the newest version; nothing is written before checks.
+
+        Refuse a database that another key has sealed, and one that lacks what the home folder has seen.
+        """
+        database.check()
+        with database.reading() as connection:
+            version = version_of(connection)
+            heads = {} if version is None else chain.heads_of(connection)
+            records = cls._checked(home, database, connection, version, heads)
+        records.anchor.advance(heads)
+        upgrade(database, lambda connection, current: _adopt(connection, records.key, current))
+        with database.reading() as connection:
+            records.anchor.advance(chain.heads_of(connection))
+        return records
+
+    @classmethod
+    def of(cls, home: Home, database: Database, *, rollback: bool = False) -> Records:
+        """Return the records of a home folder whose server has run before; refuse what `start` refuses.
+
+        With `rollback` the database may lack what the home folder has seen.
+        """
+        with database.reading() as connection:
+            version = version_of(connection)
+            if version is None and home.anchor_file.exists():
+                _require_all(connection, {}, Anchor(home.anchor_file, home.key()).read() or {})
+            if version is None:
+                raise HomeError("the database has no tables; start the server once with `confide serve`")
+            if version == _BEFORE_ANCHORS:
+                raise HomeError("the tables are those of an older confide; start the server once with `confide serve`")
+            return cls._checked(home, database, connection, version, chain.heads_of(connection), rollback=rollback)
+
+    @classmethod
+    def _checked(
+        cls,
+        home: Home,
+        database: Database,
+        connection: Connection,
+        version: str | None,
+        heads: dict[str, Head],
+        *,
+        rollback: bool = False,
+    ) -> Records:
+        key = home.key(new=version is None and not home.anchor_file.exists())
+        for contest, head in heads.items():
+            chain.require_sealed(key, contest, head)
+        anchor = Anchor(home.anchor_file, key)
+        seen = anchor.read()
+        if seen is None and version not in (None, _BEFORE_ANCHORS):
+            raise HomeError(f"{home.anchor_file} is missing; put it back from a backup of the home folder")
+        if not rollback:
+            _require_all(connection, heads, seen or {})
+        return cls(database=database, key=key, anchor=anchor)
+
+    @contextmanager
+    def writing(self, caller: Caller) -> Iterator[Writer]:
+        """Run a block in one transaction of a caller, whose token is checked once more. Locks the contest's row."""
+        with self._writing(caller.contest, by=caller.participant, token=caller.token) as writer:
+            require_valid(writer.connection, self.key, caller, writer.at)
+            yield writer
+
+    @contextmanager
+    def administering(self, contest: str) -> Iterator[Writer]:
+        """Run a block in one transaction of who administers the server's machine. The contest may be new."""
+        with self._writing(contest, by=ADMINISTRATOR, token=None) as writer:
+            yield writer
+
+    @contextmanager
+    def _writing(self, contest: str, *, by: str, token: str | None) -> Iterator[Writer]:
+        with self.database.writing() as connection:
+            known = chain.locked(connection, contest) is not None
+            if known:
+                head, seen = chain.head_of(connection, contest), self.anchor.seen(contest)
+                chain.require_sealed(self.key, contest, head)
+                if seen is not None:
+                    chain.require_seen(connection, contest, head, seen)
+            yield Writer(
+                connection=connection, key=self.key, contest=contest, known=known, by=by, token=token, at=now()
+            )
+            after = chain.head_of(connection, contest)
+            self.anchor.advance({contest: after})
+
+
+def _require_all(connection: Connection, heads: dict[str, Head], seen: dict[str, Head]) -> None:
+    for contest, head in seen.items():
+        chain.require_seen(connection, contest, heads.get(contest), head)
+
+
+def _adopt(connection: Connection, key: bytes, current: str) -> None:
+    """Seal what an older version left unsealed. Nothing tells a forged session from another: all of them end."""
+    if current == _BEFORE_ANCHORS:
+        connection.execute(delete(SESSIONS))
+        for contest in chain.heads_of(connection):
+            adopt_tokens(connection, key, contest, now())

@@ -1,0 +1,514 @@
+"""Rights are checked again where something is written; forged, swapped, deleted and older records are noticed."""
+
+# ruff: noqa: S608 - statements hold our own words
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import text
+
+from confide import service
+from confide.contest.final import prepare_final
+from confide.counts import FloatArray
+from confide.errors import HomeError, ParameterError
+from confide.service import administration, chain
+from confide.service.clock import now, written
+from confide.service.contests import change_state
+from confide.service.database import Database
+from confide.service.finals import final_entries, publish, read_result
+from confide.service.home import Home
+from confide.service.migrations.versions import v0001_first_tables
+from confide.service.oracle import Oracle
+from confide.service.pages.sessions import find_session, start_session
+from confide.service.problems import Kind, Refused
+from confide.service.records import Records
+from confide.service.scoring import Scored
+from confide.service.settings import Settings
+from confide.service.states import State
+from confide.service.submissions import Outcome
+from confide.service.tokens import DAYS, MOST_DAYS, Caller, Role, find_caller, issue, revoke
+from tests.service.running import small_contest
+
+CONTEST = small_contest("heart", rows=40)
+
+
+@dataclass
+class Server:
+    """A server without HTTP: its records, and functions of its members."""
+
+    oracle: Oracle
+
+    @property
+    def records(self) -> Records:
+        return self.oracle.records
+
+    def caller(self, name: str, role: Role = Role.PARTICIPANT) -> Caller:
+        with self.records.administering("heart") as writer:
+            secret, _ = issue(writer, name, role)
+        return self.holder(secret)
+
+    def holder(self, secret: str, at: datetime | None = None) -> Caller:
+        with self.records.database.reading() as connection:
+            found = find_caller(connection, self.records.key, secret, at or now())
+        assert found is not None
+        return found
+
+    def move(self, state: State) -> None:
+        with self.records.administering("heart") as writer:
+            change_state(writer, state)
+
+    def revoke(self, caller: Caller) -> None:
+        with self.records.administering("heart") as writer:
+            assert revoke(writer, caller.token)
+
+    def submit(self, caller: Caller, seed: int) -> Outcome:
+        file = self.oracle.home.temporary / "sent.csv"
+        file.write_bytes(CONTEST.csv(seed))
+        return self.oracle.recorder.accept(self.oracle.contest("heart"), caller, file, "csv")
+
+    def publish(self, organiser: Caller) -> None:
+        contest, rows = self.oracle.contest("heart"), CONTEST.bundle.final_rows
+        with self.records.database.reading() as connection:
+            finalists = final_entries(connection, self.oracle.home, contest)
+        entries = {name: one.scores[rows] for name, one in finalists.by_name().items()}
+        (drawn,) = prepare_final(CONTEST.bundle.terms, CONTEST.labels[rows], entries, part=None).draw()
+        with self.records.writing(organiser) as writer:
+            publish(writer, contest, read_result(drawn.to_dict(), contest, finalists), finalists)
+
+
+def start(home: Path, **settings: Any) -> Server:
+    bundle = home.parent / "heart.zip"
+    bundle.write_bytes(CONTEST.bundle.to_bytes())
+    return Server(Oracle.start(Settings(home=home, bundles=(bundle,), workers=1, **settings)))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Any:
+    made = start(tmp_path / "home")
+    made.move(State.OPEN)
+    yield made
+    made.oracle.close()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a server that has stopped: two participants, a session, and a published final."""
+    home = tmp_path_factory.mktemp("finished") / "home"
+    made = start(home)
+    made.move(State.OPEN)
+    organiser = made.caller("host", Role.ORGANISER)
+    for seed, name in enumerate(("ada", "ben")):
+        made.submit(made.caller(name), seed)
+    with made.records.writing(organiser) as writer:
+        start_session(writer, organiser)
+    made.move(State.CLOSED)
+    made.publish(organiser)
+    made.oracle.close()
+    return home
+
+
+@pytest.fixture
+def home(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "home"))
+
+
+def change(home: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(home / "oracle.sqlite")) as database, database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def rows(home: Path, query: str) -> list[Any]:
+    with closing(sqlite3.connect(home / "oracle.sqlite")) as database:
+        return database.execute(query).fetchall()
+
+
+# Rights, once more
+
+
+def test_a_revoked_caller_writes_nothing(server: Server) -> None:
+    organiser = server.caller("host", Role.ORGANISER)
+    server.revoke(organiser)
+    before = chain_length(server)
+    with pytest.raises(Refused) as refused, server.records.writing(organiser) as writer:
+        issue(writer, "accomplice", Role.ORGANISER)
+    assert refused.value.kind == Kind.NO_TOKEN
+    assert chain_length(server) == before
+    assert not rows(server.oracle.home.folder, "SELECT 1 FROM oracle_members WHERE name = 'accomplice'")
+
+
+def chain_length(server: Server) -> int:
+    with server.records.database.reading() as connection:
+        return chain.head_of(connection, "heart").length
+
+
+def test_a_caller_whose_session_or_role_is_gone_writes_nothing(server: Server) -> None:
+    organiser = server.caller("host", Role.ORGANISER)
+    gone = replace(organiser, session="0" * 64)
+    other = replace(server.caller("ada"), role=Role.ORGANISER)
+    for caller in (gone, other):
+        with pytest.raises(Refused), server.records.writing(caller):
+            pass
+
+
+def during_scoring(server: Server, happens: Callable[[], None]) -> None:
+    """Let something happen after a file was read and before it is recorded."""
+    score = server.oracle.recorder.scorers["heart"]
+
+    def scored(scores: FloatArray) -> Scored:
+        happens()
+        return score(scores)
+
+    server.oracle.recorder.scorers["heart"] = scored  # type: ignore[index]  # a dict
+
+
+@pytest.mark.parametrize("event", ["revoked", "closed", "paused"])
+def test_a_file_is_not_recorded_if_rights_or_state_change_while_it_is_scored(server: Server, event: str) -> None:
+    caller = server.caller("ada")
+    happens: dict[str, Callable[[], None]] = {
+        "revoked": lambda: server.revoke(caller),
+        "closed": lambda: server.move(State.CLOSED),
+        "paused": lambda: server.move(State.PAUSED),
+    }
+    during_scoring(server, happens[event])
+    with pytest.raises(Refused) as refused:
+        server.submit(caller, 1)
+    assert refused.value.kind == (Kind.NO_TOKEN if event == "revoked" else Kind.WRONG_STATE)
+    assert rows(server.oracle.home.folder, "SELECT count(*) FROM oracle_submissions") == [(0,)]
+
+
+def test_a_revoked_caller_costs_no_answer(server: Server) -> None:
+    caller, asked = server.caller("ada"), []
+    during_scoring(server, lambda: asked.append(True))
+    server.revoke(caller)
+    with pytest.raises(Refused):
+        server.submit(caller, 1)
+    assert not asked
+
+
+def test_only_records_open_a_writing_transaction() -> None:
+    folder = Path(service.__path__[0])
+    users = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.py")
+        if re.search(r"database\.writing\(\)|\)\.writing\(\)", path.read_text())
+    }
+    # Tables are changed before there is a caller, and whoever holds a session's secret may end it.
+    assert users == {"records.py", "migrations/upgrade.py", "pages/signing.py"}
+    makers = [path.name for path in folder.rglob("*.py") if re.search(r"\bWriter\(", path.read_text())]
+    assert makers == ["records.py"]
+
+
+# Who acted
+
+
+def test_each_entry_names_the_token_that_acted(server: Server) -> None:
+    organiser = server.caller("host", Role.ORGANISER)
+    with server.records.writing(organiser) as writer:
+        second, _ = issue(writer, "ada")
+    first, posing = server.caller("ada"), server.holder(second)
+    assert first.member == posing.member
+    outcome = server.submit(posing, 1)
+    assert outcome.submission.token == posing.token != first.token
+    with server.records.database.reading() as connection:
+        events = chain.list_events(connection, "heart", limit=4)
+    assert (events[0].kind, events[0].by, events[0].by_token) == ("submission", "ada", posing.token)
+    assert [(one.by, one.by_token) for one in events if one.about == f"{posing.token} of ada"] == [
+        ("host", organiser.token)
+    ]
+
+
+# Ends of tokens
+
+
+def test_tokens_end(server: Server) -> None:
+    with server.records.administering("heart") as writer:
+        usual, _ = issue(writer, "ada")
+        short, record = issue(writer, "ada", until=writer.at.date())
+        for day in (writer.at.date() - timedelta(days=1), writer.at.date() + timedelta(days=MOST_DAYS + 1)):
+            with pytest.raises(ParameterError, match="until"):
+                issue(writer, "ada", until=day)
+        tomorrow = datetime.combine(writer.at.date() + timedelta(days=1), datetime.min.time(), UTC)
+    assert record.expires_at == written(tomorrow)
+    caller = server.holder(short, tomorrow - timedelta(seconds=1))
+    with pytest.raises(Refused, match="ended at") as refused:
+        server.holder(short, tomorrow)
+    assert refused.value.kind == Kind.NO_TOKEN
+    server.holder(usual, now() + timedelta(days=DAYS - 1))
+    with pytest.raises(Refused, match="ended at"):
+        server.holder(usual, now() + timedelta(days=DAYS))
+    with server.records.writing(caller) as writer:
+        session = start_session(writer, caller)
+        writer.connection.exec_driver_sql("UPDATE oracle_sessions SET expires_at = '9999'")
+        assert find_session(writer.connection, writer.key, session, writer.at) is None, "its seal does not fit"
+
+
+# What the check notices
+
+LAST = "(SELECT max(sequence) FROM oracle_chain)"
+NAMES = """UPDATE oracle_finals SET names = replace(replace(replace(names, '"ada", ', '"x", '), '"ben", ', '"ada", '),
+    '"x", ', '"ben", ')"""
+TABLES = ("sessions", "keys", "finalists", "finals", "chain", "submissions", "tokens", "members", "contests")
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (f"INSERT INTO oracle_sessions SELECT '{64 * 'a'}', id, '9999', '' FROM oracle_tokens LIMIT 1",),
+        ("UPDATE oracle_sessions SET expires_at = '9999'",),
+        ("UPDATE oracle_sessions SET token = (SELECT max(id) FROM oracle_tokens)",),
+        ("UPDATE oracle_tokens SET expires_at = '9999' WHERE role = 'organiser'",),
+        ("UPDATE oracle_tokens SET created_at = '2020'",),
+        ("UPDATE oracle_tokens SET seal = ''",),
+        ("UPDATE oracle_members SET created_at = '2020'",),
+        ("UPDATE oracle_contests SET created_at = '2020'",),
+        ("UPDATE oracle_submissions SET token = (SELECT min(id) FROM oracle_tokens)",),
+        ("UPDATE oracle_finals SET published_at = '2020'",),
+        (NAMES,),
+        ("UPDATE oracle_finals SET result = replace(result, '\"rank\":1', '\"rank\":2')",),
+        tuple(f"DELETE FROM oracle_{name}" for name in TABLES),
+        (*(f"DELETE FROM oracle_{name}" for name in TABLES), "DELETE FROM oracle_version"),
+    ],
+)
+def test_the_check_notices(home: Path, statements: tuple[str, ...]) -> None:
+    administration.verify(home)
+    before = rows(home, "SELECT * FROM oracle_finals"), rows(home, "SELECT * FROM oracle_contests")
+    change(home, *statements)
+    if "oracle_finals" in statements[0]:
+        assert before != (rows(home, "SELECT * FROM oracle_finals"), rows(home, "SELECT * FROM oracle_contests"))
+    with pytest.raises(HomeError, match=r"[Rr]estore"):
+        administration.verify(home)
+
+
+def test_a_chain_whose_end_has_another_seal_is_refused_everywhere(home: Path) -> None:
+    change(home, "UPDATE oracle_contests SET chain_seal = chain_end")
+    with pytest.raises(HomeError, match="not sealed"):
+        administration.verify(home)
+    with pytest.raises(HomeError, match="not sealed"):
+        start(home)
+    with pytest.raises(HomeError, match="not sealed"):
+        administration.new_token(home, "heart", "ada")
+    with closing_database(home) as database, database.reading() as connection:
+        (fault,) = chain.checked_entries(connection, Home(home).key(), "heart")[1]
+    assert "sealed end" in fault.problem
+
+
+class closing_database:  # noqa: N801  # used like contextlib.closing
+    def __init__(self, home: Path) -> None:
+        self.database = Database.at(Home(home).database)
+
+    def __enter__(self) -> Database:
+        return self.database
+
+    def __exit__(self, *_: object) -> None:
+        self.database.close()
+
+
+def test_a_forged_session_opens_nothing(server: Server) -> None:
+    organiser = server.caller("host", Role.ORGANISER)
+    with server.records.writing(organiser) as writer:
+        secret = start_session(writer, organiser)
+        found = find_session(writer.connection, writer.key, secret, writer.at)
+    assert found is not None
+    assert (found.token, found.role) == (organiser.token, Role.ORGANISER)
+    change(server.oracle.home.folder, "UPDATE oracle_sessions SET seal = ''")
+    with server.records.database.reading() as connection:
+        assert find_session(connection, server.records.key, secret, now()) is None
+
+
+# Anchor
+
+
+def old_copy(server: Server) -> Path:
+    copy = server.oracle.home.folder.parent / "old.sqlite"
+    with closing(sqlite3.connect(server.oracle.home.database)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    return copy
+
+
+def put_back(server: Server, copy: Path) -> Path:
+    server.oracle.close()
+    home = server.oracle.home
+    for name in ("oracle.sqlite-wal", "oracle.sqlite-shm"):
+        (home.folder / name).unlink(missing_ok=True)
+    shutil.copy(copy, home.database)
+    return home.folder
+
+
+def test_a_database_that_was_put_back_alone_is_refused_until_that_is_accepted(server: Server) -> None:
+    caller = server.caller("ada")
+    copy = old_copy(server)
+    server.submit(caller, 1)
+    home = put_back(server, copy)
+    for use in (administration.verify, start, lambda at: administration.new_token(at, "heart", "ada")):
+        with pytest.raises(HomeError, match="older copy"):
+            use(home)
+    assert administration.accept_rollback(home).submissions == 0
+    assert '"kind":"rollback"' in rows(home, f"SELECT entry FROM oracle_chain WHERE sequence = {LAST}")[0][0]
+    start(home).oracle.close()
+
+
+def test_a_running_server_refuses_a_database_that_was_put_back(server: Server) -> None:
+    caller = server.caller("ada")
+    before = rows(server.oracle.home.folder, "SELECT chain_length, chain_end, chain_seal FROM oracle_contests")[0]
+    server.submit(caller, 1)
+    change(
+        server.oracle.home.folder,
+        f"DELETE FROM oracle_chain WHERE sequence = {LAST}",
+        "DELETE FROM oracle_submissions",
+        "UPDATE oracle_contests SET chain_length = {}, chain_end = '{}', chain_seal = '{}'".format(*before),
+    )
+    with pytest.raises(HomeError, match="older copy"):
+        server.submit(caller, 2)
+
+
+def test_a_crash_between_commit_and_anchor_is_mended(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller, home = server.caller("ada"), server.oracle.home
+    with monkeypatch.context() as patch:
+        patch.setattr(chain, "replace_file", crash)
+        with pytest.raises(OSError, match="crash"):
+            server.submit(caller, 1)
+    lagging = home.anchor_file.read_text()
+    assert server.submit(caller, 1).replayed, "the submission was committed"
+    assert home.anchor_file.read_text() != lagging
+    home.anchor_file.write_text(lagging)
+    server.oracle.close()
+    assert administration.verify(home.folder).submissions == 1
+    start(home.folder).oracle.close()
+    assert home.anchor_file.read_text() != lagging
+
+
+def crash(*_: object, **__: object) -> None:
+    raise OSError("crash")
+
+
+def test_the_anchor_follows_other_processes_and_never_moves_back(server: Server) -> None:
+    home = server.oracle.home
+    administration.new_token(home.folder, "heart", "ada")  # as another process would
+    newest = administration.new_token(home.folder, "heart", "ben")
+    server.submit(server.holder(newest), 1)
+    heads = server.records.anchor.read()
+    assert heads is not None
+    with server.records.database.reading() as connection:
+        assert heads == chain.heads_of(connection)
+    server.records.anchor.advance({"heart": chain.Head(length=1, end="", seal="")})
+    assert server.records.anchor.read() == heads
+
+
+def test_a_missing_or_changed_anchor_is_refused(home: Path) -> None:
+    anchor = home / "oracle.anchor"
+    content = anchor.read_text()
+    anchor.write_text(re.sub(r'"length":\d+', '"length":1', content))
+    for use in (administration.verify, start):
+        with pytest.raises(HomeError, match=r"restore the home folder"):
+            use(home)
+    anchor.unlink()
+    for use in (administration.verify, start):
+        with pytest.raises(HomeError, match="put it back"):
+            use(home)
+    anchor.write_text(content)
+    administration.verify(home)
+
+
+def test_a_database_of_another_home_is_refused_and_stays_as_it_was(home: Path, tmp_path: Path) -> None:
+    for name, with_key in (("empty", False), ("other", True)):
+        other = tmp_path / name
+        other.mkdir(mode=0o700)
+        if with_key:
+            (other / "oracle.key").write_text("11" * 32)
+            (other / "oracle.key").chmod(0o600)
+        shutil.copy(home / "oracle.sqlite", other / "oracle.sqlite")
+        before = rows(other, "SELECT * FROM oracle_chain")
+        with pytest.raises(HomeError, match="belong"):
+            start(other)
+        assert rows(other, "SELECT * FROM oracle_chain") == before
+        assert (other / "oracle.key").exists() == with_key
+
+
+@pytest.mark.postgresql
+def test_a_postgresql_of_another_home_is_refused(tmp_path: Path, new_database: str) -> None:
+    made = start(tmp_path / "home", database=new_database)
+    made.move(State.OPEN)
+    length = chain_length(made)
+    with pytest.raises(HomeError, match="key"):
+        start(tmp_path / "empty", database=new_database)
+    assert not (tmp_path / "empty" / "oracle.key").exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "oracle.key").write_text("11" * 32)
+    (tmp_path / "other" / "oracle.key").chmod(0o600)
+    with pytest.raises(HomeError, match="not sealed"):
+        start(tmp_path / "other", database=new_database)
+    assert chain_length(made) == length
+    made.oracle.close()
+    start(tmp_path / "home", database=new_database).oracle.close()
+
+
+# Homes of earlier versions
+
+
+def earlier_home(folder: Path) -> Path:
+    """Make a home as the first version left it: tokens without end and seal, and no anchor."""
+    folder.mkdir(mode=0o700)
+    home = Home(folder)
+    home.make()
+    key, at = home.key(new=True), {"by": "administrator", "at": "2026-01-01T00:00:00.000Z"}
+    database = Database.at(home.database)
+    with database.writing() as connection:
+        with Operations.context(MigrationContext.configure(connection)):
+            v0001_first_tables.upgrade()
+        connection.exec_driver_sql("CREATE TABLE oracle_version (version_num VARCHAR(32) NOT NULL)")
+        connection.exec_driver_sql("INSERT INTO oracle_version VALUES ('0001')")
+        bundle = _sha(CONTEST.bundle.to_bytes())
+        values = {"bundle": bundle, "at": at["at"], "end": chain.START, "seal": chain.end(key, "heart", 0, chain.START)}
+        connection.execute(
+            text("INSERT INTO oracle_contests VALUES ('heart', 'draft', :bundle, :at, 0, :end, :seal)"), values
+        )
+        chain.append(connection, key, "heart", {"kind": "contest", "bundle": bundle, "at": at["at"]})
+        connection.execute(text("INSERT INTO oracle_members VALUES (1, 'heart', 'ada', :at)"), values)
+        token = {"kind": "token", "id": "T", "participant": "ada", "role": "participant", "secret": _sha(OLD.encode())}
+        chain.append(connection, key, "heart", token | at)
+        insert = text("INSERT INTO oracle_tokens VALUES ('T', 1, 'participant', :secret, :at, NULL)")
+        connection.execute(insert, values | {"secret": token["secret"]})
+        connection.exec_driver_sql("INSERT INTO oracle_sessions VALUES ('forged', 'T', '9999')")
+    database.close()
+    return folder
+
+
+OLD = "cfd_" + 43 * "x"
+
+
+def _sha(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def test_tokens_of_an_earlier_version_go_on_for_the_usual_time_and_sessions_end(tmp_path: Path) -> None:
+    made = start(earlier_home(tmp_path / "home"))
+    server = made.oracle.home.folder
+    assert made.holder(OLD).participant == "ada"
+    with pytest.raises(Refused, match="ended at"):
+        made.holder(OLD, now() + timedelta(days=DAYS))
+    assert rows(server, "SELECT * FROM oracle_sessions") == []
+    made.oracle.close()
+    assert administration.verify(server).contests == 1
+    start(server).oracle.close()
+
+
+def test_a_token_that_was_forged_before_the_upgrade_is_not_sealed(tmp_path: Path) -> None:
+    home = earlier_home(tmp_path / "home")
+    change(home, "UPDATE oracle_tokens SET role = 'organiser'")
+    with pytest.raises(HomeError, match="not those of its sealed record"):
+        start(home)
+    assert rows(home, "SELECT version_num FROM oracle_version") == [("0001",)], "nothing was changed"
