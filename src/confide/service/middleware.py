@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from confide.service.intake import too_large, too_slow
 from confide.service.oracle import Oracle
-from confide.service.problems import LOG, Refused, unexpected
+from confide.service.problems import LOG, Refused, place_of, unexpected
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -63,7 +63,7 @@ class Guard:
         try:
             await self.app(scope, body.receive, secured)
         except Exception as error:
-            LOG.error("unexpected %s at %s", type(error).__name__, _where(error))
+            LOG.error("unexpected %s at %s", type(error).__name__, place_of(error))
             if status:
                 raise
             await unexpected()(scope, receive, secured)
@@ -131,13 +131,3 @@ def takes_files(scope: Scope) -> bool:
     """Return whether a request may send a score file, whose size is limited where it is read."""
     path: str = scope["path"]
     return scope["method"] == "POST" and path.endswith(("/submissions", "/submit"))
-
-
-def _where(error: BaseException) -> str:
-    """Return the place of a defect in our code. The error's text is not logged: it may quote a file."""
-    trace, place = error.__traceback__, "?"
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "?")
-        place = f"{name}:{trace.tb_lineno}" if name.startswith("confide") else place
-        trace = trace.tb_next
-    return place

@@ -140,6 +140,16 @@ def unexpected() -> Response:
     return problem_response(refused.problem)
 
 
+def place_of(error: BaseException) -> str:
+    """Return the place of a defect in our code, for a log. The error's text is not logged: it may quote a file."""
+    trace, place = error.__traceback__, "?"
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "?")
+        place = f"{name}:{trace.tb_lineno}" if name.startswith("confide") else place
+        trace = trace.tb_next
+    return place
+
+
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)  # noqa: S101  # registered for this class
     return problem_response(error.problem, error.headers)
