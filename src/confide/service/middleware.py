@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from confide.service.intake import too_large, too_slow
@@ -125,6 +127,20 @@ class Body:
         with contextlib.suppress(Refused):
             while not self._ended and not self._waits:
                 await self.receive()
+
+
+def tagged_response(
+    content: bytes, media: str, etag: str, known: str | None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return content with its entity tag; an empty answer if the caller has it, by the header If-None-Match.
+
+    Caches may keep it, and must ask again before they show it.
+    """
+    sent = {"Cache-Control": "no-cache", **(headers or {}), "ETag": etag}
+    tags = {one.strip().removeprefix("W/") for one in (known or "").split(",")}
+    if etag in tags or "*" in tags:
+        return Response(status_code=304, headers=sent)
+    return Response(content, media_type=media, headers=sent)
 
 
 def takes_files(scope: Scope) -> bool:
