@@ -256,15 +256,15 @@ class Boards:
         return computed
 
 
-def best_submissions(connection: Connection, contest: str) -> list[Best]:
-    """Return the best submission of each participant, the best first; equal ones in order of names."""
+def best_submissions(connection: Connection, contest: str, *, member: int | None = None) -> list[Best]:
+    """Return the best submission of each participant, or of one, the best first; equal ones in order of names."""
     place = func.row_number().over(
         partition_by=SUBMISSIONS.c.member, order_by=(SUBMISSIONS.c.goodness.desc(), SUBMISSIONS.c.id)
     )
     number = func.count().over(partition_by=SUBMISSIONS.c.member)
     ranked = (
         select(SUBMISSIONS, place.label("place"), number.label("submissions"))
-        .where(SUBMISSIONS.c.contest == contest)
+        .where(SUBMISSIONS.c.contest == contest, *(() if member is None else (SUBMISSIONS.c.member == member,)))
         .subquery()
     )
     rows = connection.execute(
