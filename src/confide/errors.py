@@ -187,6 +187,10 @@ class HomeError(ConfideError):
     """The home folder or the database of a contest server is damaged, in use or cannot be reached."""
 
 
+class StoreUnavailableError(HomeError):
+    """The database or the disk of a contest server takes no reads or writes at present; nothing was recorded."""
+
+
 class DataError(ConfideError, ValueError):
     """Data cannot be evaluated."""
 

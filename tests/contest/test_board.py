@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from confide.contest.board import Board, Standing, influence_covariance, make_board
+from confide.contest.board import Board, MatrixCovariance, Standing, influence_covariance, make_board
 from confide.contest.estimators import EntryScore, score_entry
 from confide.contest.masked import MaskedLabels
 from confide.contest.metric import ContestMetric
@@ -45,7 +45,7 @@ def standing(name: str, score: EntryScore, submissions: int = 1) -> Standing:
 
 def board_of(entries: dict[str, FloatArray], labels: MaskedLabels, metric: str = "auc") -> Board:
     scored = {name: score_entry(ContestMetric.checked(metric), scores, labels) for name, scores in entries.items()}
-    covariance = influence_covariance([score.influence for score in scored.values()])
+    covariance = MatrixCovariance(influence_covariance([score.influence for score in scored.values()]))
     standings = [standing(name, score) for name, score in scored.items()]
     return make_board(terms(metric), standings, covariance, scored=7, as_of=NOW)
 
@@ -123,13 +123,13 @@ def test_plain_data() -> None:
 
 
 def test_an_empty_board() -> None:
-    board = make_board(terms(), [], np.empty((0, 0)), scored=0, as_of=NOW)
+    board = make_board(terms(), [], MatrixCovariance(np.empty((0, 0))), scored=0, as_of=NOW)
     assert (board.entries, board.tie_groups) == ((), ())
 
 
 def test_covariance_of_another_number_of_entries_is_refused() -> None:
     with pytest.raises(ParameterError, match="one row and one column"):
-        make_board(terms(), [], np.zeros((2, 2)), scored=0, as_of=NOW)
+        make_board(terms(), [], MatrixCovariance(np.zeros((2, 2))), scored=0, as_of=NOW)
 
 
 def test_covariances_come_from_files_mapped_to_memory_in_chunks(tmp_path: Path) -> None:

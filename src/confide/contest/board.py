@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.contest.ranks import goodness_variances, rank_entries
+from confide.contest.ranks import pair_variances, ranges, rank_in_blocks
 from confide.contest.terms import ContestTerms
 from confide.counts import FloatArray
 from confide.errors import ParameterError
@@ -92,18 +92,84 @@ class Board:
         }
 
 
+class Covariance(Protocol):
+    """Covariance of the values of entries, by blocks: a board of many entries never holds the matrix of all pairs."""
+
+    @property
+    def variances(self) -> FloatArray:
+        """Return the variance of each value."""
+
+    def block(self, rows: slice, columns: slice) -> FloatArray:
+        """Return the covariance of each value of one range with each value of another."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MatrixCovariance:
+    """Covariance in a matrix. `places` holds the row of each entry, if entries share rows or have another order."""
+
+    matrix: FloatArray
+    places: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
+            raise ParameterError("`matrix` must have one row and one column for each entry")
+
+    @property
+    def variances(self) -> FloatArray:
+        """Return the variance of each value."""
+        diagonal: FloatArray = np.diag(self.matrix)
+        return diagonal if self.places is None else diagonal[self.places]
+
+    def block(self, rows: slice, columns: slice) -> FloatArray:
+        """Return the covariance of each value of one range with each value of another."""
+        if self.places is None:
+            return self.matrix[rows, columns]
+        part: FloatArray = self.matrix[np.ix_(self.places[rows], self.places[columns])]
+        return part
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class IndependentValues:
+    """Covariance of values whose errors are independent, from their variances."""
+
+    variances: FloatArray
+
+    def block(self, rows: slice, columns: slice) -> FloatArray:
+        """Return the covariance of each value of one range with each value of another."""
+        same = np.arange(rows.start, rows.stop)[:, None] == np.arange(columns.start, columns.stop)
+        part: FloatArray = np.where(same, self.variances[rows, None], 0.0)
+        return part
+
+
+class InfluenceCovariance:
+    """Covariance of entries' values from their influences. Each block is computed when it is asked for."""
+
+    def __init__(self, influences: Sequence[NDArray[np.floating[Any]]]) -> None:
+        self._influences = influences
+        self.variances = influence_variances(influences)
+
+    def block(self, rows: slice, columns: slice) -> FloatArray:
+        """Return the covariance of each value of one range with each value of another."""
+        return influence_covariance(self._influences[rows], self._influences[columns])
+
+
 def make_board(
-    terms: ContestTerms, standings: Sequence[Standing], covariance: FloatArray, *, scored: int, as_of: datetime
+    terms: ContestTerms, standings: Sequence[Standing], covariance: Covariance, *, scored: int, as_of: datetime
 ) -> Board:
     """Rank the standings and put them in order.
 
-    `covariance` is that of the standings' values, see `influence_covariance`. Entries with equal values are listed by
-    name; nothing depends on the time of a submission.
+    `covariance` is that of the standings' values, in their order. Entries with equal values are listed by name; nothing
+    depends on the time of a submission.
     """
-    if covariance.shape != (len(standings), len(standings)):
+    variances = covariance.variances
+    if variances.shape != (len(standings),):
         raise ParameterError("`covariance` must have one row and one column for each standing")
     goodness = np.array([terms.metric.goodness(one.value) for one in standings])
-    ranks = rank_entries(goodness, goodness_variances(terms.metric, covariance), level=terms.level)
+
+    def pairs(rows: slice, columns: slice) -> FloatArray:
+        return pair_variances(terms.metric, covariance.block(rows, columns), variances[rows], variances[columns])
+
+    ranks = rank_in_blocks(goodness, pairs, level=terms.level)
     order = sorted(range(len(standings)), key=lambda k: (-goodness[k], standings[k].name))
     entries = (
         BoardEntry(
@@ -143,6 +209,16 @@ def influence_covariance(
         chunk = _chunk(influences, first)
         total += chunk @ (chunk if others is None else _chunk(against, first)).T
     return total / max(rows, 1) ** 2
+
+
+def influence_variances(influences: Sequence[NDArray[np.floating[Any]]]) -> FloatArray:
+    """Return the variance of each entry's value: the diagonal of `influence_covariance`.
+
+    >>> influence_variances([np.array([1.0, -1.0]), np.array([3.0, -3.0])])
+    array([0.5, 4.5])
+    """
+    parts = [np.diag(influence_covariance(influences[one], influences[one])) for one in ranges(len(influences))]
+    return np.concatenate([np.empty(0), *parts])
 
 
 def _chunk(influences: Sequence[NDArray[np.floating[Any]]], first: int) -> FloatArray:

@@ -1,15 +1,19 @@
 """Leaderboards: the best submission of each participant, compared in pairs.
 
 A board is computed in a thread, from influence files, and kept. Readers get the kept board. It is computed again when
-there is a new submission, so that nobody sees a board that lacks what was scored more than `seconds` ago.
+there is a new submission, so that nobody sees a board that lacks what was scored more than `seconds` ago; a board that
+takes long is computed for a third of the time at most. If it cannot be computed, readers get the last board, which says
+that it is old, and it is tried again after a pause that doubles.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 import anyio
 import anyio.to_thread
@@ -17,7 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, func, select
 
-from confide.contest.board import Board, Standing, influence_covariance, make_board
+from confide.contest.board import (
+    Board,
+    Covariance,
+    IndependentValues,
+    InfluenceCovariance,
+    MatrixCovariance,
+    Standing,
+    influence_covariance,
+    make_board,
+)
+from confide.contest.ranks import ranges
 from confide.counts import FloatArray
 from confide.intervals.interval import Interval
 from confide.service.clock import now
@@ -25,12 +39,19 @@ from confide.service.contests import LoadedContest
 from confide.service.database import Database
 from confide.service.home import Home
 from confide.service.models import BoardModel
+from confide.service.problems import LOG, Kind, Refused, place_of
 from confide.service.scoring import Scorer
 from confide.service.storage import load_scores, map_influences, store
 from confide.service.tables import MEMBERS, SUBMISSIONS
 
-_BLOCK = 32
-"""Entries on either side that are compared at once."""
+_MATRIX = 4_096
+"""Submissions up to which the covariance is kept from one board to the next: 128 MiB. That of more is not kept."""
+
+_SHARE = 3
+"""A board is at least so many times as old as it took to compute, before it is computed again."""
+
+_LONGEST_PAUSE = 60.0
+"""Seconds between attempts to compute a board that fails again and again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,23 +83,39 @@ class Best:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A computed board, also as the bytes of its JSON."""
+    """A computed board, also as the bytes of its JSON.
+
+    `late` marks the last board where a newer one could not be computed. `seconds` is the time that it took.
+    """
 
     board: Board
     json: bytes
+    etag: str
     version: int
     started: float
+    seconds: float
+    late: bool = False
 
 
 @dataclass(repr=False)
 class _Kept:
-    """What is kept of a contest: the newest board, and the covariance of its entries."""
+    """What is kept of a contest: the newest board, the covariance of its entries, and failures to make a newer one."""
 
     version: int = 0
     snapshot: Snapshot | None = None
     digests: tuple[str, ...] = ()
     covariance: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     lock: anyio.Lock = field(default_factory=anyio.Lock)
+    failures: int = 0
+    retry_at: float = 0.0
+
+    def fresh(self, oldest: float) -> Snapshot | None:
+        """Return the newest board if it lacks nothing, or is young enough; None if it must be computed."""
+        snapshot = self.snapshot
+        if snapshot is None:
+            return None
+        young = time.monotonic() - snapshot.started < max(oldest, _SHARE * snapshot.seconds)
+        return snapshot if snapshot.version == self.version or young else None
 
 
 class Boards:
@@ -106,11 +143,9 @@ class Boards:
         self._kept[contest].version += 1
 
     async def current(self, contest: str) -> Snapshot:
-        """Return a board that lacks nothing scored more than `seconds` ago."""
-        kept = self._kept[contest]
-        if (fresh := self._fresh(kept, self._seconds)) is not None:
-            return fresh
-        return await self._refreshed(contest, self._seconds)
+        """Return a board that lacks nothing scored more than `seconds` ago, or else the last one, marked as late."""
+        fresh = self._kept[contest].fresh(self._seconds)
+        return await self._refreshed(contest, self._seconds) if fresh is None else fresh
 
     async def refresh(self) -> None:
         """Compute boards again, as long as the server runs, before a reader has to wait for one."""
@@ -121,20 +156,38 @@ class Boards:
                     await self._refreshed(name, self._seconds / 2.0)
 
     async def _refreshed(self, contest: str, oldest: float) -> Snapshot:
+        """Compute a board, unless a fresh one is there or the last attempt failed a moment ago."""
         kept = self._kept[contest]
         async with kept.lock:
-            if (fresh := self._fresh(kept, oldest)) is not None:
+            if (fresh := kept.fresh(oldest)) is not None:
                 return fresh
-            kept.snapshot = await anyio.to_thread.run_sync(self._compute, contest, limiter=self._threads)
+            if time.monotonic() >= kept.retry_at:
+                try:
+                    kept.snapshot = await anyio.to_thread.run_sync(self._compute, contest, limiter=self._threads)
+                except Exception as error:
+                    self._note_failure(contest, error)
+                else:
+                    kept.failures = 0
+                    return kept.snapshot
+            if kept.snapshot is None:
+                raise Refused(
+                    Kind.BUSY,
+                    "the board cannot be computed now",
+                    "ask again in a minute; the server keeps trying",
+                    retry_after=math.ceil(kept.retry_at - time.monotonic()),
+                )
             return kept.snapshot
 
-    @staticmethod
-    def _fresh(kept: _Kept, oldest: float) -> Snapshot | None:
-        snapshot = kept.snapshot
-        if snapshot is None:
-            return None
-        young = time.monotonic() - snapshot.started < oldest
-        return snapshot if snapshot.version == kept.version or young else None
+    def _note_failure(self, contest: str, error: Exception) -> None:
+        """Log a failure, without the error's text, and put the next attempt off."""
+        kept = self._kept[contest]
+        pause = min(self._seconds * 2.0 ** min(kept.failures, 16), _LONGEST_PAUSE)
+        kept.failures += 1
+        kept.retry_at = time.monotonic() + pause
+        if kept.snapshot is not None:
+            kept.snapshot = replace(kept.snapshot, late=True)
+        where = (type(error).__name__, place_of(error), pause)
+        LOG.error("the board of %s cannot be computed: %s at %s; next attempt in %.0f s", contest, *where)
 
     def _compute(self, contest: str) -> Snapshot:
         started, kept, at = time.monotonic(), self._kept[contest], now()
@@ -146,18 +199,28 @@ class Boards:
         covariance = self._covariance(contest, best)
         board = make_board(self._contests[contest].terms, standings, covariance, scored=scored, as_of=at)
         text = BoardModel.model_validate(board.to_dict()).model_dump_json().encode()
-        return Snapshot(board=board, json=text, version=version, started=started)
+        return Snapshot(
+            board=board,
+            json=text,
+            etag=f'"{sha256(text).hexdigest()}"',
+            version=version,
+            started=started,
+            seconds=time.monotonic() - started,
+        )
 
-    def _covariance(self, contest: str, best: Sequence[Best]) -> FloatArray:
+    def _covariance(self, contest: str, best: Sequence[Best]) -> Covariance:
         """Return the covariance of the entries' values. Answers that were paid one by one have independent noise."""
         if self._contests[contest].bundle.masked is None:
-            return np.diag([one.standard_error**2 for one in best]) if best else np.empty((0, 0))
+            return IndependentValues(np.array([one.standard_error**2 for one in best]))
         kept, digests = self._kept[contest], tuple(dict.fromkeys(one.digest for one in best))
+        if len(digests) > _MATRIX:
+            kept.digests, kept.covariance = (), np.empty((0, 0))
+            files = {digest: self._influence(contest, digest) for digest in digests}
+            return InfluenceCovariance([files[one.digest] for one in best])
         kept.covariance = self._extended(contest, digests, kept)
         kept.digests = digests
         place = {digest: position for position, digest in enumerate(digests)}
-        at = [place[one.digest] for one in best]
-        return kept.covariance[np.ix_(at, at)]
+        return MatrixCovariance(kept.covariance, np.array([place[one.digest] for one in best], dtype=np.int64))
 
     def _extended(self, contest: str, digests: tuple[str, ...], kept: _Kept) -> FloatArray:
         """Return the covariance of submissions. What is known from the last board is not computed again."""
@@ -168,12 +231,12 @@ class Boards:
         covariance = np.empty((len(digests), len(digests)))
         covariance[np.ix_(old, old)] = kept.covariance[np.ix_(before, before)]
         files = {digest: self._influence(contest, digest) for digest in digests} if new else {}
-        for first in range(0, len(new), _BLOCK):
-            block = new[first : first + _BLOCK]
+        for rows in ranges(len(new)):
+            block = new[rows]
             left = [files[digests[position]] for position in block]
-            partners = old + new[: first + _BLOCK]
-            for start in range(0, len(partners), _BLOCK):
-                others = partners[start : start + _BLOCK]
+            partners = old + new[: rows.stop]
+            for columns in ranges(len(partners)):
+                others = partners[columns]
                 part = influence_covariance(left, [files[digests[position]] for position in others])
                 covariance[np.ix_(block, others)] = part
                 covariance[np.ix_(others, block)] = part.T
@@ -193,15 +256,15 @@ class Boards:
         return computed
 
 
-def best_submissions(connection: Connection, contest: str) -> list[Best]:
-    """Return the best submission of each participant, the best first; equal ones in order of names."""
+def best_submissions(connection: Connection, contest: str, *, member: int | None = None) -> list[Best]:
+    """Return the best submission of each participant, or of one, the best first; equal ones in order of names."""
     place = func.row_number().over(
         partition_by=SUBMISSIONS.c.member, order_by=(SUBMISSIONS.c.goodness.desc(), SUBMISSIONS.c.id)
     )
     number = func.count().over(partition_by=SUBMISSIONS.c.member)
     ranked = (
         select(SUBMISSIONS, place.label("place"), number.label("submissions"))
-        .where(SUBMISSIONS.c.contest == contest)
+        .where(SUBMISSIONS.c.contest == contest, *(() if member is None else (SUBMISSIONS.c.member == member,)))
         .subquery()
     )
     rows = connection.execute(

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from confide.errors import HomeError
+from confide.errors import HomeError, StoreUnavailableError
 from confide.ledger.postgresql import unreached
 
 LOCK_SECONDS = 30
@@ -49,7 +50,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Run a block that sees one moment of the database."""
-        with self.engine.connect() as connection:
+        with outages(), self.engine.connect() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN")
             else:
@@ -61,17 +62,26 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Run a block in one transaction: all of it is on the disk at the end, or nothing."""
         if self._writing is None:
-            with self.engine.connect() as connection:
+            with outages(), self.engine.connect() as connection:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
                 connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
                 yield connection
                 connection.commit()
             return
-        with self._writing, self.engine.connect() as connection:
+        with self._writing, outages(), self.engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
             connection.commit()  # whoever leaves by an exception is rolled back when the connection closes
+
+    def probe(self) -> None:
+        """Commit a change that changes nothing, through to the disk; raise an error if that is impossible."""
+        with self.writing() as connection:
+            if self.is_sqlite:
+                number = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+                connection.exec_driver_sql(f"PRAGMA user_version = {int(number)}")
+            else:
+                connection.exec_driver_sql("SELECT pg_logical_emit_message(true, 'confide', '')")
 
     def check(self) -> None:
         """Refuse a database that cannot be reached, or that could lose what it confirmed."""
@@ -92,6 +102,29 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+@contextmanager
+def outages() -> Iterator[None]:
+    """Replace errors of a database that is absent, full, read-only or damaged. Their texts quote statements."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError):
+        pass
+    except DBAPIError as error:
+        if not _is_read_only(error):
+            raise
+    else:
+        return
+    raise StoreUnavailableError(
+        "the server's database cannot be read or written at present, and nothing was recorded; check that it runs, and "
+        "that its disk has room"
+    )
+
+
+def _is_read_only(error: DBAPIError) -> bool:
+    """Return whether PostgreSQL takes no writes at present, as a standby does."""
+    return getattr(error.orig, "sqlstate", None) == "25006" or error.connection_invalidated
 
 
 def _sqlite(file: Path) -> Engine:

@@ -45,7 +45,7 @@ def choice_of(connection: Connection, caller: Caller) -> Choice:
     )
     if chosen:
         return Choice(submissions=chosen, chosen=True)
-    best = (one.submission for one in best_submissions(connection, caller.contest) if one.member == caller.member)
+    best = (one.submission for one in best_submissions(connection, caller.contest, member=caller.member))
     return Choice(submissions=tuple(best), chosen=False)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from confide.service.contests import LoadedContest
 from confide.service.oracle import Oracle
 from confide.service.problems import Kind, Refused
+from confide.service.storage import disk
 from confide.service.submissions import FileKind, Outcome
 from confide.service.tokens import Caller
 
@@ -50,7 +51,8 @@ def check_length(content_length: str | None, most: int) -> None:
 
 async def save(chunks: AsyncIterator[bytes], folder: Path, most: int) -> Path:
     """Write chunks to a new file; refuse more than `most` bytes. The caller removes the file."""
-    handle, name = tempfile.mkstemp(dir=folder, prefix="upload-")
+    with disk():
+        handle, name = tempfile.mkstemp(dir=folder, prefix="upload-")
     path, size = Path(name), 0
     try:
         with os.fdopen(handle, "wb", buffering=0) as file:
@@ -58,7 +60,8 @@ async def save(chunks: AsyncIterator[bytes], folder: Path, most: int) -> Path:
                 size += len(chunk)
                 if size > most:
                     raise too_large(most)
-                file.write(chunk)
+                with disk():
+                    file.write(chunk)
     except BaseException:
         path.unlink(missing_ok=True)
         raise

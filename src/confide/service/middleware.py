@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from confide.service.intake import too_large, too_slow
 from confide.service.oracle import Oracle
-from confide.service.problems import LOG, Refused, unexpected
+from confide.service.problems import LOG, Refused, place_of, unexpected
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -63,7 +65,7 @@ class Guard:
         try:
             await self.app(scope, body.receive, secured)
         except Exception as error:
-            LOG.error("unexpected %s at %s", type(error).__name__, _where(error))
+            LOG.error("unexpected %s at %s", type(error).__name__, place_of(error))
             if status:
                 raise
             await unexpected()(scope, receive, secured)
@@ -127,17 +129,21 @@ class Body:
                 await self.receive()
 
 
+def tagged_response(
+    content: bytes, media: str, etag: str, known: str | None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return content with its entity tag; an empty answer if the caller has it, by the header If-None-Match.
+
+    Caches may keep it, and must ask again before they show it.
+    """
+    sent = {"Cache-Control": "no-cache", **(headers or {}), "ETag": etag}
+    tags = {one.strip().removeprefix("W/") for one in (known or "").split(",")}
+    if etag in tags or "*" in tags:
+        return Response(status_code=304, headers=sent)
+    return Response(content, media_type=media, headers=sent)
+
+
 def takes_files(scope: Scope) -> bool:
     """Return whether a request may send a score file, whose size is limited where it is read."""
     path: str = scope["path"]
     return scope["method"] == "POST" and path.endswith(("/submissions", "/submit"))
-
-
-def _where(error: BaseException) -> str:
-    """Return the place of a defect in our code. The error's text is not logged: it may quote a file."""
-    trace, place = error.__traceback__, "?"
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "?")
-        place = f"{name}:{trace.tb_lineno}" if name.startswith("confide") else place
-        trace = trace.tb_next
-    return place

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import dataclass, field
 
 import anyio
@@ -13,13 +15,45 @@ from confide.service.contests import LoadedContest, import_bundle, load_contests
 from confide.service.database import Database
 from confide.service.home import Home
 from confide.service.metrics import Metrics
-from confide.service.problems import Kind, Refused
+from confide.service.problems import LOG, Kind, Refused, place_of
 from confide.service.queue import Queue
 from confide.service.records import Records
 from confide.service.scoring import Scorer, masked_scorer
 from confide.service.settings import Settings
+from confide.service.storage import probe
 from confide.service.submissions import Recorder
 from confide.sources.score_process import ScoreReader
+
+PROBE_SECONDS = 2.0
+"""Age up to which a result of writing for a trial is told again: anybody may ask, and each trial waits for the disk."""
+
+
+class Store:
+    """Trial of the database and of the home folder: whether both can be written to."""
+
+    def __init__(self, home: Home, database: Database, room: int) -> None:
+        self._home, self._database, self._room = home, database, room
+        self._lock = threading.Lock()
+        self._result, self._until = False, 0.0
+
+    def is_writable(self) -> bool:
+        """Write for a trial, through to the disk, unless that was done a moment ago or is being done."""
+        if time.monotonic() >= self._until and self._lock.acquire(blocking=False):
+            try:
+                self._result = self._try()
+                self._until = time.monotonic() + PROBE_SECONDS
+            finally:
+                self._lock.release()
+        return self._result
+
+    def _try(self) -> bool:
+        try:
+            probe(self._home.temporary, self._room)
+            self._database.probe()
+        except Exception as error:
+            LOG.error("the store cannot be written to: %s at %s", type(error).__name__, place_of(error))
+            return False
+        return True
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -35,6 +69,7 @@ class Oracle:
     reader: ScoreReader
     boards: Boards
     queue: Queue
+    store: Store
     metrics: Metrics
     draining: anyio.Event = field(default_factory=anyio.Event)
 
@@ -77,6 +112,7 @@ class Oracle:
             reader=reader,
             boards=boards,
             queue=Queue(workers=settings.workers, waiting=settings.queue, each=settings.uploads_each),
+            store=Store(home, database, settings.largest_body),
             metrics=Metrics(),
         )
 

@@ -14,8 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from confide.errors import StoreUnavailableError
+
 LOG = logging.getLogger("confide.service")
 MEDIA = "application/problem+json"
+STORE_SECONDS = 30
 
 
 class Kind(Enum):
@@ -39,6 +42,7 @@ class Kind(Enum):
     HEADERS = (431, "headers-too-large", "The headers are too large")
     FAILED = (500, "failed", "Something unexpected went wrong")
     BUSY = (503, "busy", "The server is busy")
+    STORE = (503, "store", "The server cannot record anything")
 
     @property
     def status(self) -> int:
@@ -100,12 +104,12 @@ class Refused(HTTPException):
 
 
 def refusals(*kinds: Kind, parameters: bool = True) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says about the refusals of a route; every route may also fail unexpectedly.
+    """Return what OpenAPI says about the refusals of a route; every route may also fail, or lack its database.
 
     A route without `parameters` cannot be called wrongly.
     """
     found: dict[int | str, dict[str, Any]] = {}
-    always = {Kind.INVALID, Kind.FAILED} if parameters else {Kind.FAILED}
+    always = {Kind.FAILED, Kind.STORE} | ({Kind.INVALID} if parameters else set())
     for kind in sorted({*kinds, *always}, key=lambda one: (one.status, one.name)):
         earlier = found.get(kind.status)
         description = kind.title if earlier is None else f"{earlier['description']}; or: {kind.title}"
@@ -130,6 +134,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(StoreUnavailableError, _unavailable)
 
 
 def unexpected() -> Response:
@@ -138,6 +143,32 @@ def unexpected() -> Response:
         Kind.FAILED, "the request was not carried out", "try again; if it happens again, tell the organiser"
     )
     return problem_response(refused.problem)
+
+
+def place_of(error: BaseException) -> str:
+    """Return the place of a defect in our code, for a log. The error's text is not logged: it may quote a file."""
+    trace, place = error.__traceback__, "?"
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "?")
+        place = f"{name}:{trace.tb_lineno}" if name.startswith("confide") else place
+        trace = trace.tb_next
+    return place
+
+
+def unavailable() -> Refused:
+    """Return the refusal of a request while the database or the disk takes no reads or writes."""
+    return Refused(
+        Kind.STORE,
+        "the server cannot reach its database, or has no room on its disk; nothing was recorded",
+        "send the request again in a minute; if it happens again, tell the organiser",
+        retry_after=STORE_SECONDS,
+    )
+
+
+async def _unavailable(_request: Request, error: Exception) -> Response:
+    LOG.error("the store is unavailable at %s", place_of(error))
+    refused = unavailable()
+    return problem_response(refused.problem, refused.headers)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

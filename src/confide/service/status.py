@@ -37,7 +37,12 @@ def status_of(connection: Connection, contest: str, at: datetime) -> dict[str, A
         roles.setdefault(member, []).append(role)
     chosen = {
         row[0]: int(row[1])
-        for row in connection.execute(select(FINALISTS.c.member, func.count()).group_by(FINALISTS.c.member))
+        for row in connection.execute(
+            select(FINALISTS.c.member, func.count())
+            .join(MEMBERS, FINALISTS.c.member == MEMBERS.c.id)
+            .where(ours)
+            .group_by(FINALISTS.c.member)
+        )
     }
     members = connection.execute(select(MEMBERS.c.id, MEMBERS.c.name).where(ours).order_by(MEMBERS.c.name))
     nothing = (None, 0, None, 0)

@@ -4,29 +4,58 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray
-from confide.errors import HomeError
+from confide.errors import HomeError, StoreUnavailableError
+
+_PROBE = 4_096
 
 
 def store(path: Path, content: bytes, temporary: Path) -> None:
     """Write a file under its final name: its content first, then the name, both through to the disk."""
     if path.exists():
         return  # files are named by their content
-    handle, name = tempfile.mkstemp(dir=temporary)
+    with disk():
+        handle, name = tempfile.mkstemp(dir=temporary)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+        _flush_folder(path.parent)
+
+
+@contextmanager
+def disk() -> Iterator[None]:
+    """Replace errors of a disk that is full, read-only or broken."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        yield
+    except OSError:
+        raise StoreUnavailableError(
+            "the server's home folder cannot be written to at present, and nothing was recorded; check that its disk "
+            "has room and can be written to"
+        ) from None
+
+
+def probe(temporary: Path, room: int) -> None:
+    """Write a small file through to the disk and remove it; raise an error if that fails, or if little room is left."""
+    with disk():
+        status = os.statvfs(temporary)
+        if status.f_bavail * status.f_frsize < room:
+            raise OSError
+        with tempfile.TemporaryFile(dir=temporary) as file:
+            file.write(bytes(_PROBE))
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-    _flush_folder(path.parent)
 
 
 def load_scores(path: Path, rows: int) -> FloatArray:

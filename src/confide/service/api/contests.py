@@ -12,6 +12,7 @@ from confide.report.contest.promise_text import promise_of
 from confide.service.api.access import PUBLIC, OptionalCaller, TheOracle, VisibleContest
 from confide.service.contests import Counts, LoadedContest, counts
 from confide.service.finals import published, shake_up
+from confide.service.middleware import tagged_response
 from confide.service.models import BoardModel, ContestModel, ContestsModel, FinalModel, PromiseModel, TermsModel
 from confide.service.oracle import Oracle
 from confide.service.problems import Kind, Refused, refusals
@@ -60,23 +61,28 @@ async def read_template(
     contest: VisibleContest, if_none_match: Annotated[str | None, Header(max_length=1000)] = None
 ) -> Response:
     """Read the template: the ids to score, and the columns of a file."""
-    headers = {"ETag": contest.template_etag, "Cache-Control": "no-cache"}
-    known = {one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")}
-    if contest.template_etag in known or "*" in known:
-        return Response(status_code=304, headers=headers)
-    return Response(contest.template_json, media_type="application/json", headers=headers)
+    return tagged_response(contest.template_json, "application/json", contest.template_etag, if_none_match)
 
 
 @router.get(
     "/contests/{contest}/leaderboard",
     response_model=BoardModel,
-    responses=refusals(Kind.NO_TOKEN, Kind.NOT_FOUND),
+    responses={
+        200: {"headers": {"ETag": {"schema": {"type": "string"}}}},
+        304: {"description": "The caller has it already."},
+        **refusals(Kind.NO_TOKEN, Kind.NOT_FOUND, Kind.BUSY),
+    },
     openapi_extra=PUBLIC,
 )
-async def read_leaderboard(oracle: TheOracle, contest: VisibleContest) -> Response:
-    """Read the leaderboard: the best submission of each participant, with intervals and ranks that keep ties."""
+async def read_leaderboard(
+    oracle: TheOracle, contest: VisibleContest, if_none_match: Annotated[str | None, Header(max_length=1000)] = None
+) -> Response:
+    """Read the leaderboard: the best submission of each participant, with intervals and ranks that keep ties.
+
+    It is that of the instant `as_of`.
+    """
     snapshot = await oracle.boards.current(contest.name)
-    return Response(snapshot.json, media_type="application/json")
+    return tagged_response(snapshot.json, "application/json", snapshot.etag, if_none_match, {"Vary": "Authorization"})
 
 
 @router.get("/contests/{contest}/final", responses=refusals(Kind.NO_TOKEN, Kind.NOT_FOUND), openapi_extra=PUBLIC)

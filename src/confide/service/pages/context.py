@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from confide.contest.terms import NAME
+from confide.errors import StoreUnavailableError
 from confide.service.clock import now
 from confide.service.contests import Counts, LoadedContest, counts
 from confide.service.oracle import Oracle
@@ -20,7 +21,7 @@ from confide.service.pages.forms import Form, FormError, is_own_origin, read_for
 from confide.service.pages.rendering import HEADERS, page
 from confide.service.pages.sessions import COOKIE, find_session
 from confide.service.pages.views import ContestView, Tab, tabs
-from confide.service.problems import Kind, Problem, Refused
+from confide.service.problems import LOG, Kind, Problem, Refused, place_of, unavailable
 from confide.service.states import is_public
 from confide.service.tokens import Caller, Role
 
@@ -121,6 +122,14 @@ async def caller_of(request: Request) -> Caller | None:
     return await run_in_threadpool(find)
 
 
+async def _known_caller(request: Request) -> Caller | None:
+    """Return whose session the browser has, for the head of a refusal; None also if the database does not answer."""
+    try:
+        return await caller_of(request)
+    except StoreUnavailableError:
+        return None
+
+
 async def visit(request: Request) -> Visit:
     """Return the contest of the address, if the reader may see it."""
     oracle, caller = oracle_of(request), await caller_of(request)
@@ -174,8 +183,12 @@ class PageRoute(APIRoute):
                 return redirect(f"/signin?next={here}")
             except RequestValidationError:
                 return problem_page(unknown_page().problem)
+            except StoreUnavailableError as error:
+                LOG.error("the store is unavailable at %s", place_of(error))
+                refused = unavailable()
+                return problem_page(refused.problem, refused.headers)
             except Refused as error:
-                return problem_page(error.problem, error.headers, await caller_of(request))
+                return problem_page(error.problem, error.headers, await _known_caller(request))
 
         return handle
 

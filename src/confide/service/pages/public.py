@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -10,23 +11,32 @@ from starlette.concurrency import run_in_threadpool
 
 from confide.contest.board import Board
 from confide.contest.final_result import FinalResult
+from confide.contest.metric import ContestMetric
 from confide.contest.terms import FinalMechanism
+from confide.report.contest.dot_plot import RankedEntry
 from confide.report.contest.promise_text import promise_of
 from confide.report.contest.shake_up import Move, moves_words
 from confide.report.shared.numbers import percent
+from confide.service.boards import Snapshot
 from confide.service.contests import Counts, counts
 from confide.service.finals import published, shake_up
+from confide.service.middleware import tagged_response
 from confide.service.pages.context import PageRoute, Visit, caller_of, oracle_of, reader, unknown_page, visit
-from confide.service.pages.rendering import page, static_response
+from confide.service.pages.rendering import HEADERS, KeptPages, page, static_response
 from confide.service.pages.views import (
     CAPTION,
+    DRAWN,
+    SHOWN,
     ContestView,
     Plot,
     RankRow,
     entries_plot,
     facts,
+    first_entries,
+    late_words,
     move_rows,
     moves_plot,
+    parts_words,
     rank_rows,
     ranks_note,
     ties_words,
@@ -48,6 +58,7 @@ class _Ranking:
     metric: str
     level: str
     note: str
+    late: str
 
 
 @router.get("/")
@@ -79,29 +90,52 @@ async def show_contest(request: Request) -> Response:
     """Show a contest: its board, its promise and its terms."""
     here = await visit(request)
     snapshot = await here.oracle.boards.current(here.contest.name)
+    # As many submissions as the board has: the page changes with the board, not with each of them.
+    here = replace(here, counts=replace(here.counts, submissions=snapshot.board.scored))
     terms = here.contest.terms
-    ranking = await run_in_threadpool(_board, snapshot.board, _own(here))
-    return here.page("contest.html", "", board=ranking, promise=promise_of(terms), facts=facts(terms))
+
+    def render() -> Response:
+        ranking = _board(snapshot, _own(here))
+        return here.page("contest.html", "", board=ranking, promise=promise_of(terms), facts=facts(terms))
+
+    return await _answer(request, here, snapshot, "board", render)
+
+
+async def _answer(
+    request: Request, here: Visit, snapshot: Snapshot, name: str, render: Callable[[], Response]
+) -> Response:
+    """Return a page: a kept one to readers without a session, and one that nobody keeps to all others."""
+    if here.caller is not None:
+        return await run_in_threadpool(render)
+    pages: KeptPages = request.app.state.pages
+    kept = await pages.get(here.contest.name, name, (here.counts, snapshot.etag, snapshot.late), render)
+    headers = HEADERS | {"Cache-Control": "no-cache", "Vary": "Cookie"}
+    return tagged_response(kept.html, "text/html", kept.etag, request.headers.get("if-none-match"), headers)
 
 
 def _own(here: Visit) -> str | None:
     return None if here.member is None else here.member.participant
 
 
-def _board(board: Board, own: str | None) -> _Ranking:
-    level = board.terms.level
-    return _ranking(board.entries, board.terms.metric, level, own, "board", CAPTION)
+def _board(snapshot: Snapshot, own: str | None) -> _Ranking:
+    board = snapshot.board
+    ranking = _ranking(board.entries, board.terms.metric, board.terms.level, own, "board", CAPTION)
+    return replace(ranking, late=late_words(board.as_of) if snapshot.late else "")
 
 
-def _ranking(entries: Any, metric: Any, level: float, own: str | None, name: str, caption: str) -> _Ranking:
+def _ranking(
+    entries: Sequence[RankedEntry], metric: ContestMetric, level: float, own: str | None, name: str, caption: str
+) -> _Ranking:
+    shown, drawn = first_entries(entries, SHOWN, own), first_entries(entries, DRAWN, own)
     return _Ranking(
-        rows=rank_rows(entries, own),
+        rows=rank_rows(shown, own),
         words=ties_words(entries) if entries else "",
-        plot=entries_plot(entries, metric, own, name),
-        caption=caption,
+        plot=entries_plot(drawn, metric, own, name),
+        caption=caption + parts_words(len(entries)),
         metric=metric.title,
         level=percent(level),
         note=ranks_note(level),
+        late="",
     )
 
 
@@ -114,8 +148,11 @@ async def show_final(request: Request) -> Response:
     if here.counts.state != State.PUBLISHED:
         return here.page("final.html", "/final", final=None, waiting=_WAITING[here.counts.state])
     snapshot = await here.oracle.boards.current(here.contest.name)
-    values = await run_in_threadpool(_final, here, snapshot.board)
-    return here.page("final.html", "/final", final=values, waiting="")
+
+    def render() -> Response:
+        return here.page("final.html", "/final", final=_final(here, snapshot.board), waiting="")
+
+    return await _answer(request, here, snapshot, "final", render)
 
 
 _WAITING = {
@@ -147,9 +184,9 @@ def _final(here: Visit, board: Board) -> dict[str, Any]:
         "metric": ranking.metric,
         "level": ranking.level,
         "note": ranking.note,
-        "moves": move_rows(moves),
+        "moves": move_rows(moves[:SHOWN]),
         "moves_words": moves_words(moves),
-        "slopes": moves_plot(moves),
+        "slopes": moves_plot(moves[:DRAWN]),
     }
 
 

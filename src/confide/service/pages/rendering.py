@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+import anyio
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from confide.report.shared.page import STYLE
@@ -91,3 +96,39 @@ def page(template: str, status: int = 200, headers: dict[str, str] | None = None
     filled = {"version": version(), "member": None, "error": None, "notice": None} | values
     html = _templates().get_template(template).render(filled)
     return HTMLResponse(html, status_code=status, headers=HEADERS | (headers or {}))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPage:
+    """A page as everybody without a session sees it. `key` is all that it depends on."""
+
+    key: Hashable
+    html: bytes
+    etag: str
+
+
+class KeptPages:
+    """Pages for readers without a session, each rendered once until its key changes.
+
+    Only the newest form of a page is kept, and only the contests of the server have pages here: memory has a bound.
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[str, str], KeptPage] = {}
+        self._locks: dict[tuple[str, str], anyio.Lock] = defaultdict(anyio.Lock)
+
+    async def get(self, contest: str, name: str, key: Hashable, render: Callable[[], Response]) -> KeptPage:
+        """Return a page of a contest. If it must be rendered, that is done once, in a thread, however many ask."""
+        place = (contest, name)
+        if (kept := self._known(place, key)) is not None:
+            return kept
+        async with self._locks[place]:
+            if (kept := self._known(place, key)) is not None:
+                return kept
+            html = bytes((await run_in_threadpool(render)).body)
+            self._pages[place] = KeptPage(key, html, f'"{sha256(html).hexdigest()}"')
+            return self._pages[place]
+
+    def _known(self, place: tuple[str, str], key: Hashable) -> KeptPage | None:
+        kept = self._pages.get(place)
+        return kept if kept is not None and kept.key == key else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -14,9 +15,14 @@ from confide.report.contest.dot_plot import RankedEntry, dot_plot
 from confide.report.contest.shake_up import Move, slope_plot
 from confide.report.shared.guarantees import at_most
 from confide.report.shared.numbers import DASH, interval_text, number, percent
+from confide.service.clock import written
 
 WIDE, PHONE = 1000, 358
 """Widths of plots in pixels. The style sheet shows one of the two."""
+
+
+SHOWN, DRAWN = 1_000, 100
+"""Entries in the table and in the plot of a page. The API lists all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,27 @@ def rank_rows(entries: Sequence[RankedEntry], own: str | None) -> list[RankRow]:
                 )
             )
     return rows
+
+
+def first_entries(entries: Sequence[RankedEntry], most: int, own: str | None) -> Sequence[RankedEntry]:
+    """Return the first entries, and after them the reader's own if it is not among them."""
+    return [*entries[:most], *(entry for entry in entries[most:] if entry.name == own)]
+
+
+def parts_words(entries: int) -> str:
+    """Say that a plot or a table leaves entries out; the empty text if none does."""
+    if entries <= DRAWN:
+        return ""
+    table = "" if entries <= SHOWN else f", and the table the first {SHOWN:,}; programs read all of them"
+    return f" The plot shows the first {DRAWN:,} of {entries:,} entries{table}."
+
+
+def late_words(as_of: datetime) -> str:
+    """Say that a board is old."""
+    return (
+        f"This board is of {moment(written(as_of))} UTC. A newer one could not be computed, so later submissions are "
+        "missing. They are recorded, and the server keeps trying."
+    )
 
 
 def span_text(lowest: int, highest: int) -> str:
