@@ -23,7 +23,7 @@ from nvflare.apis.signal import Signal
 from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
-from confide.errors import FederationError
+from confide.errors import FederationError, RefusedError
 from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.channel import TEXT
 from confide.federation.flare.job import FILES, job_files
@@ -48,13 +48,13 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
 
     Parameters
     ----------
-    question, signature, certificate
-        Signed question, signature and the coordinator's certificate, as in `SignedQuestion`.
+    question, signature, certificate, until
+        Signed question, signature, the coordinator's certificate and the end, as in `SignedQuestion`.
     """
 
-    def __init__(self, question: str, signature: str, certificate: str) -> None:
+    def __init__(self, question: str, signature: str, certificate: str, until: str = "") -> None:
         super().__init__()
-        self._signed = SignedQuestion(question=question, signature=signature, certificate=certificate)
+        self._signed = SignedQuestion(question=question, until=until, signature=signature, certificate=certificate)
         self._site: Site | None = None
         self._scratch: str | None = None
         self._replies: dict[tuple[str, str], str] = {}
@@ -107,9 +107,12 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
             coordinator = signer(workspace, job, self._signed)
             if coordinator is None:
                 return _said(folder, name, None, number, SiteState.REFUSED, _NOBODY)
+            self._signed.check_end(at=datetime.now(UTC))
             request = json.loads(text)
             if topic == OFFER and request["question"] != read_question(self._signed.question):
                 return _said(folder, name, coordinator, number, SiteState.REFUSED, _NOT_SIGNED)
+        except RefusedError as over:
+            return _said(folder, name, coordinator, number, SiteState.REFUSED, str(over))
         except (ValueError, TypeError, KeyError, RecursionError):
             return _said(folder, name, coordinator, number, SiteState.FAILED, _UNREADABLE)
         try:
