@@ -22,6 +22,7 @@ from confide.federation.flare.job import write_job
 from confide.federation.flare.provision import provision
 from confide.federation.flare.signed_question import SignedQuestion, read_question, write_question
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.joining import join
 
@@ -231,3 +232,19 @@ def test_a_coordinator_of_another_federation_is_nobody(deployed: Deployed, tmp_p
 @pytest.mark.parametrize("damage", [{"signature": "?"}, {"certificate": "no PEM"}, {"certificate": ""}])
 def test_damaged_signatures_are_refused(deployed: Deployed, damage: dict[str, str]) -> None:
     assert replace(deployed, signed=replace(deployed.signed, **damage)).signer() is None
+
+
+@pytest.mark.parametrize(("kernel", "required", "refused"), [(-1, True, True), (-1, False, False), (1, True, False)])
+def test_a_site_that_requires_confinement_answers_nothing_without(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, kernel: int, required: bool, refused: bool
+) -> None:
+    monkeypatch.setattr("confide.federation.flare.confinement._landlock", lambda: kernel)
+    place = SiteFolder(deployed.kit.parent)
+    SiteConfig(name="a", models={"m": SiteModel(data="x.csv", label="y", score="s")}).write(place.path)
+    place.policy.write_text(f"require_confinement = {str(required).lower()}\n")
+    signed = deployed.signed
+    executor = ConfideExecutor(signed.question, signed.signature, signed.certificate, signed.until)
+    request = json.dumps({"protocol": PROTOCOL, "session": "5" * 32, "question": QUESTION.to_dict()})
+    reply = executor._reply(OFFER, request, deployed.workspace, RUN)
+    assert reply["state"] == "refused"
+    assert ("only where its engine is confined" in reply["message"]) == refused

@@ -26,6 +26,7 @@ from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 from confide.errors import FederationError, RefusedError
 from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.channel import TEXT
+from confide.federation.flare.confinement import require_confinement
 from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
 from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
@@ -40,6 +41,7 @@ _UNREADABLE = "the request cannot be read; install the same version of confide a
 _NOBODY = "the run is not signed by one coordinator of this federation; ask with `confide validate`"
 _NOT_SIGNED = "the server asks another question than the one that the coordinator signed; ask with `confide validate`"
 _BROKEN = "something unexpected went wrong at the site; its administrator finds more in the log of its engine"
+_UNCONFINED = "this site answers only where its engine is confined (require_confinement); ask its administrator"
 _NOT_OPEN = "this site's settings cannot be read; its administrator finds the reason in the site's log of requests"
 
 
@@ -121,6 +123,10 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         except Exception as error:  # a site must reply; what is wrong with its own files is for its administrator
             _log(folder, coordinator, number, SiteState.FAILED, f"{_NOT_OPEN}: {error}")
             return _no(name, SiteState.FAILED, _NOT_OPEN)
+        try:
+            require_confinement(self._site.policy)
+        except RefusedError:
+            return _said(folder, name, coordinator, number, SiteState.REFUSED, _UNCONFINED)
         return self._site.reply(topic, request)
 
 
