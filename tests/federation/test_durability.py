@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ class Trace(list[Event]):
 
 
 @pytest.fixture
-def trace(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trace]:
+def trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
     """Record writes, syncs and new names of files, and commits that do not wait for the disk."""
     seen = Trace()
     write, sync, replace, rename, link = os.write, os.fsync, os.replace, os.rename, os.link

@@ -43,12 +43,12 @@ class _Rule(ctypes.Structure):
 
 
 UNCONFINED = (
-    "this kernel has no Landlock (Linux 5.13 and later, switched on), so the engine is not held to the site's folder and "
-    "data: it can read whatever its user can"
+    "this kernel has no Landlock (Linux 5.13 and later, switched on), so the engine is not held to the site's "
+    "folder and data: it can read whatever its user can"
 )
 _REQUIRED = (
-    "the policy says require_confinement = true, and this kernel has no Landlock; start the site on Linux 5.13 or later "
-    "with Landlock switched on, or set require_confinement = false in policy.toml"
+    "the policy says require_confinement = true, and this kernel has no Landlock; start the site on Linux 5.13 or "
+    "later with Landlock switched on, or set require_confinement = false in policy.toml"
 )
 
 
