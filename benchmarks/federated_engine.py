@@ -95,7 +95,7 @@ def _set_up(folder: Path, sites: tuple[str, ...] = SITES, rows: int = ROWS) -> t
         pl.DataFrame({"died": (rng.random(rows) < risk).astype(np.int64), "risk": risk}).write_csv(file)
         request = request_site(folder / name, name=name)
         kit = sign_site(network.folder, request.file, compared=True).kit
-        made = init_site(kit, folder / name, model_name=_MODEL, data=file, label="died", score="risk")
+        made = init_site(kit, folder / name, model_name=_MODEL, data=file, label="died", score="risk", modes=MODES)
         places.append(made.folder)
     return network, places
 

@@ -38,6 +38,10 @@ def write_rows(path: Path, seed: int, rows: int = 60) -> Path:
     return path
 
 
+MODES = ("--modes", "disclosure-control,secure-sum,private")
+"""Modes that these sites allow; a new site allows only the last of them."""
+
+
 @dataclass(frozen=True)
 class Hospitals:
     """A coordinator's folder and a folder for each site."""
@@ -56,7 +60,7 @@ class Hospitals:
 
     def set_up(self, name: str, *options: object) -> Answer:
         kit = self.signed(name, self.site(name).path)
-        return confide("site", "init", kit, self.site(name).path, *COLUMNS, "--data", self.rows(name), *options)
+        return confide("site", "init", kit, self.site(name).path, *COLUMNS, "--data", self.rows(name), *MODES, *options)
 
     def signed(self, name: str, folder: Path) -> Path:
         """Let a site make its request in a folder, and the coordinator sign it; return the kit."""
@@ -91,7 +95,9 @@ class NearSession:
     def connected_sites(self) -> tuple[str, ...]:
         return self.federation.sites
 
-    def run(self, question: Question, *, timeout: float, drop_after: float, progress: Progress) -> Outcome:
+    def run(
+        self, question: Question, *, timeout: float, drop_after: float, valid_days: int, progress: Progress
+    ) -> Outcome:
         channel = SettledChannel(self.replies(question))
         try:
             return validate(

@@ -18,7 +18,7 @@ from confide.federation.question import Question
 from confide.federation.site.data import SiteConfig
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import confide
-from tests.cli.hospitals import COLUMNS, NAMES, Hospitals, init_again, near
+from tests.cli.hospitals import COLUMNS, MODES, NAMES, Hospitals, init_again, near
 
 REQUESTED = {"site.key", "request.key", "north.request"}
 
@@ -28,7 +28,7 @@ def test_a_site_is_its_owners_alone(provisioned: Hospitals) -> None:
     assert {"site.toml", "site.key", "policy.toml", "ledger.db", "kit"} <= {path.name for path in place.path.iterdir()}
     for path in (place.path, *place.path.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
-    assert place.policy.read_text(encoding="utf-8") == default_policy(studies=["stroke"])
+    assert place.policy.read_text(encoding="utf-8") == default_policy(studies=["stroke"], modes=MODES[1].split(","))
     model = SiteConfig.load(place.path).models["risk"]
     assert model.data == str(provisioned.rows("north").resolve())
     with Ledger(place.ledger) as ledger:
@@ -95,9 +95,9 @@ def test_what_is_wrong_is_said_before_anything_is_written(
 
 
 MODE_NOTES = {
-    (): "This site also answers without noise (disclosure-control, secure-sum), at no budget. For answers with noise "
-    'only, set modes = ["private"] in policy.toml.',
-    ("--modes", "private"): "This site answers with noise only (private).",
+    (): "This site answers with noise only (private).",
+    ("--modes", "disclosure-control,private"): "This site also answers without noise (disclosure-control), at no "
+    'budget. For answers with noise only, set modes = ["private"] in policy.toml.',
     ("--modes", "secure-sum,private", "--modes", "private"): "This site also answers without noise (secure-sum), at no",
     ("--modes", "secure-sum"): "This site answers without noise (secure-sum), at no budget.",
     ("--modes", "private,noisy-scores"): "a mode for comparisons that promises nothing (noisy-scores), at no budget.",

@@ -23,6 +23,8 @@ from tests.federation.certificates import DAY, Authority
 from tests.federation.settled_channel import SettledChannel
 
 MODEL = "risk"
+MODES = ("disclosure-control", "secure-sum", "private")
+"""Modes that the sites of tests allow; a new site allows only the last of them."""
 
 Rows = tuple[NDArray[np.int64], NDArray[np.float64]]
 
@@ -35,6 +37,12 @@ def drawn_rows(seed: int, rows: int, share: float = 0.35) -> Rows:
     scores = np.round(rng.beta(1.5 + labels, 3.0 - labels), 3)
     scores[5] = 0.0
     return labels, scores
+
+
+def _policy(rules: str) -> str:
+    if not rules:
+        return default_policy(studies=("trial",), modes=MODES)
+    return ("" if rules.startswith("modes") else f"modes = {list(MODES)}\n") + rules + 'studies = ["trial"]\n'
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Network:
             (place.path / "rows.csv").write_text(f"outcome,risk\n{lines}\n")
             model = SiteModel(data="rows.csv", label="outcome", score="risk")
             SiteConfig(name=name, models={MODEL: model}).write(place.path)
-            place.policy.write_text(f'{policy}studies = ["trial"]\n' if policy else default_policy(studies=("trial",)))
+            place.policy.write_text(_policy(policy))
             identity = authority.site(name, since=now - DAY, until=now + DAY)
             sites[name] = Site.open(place.path, identity, coordinator="coordinator@confide.local")
         return cls(authority, rows, sites)

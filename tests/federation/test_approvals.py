@@ -23,7 +23,7 @@ from confide.federation.site.log_anchors import LogAnchors
 from confide.federation.site.sealed_log import HEADS, KEY, SealedLog
 from confide.federation.site_state import SiteState
 from confide.report.validation.pending_text import decision_line
-from tests.federation.network import Network
+from tests.federation.network import MODES, Network
 
 SIZES = {"north": 60, "south": 70, "west": 80}
 COORDINATOR = "coordinator@confide.local"
@@ -32,7 +32,7 @@ COORDINATOR = "coordinator@confide.local"
 @pytest.fixture
 def network(tmp_path: Path) -> Network:
     made = Network.build(tmp_path, SIZES)
-    text = default_policy(studies=("trial",)).replace('approval = "automatic"', 'approval = "manual"')
+    text = default_policy(studies=("trial",), modes=MODES).replace('approval = "automatic"', 'approval = "manual"')
     made.sites["north"].folder.policy.write_text(text)
     return made.reopened()
 

@@ -315,7 +315,7 @@ def test_what_leaves_a_site_has_nothing_in_it_but_what_the_mode_sends(network: N
         keys[topic] = set(answer)
         return answer
 
-    base = {"site", "protocol", "state"}
+    base = {"site", "protocol", "state", "signature"}
     network.run(network.question("private", epsilon="1"), replaced={"east": watched})
     assert keys == {OFFER: base | {"offer"}, ANSWER: base | {"masked", "own", "receipt"}}
     network.run(network.question("secure-sum"), replaced={"east": watched})
@@ -418,7 +418,7 @@ def test_a_site_with_few_rows_of_a_class_takes_part_under_noise_alone(network: N
 
 
 class TestVersions:
-    """A site's receipt has budgets as `{epsilon, delta}` since version 3, and sums survive dropouts since 4."""
+    """Receipts have `{epsilon, delta}` since version 3; sums survive dropouts since 4; replies are signed since 5."""
 
     def test_the_version_belongs_to_what_is_sent(self, network: Network) -> None:
         outcome = network.run(network.question("private", epsilon="1"))
@@ -429,16 +429,16 @@ class TestVersions:
                 name: set(value) if isinstance(value, Mapping) else value for name, value in report.receipt.items()
             }
             assert shape == {"charged": budget, "remaining": budget, "reused": False}
-        assert PROTOCOL == 4
+        assert PROTOCOL == 5
 
-    @pytest.mark.parametrize("version", [3, 5, None, "4", True, -1, 10**30])
+    @pytest.mark.parametrize("version", [4, 6, None, "5", True, -1, 10**30])
     def test_a_site_refuses_the_question_of_another_version(self, network: Network, version: object) -> None:
         question = {**network.question("private", epsilon="1").to_dict(), "protocol": version}
         reply = network.sites["north"].reply(OFFER, {"protocol": version, "session": "5" * 32, "question": question})
-        assert (reply["state"], reply["protocol"], "offer" in reply) == ("failed", 4, False)
-        theirs = f"version {version}" if version in (3, 5) else "an unknown version"
+        assert (reply["state"], reply["protocol"], "offer" in reply) == ("failed", 5, False)
+        theirs = f"version {version}" if version in (4, 6) else "an unknown version"
         assert f"the question speaks {theirs} of the protocol" in reply["message"]
-        assert "this installation version 4; install the same version of confide" in reply["message"]
+        assert "this installation version 5; install the same version of confide" in reply["message"]
         assert network.spent("north") == 0.0
 
     @pytest.mark.parametrize(("version", "theirs"), [(3, "version 3"), (None, "an unknown version")])
@@ -451,6 +451,6 @@ class TestVersions:
 
         with pytest.raises(RunError, match=rf"north: failed \(it speaks {theirs} of the protocol") as caught:
             network.run(network.question("private", epsilon="1"), replaced={"north": old})
-        assert "this installation version 4; install the same version of confide" in str(caught.value)
+        assert "this installation version 5; install the same version of confide" in str(caught.value)
         assert "Nothing was charged" in str(caught.value)
         assert [network.spent(name) for name in SIZES] == [0.0] * 4

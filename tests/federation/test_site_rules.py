@@ -157,7 +157,7 @@ def test_every_site_looks_at_the_pins_of_its_policy(network: Network, mode: str)
     """The coordinator has no pins, so nobody but the sites can see that the key is another one."""
     pins = "".join(f'"{name}" = "{site.identity.fingerprint()}"\n' for name, site in network.sites.items())
     for name, site in network.sites.items():
-        site.folder.policy.write_text(f'studies = ["trial"]\n[peers]\n{pins}')
+        site.folder.policy.write_text(f'modes = ["{mode}"]\nstudies = ["trial"]\n[peers]\n{pins}')
         network.sites[name].policy = Site.open(site.folder.path, site.identity).policy
     east, north, south = (network.sites[name] for name in SIZES)
     assert network.run(asked(network, mode, model=MODEL)).total is not None

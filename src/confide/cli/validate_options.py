@@ -101,6 +101,10 @@ DropAfterOption = Annotated[
         help="With --fewest: a silent site has dropped out after this time, from when enough others have replied.",
     ),
 ]
+ValidDaysOption = Annotated[
+    int,
+    typer.Option(metavar="N", help="Sites answer the question, as it is signed now, for N days and no later."),
+]
 NullAucOption = Annotated[
     float | None, typer.Option(metavar="A", help="Also test whether the pooled AUC is at most A.")
 ]

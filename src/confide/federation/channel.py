@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+from confide.errors import FederationError
 from confide.federation.site_state import SiteState
 
 OFFER, ANSWER = "confide_offer", "confide_answer"
@@ -58,6 +59,47 @@ class Channel(Protocol):
     ) -> Mapping[str, Message | Silence]:
         """Return each site's reply, or a Silence, before time is over; call `heard` with each site that replies."""
         ...
+
+
+_SILENCE = "silence"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Channel that passes requests on and keeps all replies, as plain data, in the order of the rounds."""
+
+    channel: Channel
+    rounds: list[dict[str, Any]] = field(default_factory=list, repr=False)
+
+    def ask(
+        self, topic: str, requests: Mapping[str, Message], *, patience: Patience, heard: Callable[[str], None]
+    ) -> Mapping[str, Message | Silence]:
+        """Ask all sites, and keep what they reply."""
+        replies = self.channel.ask(topic, requests, patience=patience, heard=heard)
+        kept = {
+            site: {_SILENCE: reply.reason} if isinstance(reply, Silence) else reply for site, reply in replies.items()
+        }
+        self.rounds.append({"topic": topic, "replies": kept})
+        return replies
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Channel that repeats what a `Recorder` kept: the same rounds over it give the same outcome, and ask nobody."""
+
+    rounds: list[dict[str, Any]] = field(repr=False)
+
+    def ask(
+        self, topic: str, requests: Mapping[str, Message], *, patience: Patience, heard: Callable[[str], None]
+    ) -> Mapping[str, Message | Silence]:
+        """Return the replies of the next round that was kept."""
+        if not self.rounds or self.rounds[0]["topic"] != topic:
+            raise FederationError("the transcript of the run lacks a round; nothing of its result is used")
+        kept = self.rounds.pop(0)["replies"]
+        return {
+            site: Silence(str(reply[_SILENCE])) if isinstance(reply, Mapping) and set(reply) == {_SILENCE} else reply
+            for site, reply in kept.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)

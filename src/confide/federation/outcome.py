@@ -50,7 +50,9 @@ class SiteReport:
 class Outcome:
     """Everything that left the sites and may be seen, with the question as it was answered.
 
-    `total` is the sum over all sites, in modes that mask; `sites` is what each site sent for itself.
+    `total` is the sum over all sites, in modes that mask; `sites` is what each site sent for itself. `transcript` holds
+    the session and all replies of the sites with their signatures: everything else follows from it
+    (`coordinator.rounds.replay`).
     """
 
     question: Question
@@ -59,6 +61,7 @@ class Outcome:
     sites: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rounds: int = 2
     seconds: float = 0.0
+    transcript: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -70,6 +73,7 @@ class Outcome:
             "sites": {name: dict(sent) for name, sent in self.sites.items()},
             "rounds": self.rounds,
             "seconds": self.seconds,
+            "transcript": dict(self.transcript),
         }
 
     @classmethod
@@ -78,12 +82,13 @@ class Outcome:
         if plain.get("schema") != SCHEMA:
             raise FederationError("this is no outcome of a validation, or of another version of confide")
         return cls(
-            question=Question.from_dict(plain["question"]),
+            question=Question.stored(plain["question"]),
             reports=tuple(SiteReport.from_dict(report) for report in plain["reports"]),
             total=plain["total"],
             sites=plain["sites"],
             rounds=int(plain["rounds"]),
             seconds=float(plain["seconds"]),
+            transcript=plain.get("transcript", {}),
         )
 
 

@@ -79,6 +79,7 @@ class Policy:
     peers: Mapping[str, str] | None = None
     approval: str = AUTOMATIC
     allowance: Allowance | None = None
+    require_confinement: bool = False
 
     def __post_init__(self) -> None:
         private = [name for name in self.modes if MODES[name].private]
@@ -175,6 +176,12 @@ def _whole(least: int, most: int) -> Callable[[object, str], int]:
     return read
 
 
+def _truth(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name} must be true or false, without quotes; got {value!r}")
+    return value
+
+
 def _epsilon(value: object, name: str) -> Fraction:
     try:
         return checked_epsilon(value)
@@ -258,6 +265,7 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "studies": _names,
     "coordinators": _names,
     "peers": _peers,
+    "require_confinement": _truth,
     "approval": _approval,
     "allowance": _allowance,
 }

@@ -20,7 +20,8 @@ _TEMPLATE = f"""\
 # Rules of this site. A request that breaks one is refused, and the reply names the rule.
 # A rule that is left out has the value shown here. Changes hold from the next request on.
 
-# Modes in which this site answers, by what each promises to the people in its data:
+# Modes in which this site answers, by what each promises to the people in its data. Exact answers are given only if
+# their mode is named here:
 @modes@
 modes = @allowed@
 
@@ -72,6 +73,10 @@ studies = @studies@
 # before anything is read, charged or sent: confide site pending, approve and refuse.
 approval = "automatic"
 
+# true: the site neither starts nor answers where the kernel cannot hold its engine to the site's folder and its data
+# (Landlock, Linux 5.13 and later). false: it runs unconfined there, and `confide site status` says so.
+require_confinement = false
+
 # Coordinators whose requests are answered: "any", or a list such as ["coordinator@stroke.confide"].
 coordinators = "any"
 
@@ -90,12 +95,12 @@ coordinators = "any"
 """
 
 
-def default_policy(*, studies: Sequence[str] = ()) -> str:
+def default_policy(*, studies: Sequence[str] = (), modes: Sequence[str] = ALLOWED_BY_DEFAULT) -> str:
     """Return the text of a new site's policy, for its administrator to read and change."""
     width = max(len(name) for name in MODES) + 2
     values = {
         "@modes@": "\n".join(f"#   {toml_value(mode.name):<{width}}  {mode.summary}" for mode in MODES.values()),
-        "@allowed@": toml_value(ALLOWED_BY_DEFAULT),
+        "@allowed@": toml_value(tuple(modes)),
         "@studies@": toml_value(checked_names(list(studies), "study")),
     }
     text = _TEMPLATE

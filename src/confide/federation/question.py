@@ -23,7 +23,7 @@ from confide.federation.term_checks import (
 )
 from confide.grid import Grid
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Version of the protocol. Sites and coordinators of different versions do not talk to each other."""
 
 _MOST_VERSION = 10_000

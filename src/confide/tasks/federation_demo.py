@@ -136,6 +136,7 @@ def make_demo_sites(demo: Demo, federation: Federation) -> DemoFederation:
             score=data.score,
             model_file=data.model_file,
             features=data.features,
+            modes=tuple(demo.questions),
             epsilon_in_all=limits["epsilon_in_all"],
             epsilon_per_study=limits["epsilon_per_study"],
         )

@@ -47,7 +47,7 @@ class StartedSite:
     """A site whose engine was started.
 
     `as_root` is True if the engine has all rights of the machine. `wide_folders` are folders of data that open far
-    more than the data to the engine.
+    more than the data to the engine. `confined` is False if the kernel cannot hold the engine to its folders.
     """
 
     folder: SiteFolder
@@ -55,6 +55,7 @@ class StartedSite:
     running: Running
     as_root: bool
     wide_folders: tuple[Path, ...]
+    confined: bool
 
 
 def init_site(
@@ -94,7 +95,7 @@ def init_site(
         Limits of the private mode: epsilon of all studies together, and of one study. None keeps the default. With a
         delta of all studies together, the ledger adds up rho, and Gaussian noise is allowed.
     modes
-        The modes in which the site answers, such as ["private"]. Without any, all but "noisy-scores".
+        The modes in which the site answers, such as ["private", "secure-sum"]. Without any, only "private".
     """
     require_engine()
     from confide.federation.flare.kits import kit_federation
@@ -191,7 +192,7 @@ def start_site(folder: str | Path, *, attached: bool = False) -> StartedSite:
     """
     check, place = check_site(folder), open_site(folder)
     from confide.federation.flare import processes
-    from confide.federation.flare.confinement import wide_folders
+    from confide.federation.flare.confinement import can_confine, wide_folders
     from confide.federation.flare.privileges import runs_as_root
 
     running = processes.start_site(place, attached=attached)
@@ -201,6 +202,7 @@ def start_site(folder: str | Path, *, attached: bool = False) -> StartedSite:
         running=running,
         as_root=runs_as_root(place.path),
         wide_folders=wide_folders(place.path),
+        confined=can_confine(),
     )
 
 

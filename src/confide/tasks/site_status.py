@@ -27,7 +27,8 @@ class SiteStatus:
     `fingerprint` is that of the site's own key, `root` that of the federation's root. `pid` is the process of the
     site's engine, None if it does not run. `same_as` gives, for each further name of a model, the name of its entry.
     `answered_exactly` names the models that were asked about without noise, `waiting` is the number of questions that
-    wait for a person, and `log_problems` says which logs were changed.
+    wait for a person, and `log_problems` says which logs were changed. `can_confine` is False if the kernel has no
+    Landlock, so that the engine can read whatever its user can.
     """
 
     name: str
@@ -48,6 +49,7 @@ class SiteStatus:
     requests: tuple[Mapping[str, Any], ...]
     waiting: int = 0
     log_problems: tuple[str, ...] = ()
+    can_confine: bool = True
 
     @property
     def running(self) -> bool:
@@ -76,6 +78,7 @@ class SiteStatus:
             "requests": [dict(request) for request in self.requests],
             "waiting": self.waiting,
             "log_problems": list(self.log_problems),
+            "can_confine": self.can_confine,
         }
 
     def _repr_html_(self) -> str:
@@ -93,6 +96,7 @@ def site_status(folder: str | Path, *, requests: int = 5) -> SiteStatus:
     """Read the state of a site, with its last `requests` requests."""
     place = open_site(folder)
     from confide.federation.certificate_dates import CertificateDates
+    from confide.federation.flare.confinement import can_confine
     from confide.federation.flare.kits import site_home, site_identity
     from confide.federation.flare.processes import find_running
     from confide.federation.policy import Policy
@@ -125,6 +129,7 @@ def site_status(folder: str | Path, *, requests: int = 5) -> SiteStatus:
         requests=last_requests(place, requests),
         waiting=0 if problems else len(Approvals(place).waiting()),
         log_problems=problems,
+        can_confine=can_confine(),
     )
 
 

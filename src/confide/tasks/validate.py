@@ -38,6 +38,7 @@ class ValidationRequest:
     question: Question
     timeout: float
     drop_after: float = 5.0
+    valid_days: int = 30
     level: float
     null_auc: float | None
     rows: int | None
@@ -101,6 +102,7 @@ def request_validation(
     fewest: int | None = None,
     timeout: float = 60.0,
     drop_after: float = 5.0,
+    valid_days: int = 30,
     null_auc: float | None = None,
     level: float = 0.95,
     unit: str = "row",
@@ -115,6 +117,7 @@ def request_validation(
     """Check the parameters of a validation; then `plan_validation` or `run_validation`. See `validate`."""
     network = open_federation(federation)
     from confide.federation.coordinator.rounds import checked_timeout
+    from confide.federation.flare.signed_question import checked_valid_days
     from confide.federation.modes.registry import modes_that_take
     from confide.federation.question import Question
     from confide.intervals.interval import check_level
@@ -123,6 +126,7 @@ def request_validation(
     _check_null_auc(null_auc)
     checked_timeout(timeout)
     checked_timeout(drop_after, "drop_after")
+    checked_valid_days(valid_days)
     _require_epsilon(mode, epsilon)
     question = Question.checked(
         study=network.name if study is None else study,
@@ -150,6 +154,7 @@ def request_validation(
         question=question,
         timeout=timeout,
         drop_after=drop_after,
+        valid_days=valid_days,
         level=level,
         null_auc=null_auc,
         rows=rows,
@@ -187,6 +192,8 @@ def validate(request: ValidationRequest) -> Validation:
     timeout, drop_after
         Seconds that each round may take; and seconds after which a silent site counts as dropped out, from when enough
         others have replied.
+    valid_days
+        Days for which the question is signed: sites answer it, as it is signed now, no later.
     null_auc, level
         Also test whether the pooled AUC is at most `null_auc`; confidence level of intervals.
     unit, rows_per_person
@@ -231,6 +238,7 @@ def ask_sites(
         request.question,
         timeout=request.timeout,
         drop_after=request.drop_after,
+        valid_days=request.valid_days,
         progress=progress or (lambda site, state: None),
     )
     return derive(outcome, level=request.level, null_auc=request.null_auc)

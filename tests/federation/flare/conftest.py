@@ -19,6 +19,7 @@ from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.flare import registered
 from tests.federation.joining import join
+from tests.federation.network import MODES
 from tests.ports import free_port
 from tests.waiting import PATIENCE
 
@@ -67,7 +68,7 @@ def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:
     (folder / "rows.csv").write_text("\n".join([",".join(["y", *scores]), *lines]) + "\n")
     models = {model: SiteModel(data="rows.csv", label="y", score=model) for model in MODELS}
     SiteConfig(name=name, models=models, folder=folder).write(folder)
-    place.policy.write_text(default_policy(studies=STUDIES))
+    place.policy.write_text(default_policy(studies=STUDIES, modes=MODES))
     return place
 
 

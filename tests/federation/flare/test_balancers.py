@@ -19,6 +19,7 @@ from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.joining import join
+from tests.federation.network import MODES
 from tests.ports import free_port
 from tests.waiting import PATIENCE, wait_until
 
@@ -36,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Federatio
     join(federation, "a", place)
     (place.path / "rows.csv").write_text("y,s\n" + "1,0.7\n0,0.2\n" * 10)
     SiteConfig(name="a", models={"m": SiteModel(data="rows.csv", label="y", score="s")}).write(place.path)
-    place.policy.write_text(default_policy(studies=("x",)))
+    place.policy.write_text(default_policy(studies=("x",), modes=MODES))
     with ExitStack() as running:
         running.callback(start_server(federation, seconds=PATIENCE).stop)
         running.callback(start_site(place).stop)

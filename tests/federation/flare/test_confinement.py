@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from confide.federation.flare.confinement import data_folders, wide_folders
+from confide.errors import ParameterError, RefusedError
+from confide.federation.flare import site_engine
+from confide.federation.flare.confinement import (
+    can_confine,
+    confine_site,
+    data_folders,
+    require_confinement,
+    wide_folders,
+)
+from confide.federation.policy import Policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.report.validation.site_notes import engine_cautions
 
@@ -103,3 +112,38 @@ def test_a_confined_process_reads_its_folder_and_its_data_alone(site: Path) -> N
     confined, own, data, *others = ended.stdout.split()
     assert (confined, own, data) == ("True", "done", "done")
     assert others == ["denied", "denied", "denied", "done", "denied", "denied"]
+
+
+class TestWithoutLandlock:
+    """A site on a kernel that cannot confine it."""
+
+    @pytest.fixture(autouse=True)
+    def unconfined(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("confide.federation.flare.confinement._landlock", lambda: -1)
+
+    def test_it_is_told_at_the_start(self, tmp_path: Path) -> None:
+        assert not confine_site(tmp_path)
+        (caution,) = engine_cautions(tmp_path, as_root=False, confined=can_confine())
+        assert "no Landlock" in caution
+        assert "require_confinement = true" in caution
+
+    def test_a_policy_refuses_to_start_and_to_answer(self) -> None:
+        require_confinement(Policy.from_toml(""))
+        with pytest.raises(RefusedError, match=r"require_confinement = true, and this kernel has no Landlock; start"):
+            require_confinement(Policy.from_toml("require_confinement = true"))
+
+    def test_the_engine_does_not_start_where_the_policy_refuses(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "policy.toml").write_text("require_confinement = true\n")
+        monkeypatch.setattr(sys, "argv", ["engine", "-m", str(tmp_path / "kit")])
+        monkeypatch.setattr("confide.federation.flare.site_engine.serve_engine", lambda *given: pytest.fail("it runs"))
+        with pytest.raises(SystemExit, match="require_confinement"):
+            site_engine.main()
+
+
+def test_with_landlock_the_policy_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.federation.flare.confinement._landlock", lambda: 1)
+    require_confinement(Policy.from_toml("require_confinement = true"))
+    with pytest.raises(ParameterError, match="require_confinement must be true or false"):
+        Policy.from_toml('require_confinement = "yes"')

@@ -18,6 +18,7 @@ from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.joining import join
+from tests.federation.network import MODES
 from tests.ports import free_port
 from tests.waiting import is_gone, wait_until
 
@@ -62,7 +63,7 @@ def test_a_killed_command_leaves_no_engine(verb: str, tmp_path: Path) -> None:
     join(federation, "a", place)
     (place.path / "rows.csv").write_text("y,s\n" + "1,0.7\n0,0.2\n" * 10)
     SiteConfig(name="a", models={"m": SiteModel(data="rows.csv", label="y", score="s")}).write(place.path)
-    place.policy.write_text(default_policy(studies=("x",)))
+    place.policy.write_text(default_policy(studies=("x",), modes=MODES))
     folder, kit = (federation.folder, federation.server_kit) if verb == "federation" else (place.path, place.kit)
     command = subprocess.Popen(
         [sys.executable, "-m", "confide", verb, "start", str(folder)],

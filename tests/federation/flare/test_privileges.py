@@ -18,6 +18,7 @@ from confide.errors import FederationError
 from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable, runs_as_root
 from confide.federation.flare.processes import start_site
 from confide.federation.flare.provision import provision
+from confide.federation.policy_template import default_policy
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.joining import join
 
@@ -111,6 +112,7 @@ def test_a_site_that_root_starts_runs_as_its_owner(folder: Path) -> None:
     made = provision(folder / "federation", name="Owned", sites=("a",))
     place = SiteFolder(folder / "site")
     join(made, "a", place)
+    place.policy.write_text(default_policy())
     give(place.path, NOBODY)
     if not runnable(NOBODY):
         with pytest.raises(FederationError, match="nobody cannot run"):

@@ -17,6 +17,7 @@ from confide.federation.flare import processes
 from confide.federation.flare.engine_processes import working_in
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
 from confide.federation.flare.provision import Federation, provision
+from confide.federation.policy_template import default_policy
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.joining import join
 from tests.ports import free_port
@@ -134,6 +135,7 @@ def test_an_engine_that_could_not_be_written_down_is_ended(
     """Ctrl-C between the start of the process and its note."""
     place = SiteFolder(tmp_path / "a")
     join(made, "a", place)
+    place.policy.write_text(default_policy())
 
     def interrupt(path: Path, plain: object) -> None:
         wait_until(lambda: working_in(place.kit) != [])

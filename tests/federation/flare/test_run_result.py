@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from confide.errors import FederationError
+from confide.federation.channel import Message
+from confide.federation.crypto.agreement import signed_reply
 from confide.federation.flare.run_result import read_result, write_failure, write_outcome
 from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
 from confide.federation.site_state import SiteState
 from tests.federation.network import Network
 
+SESSION = "0" * 32
 MODES = ("secure-sum", "private", "disclosure-control")
 Change = Callable[[dict[str, Any]], object]
 
@@ -25,62 +30,160 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Network:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """One in each mode, each of sites of its own: a site answers without noise in one mode only."""
-    made = {mode: Network.build(tmp_path_factory.mktemp(mode), {"a": 60, "b": 70, "c": 80}) for mode in MODES}
-    return {mode: network.run(asked(network, mode)) for mode, network in made.items()}
+def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Network]:
+    """One for each mode: a site answers without noise in one mode only."""
+    return {mode: Network.build(tmp_path_factory.mktemp(mode), {"a": 60, "b": 70, "c": 80}) for mode in MODES}
+
+
+@pytest.fixture(scope="module")
+def outcomes(networks: dict[str, Network]) -> dict[str, Outcome]:
+    return {mode: network.run(asked(network, mode)) for mode, network in networks.items()}
 
 
 def asked(network: Network, mode: str) -> Question:
     return network.question(mode, **({"epsilon": "1"} if mode == "private" else {}))
 
 
+def read(network: Network, text: object, question: Question, *heard: SiteReport, session: str = SESSION) -> Outcome:
+    return read_result(text, question, heard, session=session, root=network.authority.root)
+
+
+def reread(networks: dict[str, Network], outcome: Outcome, change: Change = lambda plain: None) -> Outcome:
+    """Read a result again, as a server may have changed it."""
+    plain = json.loads(write_outcome(outcome))
+    change(plain)
+    mode = outcome.question.mode
+    question = asked(networks[mode], mode)
+    return read(networks[mode], json.dumps(plain), question, session=outcome.transcript["session"])
+
+
 @pytest.mark.parametrize("mode", MODES)
-def test_an_honest_result_is_read_as_it_was_written(network: Network, outcomes: dict[str, Outcome], mode: str) -> None:
-    read = read_result(write_outcome(outcomes[mode]), asked(network, mode))
-    assert json.dumps(read.to_dict()) == json.dumps(outcomes[mode].to_dict())
+def test_an_honest_result_is_read_as_it_was_written(
+    networks: dict[str, Network], outcomes: dict[str, Outcome], mode: str
+) -> None:
+    assert json.dumps(reread(networks, outcomes[mode]).to_dict()) == json.dumps(outcomes[mode].to_dict())
 
 
-def test_an_outcome_for_another_question_is_not_believed(network: Network, outcomes: dict[str, Outcome]) -> None:
+def invent_a_table(plain: dict[str, Any]) -> None:
+    """Answer with the table of another site."""
+    replies = plain["transcript"]["rounds"][1]["replies"]
+    replies["a"]["table"] = replies["b"]["table"]
+
+
+def invent_a_sum(plain: dict[str, Any]) -> None:
+    """Add one to the first masked count of a site: masks still cancel."""
+    masked = plain["transcript"]["rounds"][1]["replies"]["a"]["masked"]
+    payload = bytearray(base64.b64decode(masked["payload"]))
+    payload[0] ^= 1
+    masked["payload"] = base64.b64encode(payload).decode()
+
+
+def invent_a_receipt(plain: dict[str, Any]) -> None:
+    plain["transcript"]["rounds"][1]["replies"]["a"]["receipt"]["charged"]["epsilon"] = 0.0
+
+
+def invent_noisy_counts(plain: dict[str, Any]) -> None:
+    replies = plain["transcript"]["rounds"][1]["replies"]
+    replies["a"]["own"] = replies["b"]["own"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "invent"),
+    [
+        ("disclosure-control", invent_a_table),
+        ("secure-sum", invent_a_sum),
+        ("private", invent_a_sum),
+        ("private", invent_a_receipt),
+        ("private", invent_noisy_counts),
+    ],
+)
+def test_a_server_cannot_invent_a_result(
+    networks: dict[str, Network], outcomes: dict[str, Outcome], mode: str, invent: Change
+) -> None:
+    with pytest.raises(RunError, match="of site 'a' is not signed by its own key"):
+        reread(networks, outcomes[mode], invent)
+
+
+def test_a_server_cannot_sign_for_a_site_that_it_invented(
+    outcomes: dict[str, Outcome], networks: dict[str, Network]
+) -> None:
+    """The root of another federation signed for sites of the same names, which answered the same question."""
+    outcome = outcomes["disclosure-control"]
+    question = asked(networks["disclosure-control"], "disclosure-control")
+    with pytest.raises(RunError, match="was not issued by this federation's root"):
+        read(networks["private"], write_outcome(outcome), question, session=outcome.transcript["session"])
+
+
+def test_a_result_is_signed_with_the_keys_that_the_coordinator_knows(
+    networks: dict[str, Network], outcomes: dict[str, Outcome]
+) -> None:
+    outcome, network = outcomes["disclosure-control"], networks["disclosure-control"]
+    known = {name: site.identity.fingerprint() for name, site in network.sites.items()}
+    terms = {"session": outcome.transcript["session"], "root": network.authority.root}
+    question = asked(network, "disclosure-control")
+    assert read_result(write_outcome(outcome), question, **terms, pinned=known).sites == outcome.sites
+    with pytest.raises(RunError, match="does not have the fingerprint pinned here"):
+        read_result(write_outcome(outcome), question, **terms, pinned={**known, "a": known["b"]})
+
+
+def test_a_result_of_an_earlier_run_is_not_believed(networks: dict[str, Network], outcomes: dict[str, Outcome]) -> None:
+    network = networks["private"]
+    text = write_outcome(outcomes["private"])
+    with pytest.raises(FederationError, match="of another run"):
+        read(network, text, asked(network, "private"), session="5" * 32)
+    again = json.loads(text)
+    again["transcript"]["session"] = "5" * 32
+    with pytest.raises(RunError, match="is not for this run"):
+        read(network, json.dumps(again), asked(network, "private"), session="5" * 32)
+
+
+def test_an_outcome_for_another_question_is_not_believed(
+    networks: dict[str, Network], outcomes: dict[str, Outcome]
+) -> None:
+    outcome, network = outcomes["secure-sum"], networks["secure-sum"]
     other = network.question("secure-sum", grid="uniform:50")
-    with pytest.raises(FederationError, match="another question than was asked"):
-        read_result(write_outcome(outcomes["secure-sum"]), other)
+    with pytest.raises(RunError, match="is not for this run"):
+        read(network, write_outcome(outcome), other, session=outcome.transcript["session"])
 
 
 def test_an_outcome_of_fewer_sites_than_were_signed_for_is_not_believed(
-    network: Network, outcomes: dict[str, Outcome]
+    networks: dict[str, Network], outcomes: dict[str, Outcome]
 ) -> None:
-    plain = outcomes["disclosure-control"].to_dict()
-    plain["question"] |= {"sites": ["a", "b"], "fewest": 2}
-    del plain["sites"]["c"]
-    with pytest.raises(FederationError, match="another question than was asked"):
-        read_result(json.dumps({"outcome": plain}), asked(network, "disclosure-control"))
+    def leave_out(plain: dict[str, Any]) -> None:
+        for one in plain["transcript"]["rounds"]:
+            del one["replies"]["c"]
+
+    with pytest.raises(RunError, match="did not take part"):
+        reread(networks, outcomes["disclosure-control"], leave_out)
 
 
 CHANGES: tuple[Change, ...] = (
     lambda plain: plain.clear(),
-    lambda plain: plain.pop("reports"),
-    lambda plain: plain.update(question={}),
-    lambda plain: plain.update(total=None),
-    lambda plain: plain["total"].update(counts="AAAA"),
-    lambda plain: plain["total"].update(wide=["x"] * len(plain["total"]["wide"])),
-    lambda plain: plain.update(sites={"stranger": {}}),
-    lambda plain: plain["reports"].pop(),
-    lambda plain: plain["reports"][0].update(name="stranger"),
-    lambda plain: plain["reports"][0].update(state="\x1b[2J"),
-    lambda plain: plain["reports"][0].update(nme=1),
-    lambda plain: plain.update(rounds=[]),
-    lambda plain: plain.update(rounds=10**6),
+    lambda plain: plain.update(transcript=None),
+    lambda plain: plain["transcript"].pop("session"),
+    lambda plain: plain["transcript"].update(rounds={}),
+    lambda plain: plain["transcript"]["rounds"].pop(),
+    lambda plain: plain["transcript"]["rounds"].reverse(),
+    lambda plain: plain["transcript"]["rounds"][0].pop("replies"),
+    lambda plain: plain["transcript"]["rounds"][0].update(replies=[]),
+    lambda plain: plain["transcript"]["rounds"][0]["replies"].update(a=None),
+    lambda plain: plain["transcript"]["rounds"][1]["replies"].update(a={"silence": "\x1b[2J"}),
+    lambda plain: plain["transcript"]["rounds"][1]["replies"]["a"].pop("signature"),
+    lambda plain: plain["transcript"]["rounds"][1]["replies"]["a"].update(signature=[]),
+    lambda plain: plain["transcript"]["rounds"][1]["replies"]["a"].update(state="\x1b[2J"),
     lambda plain: plain.update(seconds="nan"),
+    lambda plain: plain.update(seconds=float("nan")),
+    lambda plain: plain.pop("seconds"),
 )
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_malformed_outcomes_are_refused(network: Network, outcomes: dict[str, Outcome], change: Change) -> None:
-    plain = json.loads(json.dumps(outcomes["secure-sum"].to_dict()))
-    change(plain)
-    with pytest.raises(FederationError):
-        read_result(json.dumps({"outcome": plain}), asked(network, "secure-sum"))
+def test_malformed_outcomes_are_refused(
+    networks: dict[str, Network], outcomes: dict[str, Outcome], change: Change
+) -> None:
+    with pytest.raises(FederationError) as refused:
+        reread(networks, outcomes["secure-sum"], change)
+    assert str(refused.value).isprintable()
 
 
 @pytest.mark.parametrize(
@@ -96,21 +199,21 @@ def test_malformed_outcomes_are_refused(network: Network, outcomes: dict[str, Ou
 )
 def test_malformed_failures_are_refused(network: Network, failure: object) -> None:
     with pytest.raises(FederationError, match="cannot be read") as refused:
-        read_result(json.dumps({"failure": failure}), asked(network, "secure-sum"))
+        read(network, json.dumps({"failure": failure}), asked(network, "secure-sum"))
     assert not isinstance(refused.value, RunError)
 
 
 @pytest.mark.parametrize("text", [None, 7, "", "no JSON", "[1]", "[" * 100_000])
 def test_what_is_no_result_is_refused(network: Network, text: object) -> None:
     with pytest.raises(FederationError, match="cannot be read"):
-        read_result(text, asked(network, "secure-sum"))
+        read(network, text, asked(network, "secure-sum"))
 
 
 def test_words_of_a_failure_are_printable(network: Network) -> None:
     report = SiteReport(name="a", state=SiteState.FAILED, message="\x1b]0;owned\x07 no", receipt={"charged": "\x1b[2J"})
     text = write_failure(RunError("\x1b[2J ask\nagain", (report,), rounds=1))
     with pytest.raises(RunError) as ended:
-        read_result(text, asked(network, "secure-sum"))
+        read(network, text, asked(network, "secure-sum"))
     assert str(ended.value) == "·[2J ask again"
     assert ended.value.reports == (SiteReport(name="a", state=SiteState.FAILED, message="·]0;owned· no"),)
     assert ended.value.rounds == 1
@@ -119,16 +222,25 @@ def test_words_of_a_failure_are_printable(network: Network) -> None:
 def test_a_failure_without_reports_has_those_that_were_heard(network: Network) -> None:
     heard = (SiteReport(name="a", state=SiteState.ANSWERED),)
     with pytest.raises(RunError) as ended:
-        read_result(write_failure(FederationError("no")), asked(network, "secure-sum"), heard)
+        read(network, write_failure(FederationError("no")), asked(network, "secure-sum"), *heard)
     assert ended.value.reports == heard
 
 
-@pytest.mark.parametrize(("rho", "read"), [(0.004, True), ("\x1b[2J", False), (float("inf"), False)])
-def test_rho_of_a_receipt_is_read_where_it_is_a_number(
-    network: Network, outcomes: dict[str, Outcome], rho: object, read: bool
-) -> None:
-    plain = json.loads(json.dumps(outcomes["private"].to_dict()))
-    charged = {"epsilon": 1.4, "delta": 9e-7, "rho": rho}
-    plain["reports"][0]["receipt"] = {**plain["reports"][0]["receipt"], "charged": charged}
-    receipt = read_result(json.dumps({"outcome": plain}), asked(network, "private")).reports[0].receipt
-    assert (None if receipt is None else receipt["charged"]) == (charged if read else None)
+@pytest.mark.parametrize(("rho", "kept"), [(0.004, True), ("\x1b[2J", False), (float("inf"), False)])
+def test_rho_of_a_receipt_is_read_where_it_is_a_number(tmp_path: Path, rho: object, kept: bool) -> None:
+    """A site may sign anything."""
+    network = Network.build(tmp_path, {"a": 60, "b": 70, "c": 80})
+    charged, honest = {"epsilon": 1.4, "delta": 9e-7, "rho": rho}, network.sites["a"]
+
+    def odd(topic: str, request: Message) -> Message:
+        reply = dict(honest.reply(topic, request))
+        if "receipt" in reply:
+            del reply["signature"]
+            reply["receipt"] |= {"charged": charged}
+            terms = {"session": request["session"], "question": asked(network, "private").digest()}
+            reply = signed_reply(honest.identity, reply, topic=topic, **terms)
+        return reply
+
+    outcome = network.run(asked(network, "private"), replaced={"a": odd})
+    receipt = reread({"private": network}, outcome).reports[0].receipt
+    assert (None if receipt is None else receipt["charged"]) == (charged if kept else None)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import load_private_key_file, sign_content, sign_folders, verify_folder_signature
 
-from confide.errors import FederationError
-from confide.federation.channel import OFFER
+from confide.errors import FederationError, ParameterError, RefusedError
+from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.executor import ConfideExecutor, signer
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.job import write_job
 from confide.federation.flare.provision import provision
 from confide.federation.flare.signed_question import SignedQuestion, read_question, write_question
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.joining import join
 
@@ -95,7 +97,7 @@ def test_what_nobody_signed_is_refused_and_logged(deployed: Deployed) -> None:
     request = json.dumps({"protocol": PROTOCOL, "session": "5" * 32, "question": QUESTION.to_dict()})
     (deployed.app / "config" / "more.json").write_text("{}")
     signed = deployed.signed
-    executor = ConfideExecutor(signed.question, signed.signature, signed.certificate)
+    executor = ConfideExecutor(signed.question, signed.signature, signed.certificate, signed.until)
     reply = executor._reply(OFFER, request, deployed.workspace, RUN)
     assert reply["state"] == "refused"
     assert "not signed by one coordinator" in reply["message"]
@@ -149,6 +151,77 @@ def test_servers_and_sites_sign_no_questions(deployed: Deployed, who: str) -> No
     assert replace(deployed, signed=signed).signer() is None
 
 
+@pytest.mark.parametrize("who", ["server", "site"])
+def test_the_files_of_a_run_are_signed_by_the_coordinator_who_asks(
+    deployed: Deployed, tmp_path: Path, who: str
+) -> None:
+    """A server that cuts a signed question out of a run cannot put it into files of its own."""
+    job = write_job(tmp_path / "forged", QUESTION, deployed.signed, at=SITES, timeout=1.0)
+    startup, file = (
+        (deployed.federation.server_kit / "startup", "server")
+        if who == "server"
+        else (deployed.kit / "startup", "client")
+    )
+    sign_folders(str(job), load_private_key_file(str(startup / f"{file}.key")), str(startup / f"{file}.crt"))
+    shutil.rmtree(deployed.app)
+    shutil.copytree(job / "app", deployed.app)
+    assert deployed.verified_by_flare()
+    assert deployed.signed.signer(deployed.root, at=datetime.now(UTC)) == deployed.federation.coordinator
+    assert deployed.signer() is None
+
+
+class TestEnds:
+    """A signed question has an end."""
+
+    def test_a_question_is_signed_for_thirty_days_unless_asked_otherwise(self, federation: Federation) -> None:
+        now = datetime.now(UTC)
+        for days, signed in (
+            (30, SignedQuestion.sign(QUESTION, startup_of(federation))),
+            (2, SignedQuestion.sign(QUESTION, startup_of(federation), days=2)),
+        ):
+            assert abs(datetime.fromisoformat(signed.until) - now - timedelta(days=days)) < timedelta(minutes=1)
+
+    @pytest.mark.parametrize("days", [0, -1, 367, 1.5, True])
+    def test_other_ends_are_refused_before_anything_is_signed(self, federation: Federation, days: int) -> None:
+        with pytest.raises(ParameterError, match="`valid_days` must be a whole number from 1 to 366"):
+            SignedQuestion.sign(QUESTION, startup_of(federation), days=days)
+
+    @pytest.mark.parametrize(("late", "refused"), [(-1, None), (59 * 60, None), (61 * 60, "and that is over")])
+    def test_clocks_may_differ_by_an_hour(self, deployed: Deployed, late: int, refused: str | None) -> None:
+        at = datetime.fromisoformat(deployed.signed.until) + timedelta(seconds=late)
+        with pytest.raises(RefusedError, match=refused) if refused else nullcontext():
+            deployed.signed.check_end(at=at)
+
+    def test_nobody_else_can_move_the_end(self, deployed: Deployed) -> None:
+        later = (datetime.now(UTC) + timedelta(days=100)).isoformat(timespec="seconds")
+        with pytest.raises(FederationError, match="the question"):
+            replace(deployed.signed, until=later).signer(deployed.root, at=datetime.now(UTC))
+        assert replace(deployed, signed=replace(deployed.signed, until=later)).signer() is None
+
+    @pytest.mark.parametrize(
+        ("until", "refused"),
+        [
+            ("2026-01-31T12:00:00+00:00", "until 2026-01-31 12:00 UTC, and that is over; ask it again"),
+            ("", "signed without an end; ask it again"),
+            ("2026-01-31T12:00:00", "signed without an end; ask it again"),
+            ("2999-01-31T12:00:00+00:00", "signed for more than 366 days; ask it again"),
+        ],
+    )
+    @pytest.mark.parametrize("topic", [OFFER, ANSWER])
+    def test_a_site_refuses_and_logs_it_in_every_round(
+        self, deployed: Deployed, monkeypatch: pytest.MonkeyPatch, until: str, refused: str, topic: str
+    ) -> None:
+        monkeypatch.setattr("confide.federation.flare.executor.signer", lambda *given: "coordinator")
+        signed = deployed.signed
+        executor = ConfideExecutor(signed.question, signed.signature, signed.certificate, until)
+        request = json.dumps({"protocol": PROTOCOL, "session": "5" * 32, "question": QUESTION.to_dict()})
+        reply = executor._reply(topic, request, deployed.workspace, RUN)
+        assert reply["state"] == "refused"
+        assert refused in reply["message"]
+        last = json.loads((deployed.kit.parent / "requests.jsonl").read_text().splitlines()[-1])
+        assert (last["state"], last["message"]) == ("refused", reply["message"])
+
+
 def test_a_coordinator_of_another_federation_is_nobody(deployed: Deployed, tmp_path: Path) -> None:
     other = provision(tmp_path / "other", name="Other", sites=SITES)
     signed = SignedQuestion.sign(QUESTION, startup_of(other))
@@ -159,3 +232,19 @@ def test_a_coordinator_of_another_federation_is_nobody(deployed: Deployed, tmp_p
 @pytest.mark.parametrize("damage", [{"signature": "?"}, {"certificate": "no PEM"}, {"certificate": ""}])
 def test_damaged_signatures_are_refused(deployed: Deployed, damage: dict[str, str]) -> None:
     assert replace(deployed, signed=replace(deployed.signed, **damage)).signer() is None
+
+
+@pytest.mark.parametrize(("kernel", "required", "refused"), [(-1, True, True), (-1, False, False), (1, True, False)])
+def test_a_site_that_requires_confinement_answers_nothing_without(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, kernel: int, required: bool, refused: bool
+) -> None:
+    monkeypatch.setattr("confide.federation.flare.confinement._landlock", lambda: kernel)
+    place = SiteFolder(deployed.kit.parent)
+    SiteConfig(name="a", models={"m": SiteModel(data="x.csv", label="y", score="s")}).write(place.path)
+    place.policy.write_text(f"require_confinement = {str(required).lower()}\n")
+    signed = deployed.signed
+    executor = ConfideExecutor(signed.question, signed.signature, signed.certificate, signed.until)
+    request = json.dumps({"protocol": PROTOCOL, "session": "5" * 32, "question": QUESTION.to_dict()})
+    reply = executor._reply(OFFER, request, deployed.workspace, RUN)
+    assert reply["state"] == "refused"
+    assert ("only where its engine is confined" in reply["message"]) == refused

@@ -48,8 +48,8 @@ def init(
 
     Reads the data once to check that they can be counted, before anything is written; nothing of them is printed,
     copied or sent. The folder has the keys that `confide site request` made. It gets site.toml (data and models),
-    policy.toml (what you allow: read it) and a ledger of the privacy budget. Unless you give --modes private, the site
-    also answers without noise, at no budget.
+    policy.toml (what you allow: read it) and a ledger of the privacy budget. The site
+    answers with noise only, unless --modes names other modes.
 
     Examples:
 
@@ -57,7 +57,7 @@ def init(
 
         confide site init north.zip site --model-name stroke-risk -d rows.csv -l died -s risk --study stroke-2026
 
-        confide site init north.zip site --model-name stroke -d rows.csv -l died -s risk --modes private --budget 5
+        confide site init north.zip site --model-name stroke -d rows.csv -l died -s risk --modes private,secure-sum
 
         confide site init north.zip site --model-name stroke -d rows.csv -l died --model-file m.onnx --features age,sex
 

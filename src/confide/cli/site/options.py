@@ -125,8 +125,8 @@ ModesOption = Annotated[
     typer.Option(
         "--modes",
         metavar="MODE,...",
-        help="Modes in which this site answers; repeatable. `--modes private` answers with noise only. "
-        "[default: disclosure-control, secure-sum, private]",
+        help="Modes in which this site answers; repeatable. Name disclosure-control or secure-sum to answer without "
+        "noise as well. [default: private]",
     ),
 ]
 SiteDeltaOption = Annotated[

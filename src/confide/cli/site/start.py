@@ -24,7 +24,14 @@ def start(folder: FolderArgument, background: BackgroundOption = False) -> None:
     with output.busy("comparing the rows of all models, and starting"):
         started = start_site(folder, attached=not background)
     print_notes(start_notes(started.check))
-    print_notes(engine_cautions(started.folder.path, as_root=started.as_root, wide_folders=started.wide_folders))
+    print_notes(
+        engine_cautions(
+            started.folder.path,
+            as_root=started.as_root,
+            wide_folders=started.wide_folders,
+            confined=started.confined,
+        )
+    )
     name = f"site {started.check.name}"
     typer.echo(f"{name} is running, and connects as soon as the federation's server can be reached", err=True)
     if background:

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.channel import ANSWER, OFFER, Channel, Message
+from confide.federation.channel import ANSWER, OFFER, Channel, Message, Recorder, Replay
 from confide.federation.coordinator.next_steps import after_absence, after_waiting, needed
 from confide.federation.coordinator.recovered_sum import check_sealing, recovered_sum
-from confide.federation.coordinator.run_state import Progress, Run, released_sum
+from confide.federation.coordinator.run_state import Progress, Run, new_session, released_sum
 from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.secure_sum import MaskedVector, unmasked_sum
 from confide.federation.modes.registry import mode_of
@@ -41,8 +41,12 @@ def validate(
     timeout: float = 60.0,
     drop_after: float = DROP_SECONDS,
     progress: Progress = lambda site, state: None,
+    session: str | None = None,
+    pinned: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Ask all sites and add up their answers.
+
+    The outcome carries the transcript: all replies, each signed by its site. See `replay`.
 
     Parameters
     ----------
@@ -53,21 +57,28 @@ def validate(
     drop_after
         Seconds after which a silent site counts as dropped out, from when enough others have replied; only in sums that
         survive dropouts, and after the first round.
+    session
+        Name of this run, at least 32 hexadecimal digits that no other run has; None draws one.
+    pinned
+        Fingerprints of the sites' own keys, if they are known: replies must be signed with these.
 
     Raises RunError, with a report of each site, if there is no result.
     """
+    recorder = Recorder(channel)
     run = Run(
         question=question,
-        channel=channel,
+        channel=recorder,
         root=root,
         timeout=checked_timeout(timeout),
         drop_after=checked_timeout(drop_after, "drop_after"),
         progress=progress,
+        session=new_session() if session is None else session,
     )
+    transcript = {"session": run.session, "rounds": recorder.rounds}
     started = time.monotonic()
     request = {"protocol": PROTOCOL, "session": run.session, "question": question.to_dict()}
     accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), ProgressState.ASKED)
-    offers = _offers(run, accepted)
+    offers = _offers(run, accepted, pinned)
     _require_approved(run)
     _require_enough(run, "Nothing was charged or released.")
     offers = _same_sites(run, offers, accepted)
@@ -76,10 +87,30 @@ def validate(
     if agreement is not None and final.threshold:
         recovered = recovered_sum(run, agreement, accepted, lambda site, reply: _own(final, site, reply))
         seconds = round(time.monotonic() - started, 3)
-        return Outcome(**recovered, reports=run.all_reports, rounds=run.rounds, seconds=seconds)
+        return Outcome(**recovered, reports=run.all_reports, rounds=run.rounds, seconds=seconds, transcript=transcript)
     answers = run.ask(ANSWER, _second_requests(run, final, offers, accepted), ProgressState.ASKED_FOR_ANSWER)
     outcome = _gathered(run, final, answers) if agreement is None else _summed(run, final, answers, agreement)
-    return Outcome(**outcome, reports=run.all_reports, seconds=round(time.monotonic() - started, 3))
+    seconds = round(time.monotonic() - started, 3)
+    return Outcome(**outcome, reports=run.all_reports, seconds=seconds, transcript=transcript)
+
+
+def replay(
+    question: Question,
+    transcript: Mapping[str, Any],
+    *,
+    root: str,
+    session: str | None = None,
+    pinned: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Work an outcome out anew from the replies in a transcript, with every check that a run makes; ask nobody.
+
+    Each reply must be signed by its site, for this question and this session, and masks must cancel. So whoever made
+    the transcript can leave replies out, and invent none. `session` is the name of the run, if it is known.
+    """
+    if session not in (None, transcript["session"]):
+        raise FederationError("the transcript is of another run than this; nothing of its result is used")
+    rounds = Replay(list(transcript["rounds"]))
+    return validate(question, rounds, root=root, session=transcript["session"], pinned=pinned)
 
 
 def checked_timeout(timeout: float, name: str = "timeout") -> float:
@@ -89,7 +120,7 @@ def checked_timeout(timeout: float, name: str = "timeout") -> float:
     return float(timeout)
 
 
-def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
+def _offers(run: Run, accepted: Mapping[str, Message], pinned: Mapping[str, str] | None) -> dict[str, Offer]:
     """Return the offers of the sites that take part, each verified to be that site's and for this run."""
     offers: dict[str, Offer] = {}
     for site, reply in accepted.items():
@@ -97,7 +128,8 @@ def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
             offer = Offer.from_dict(reply.get("offer"))
             if (offer.site, offer.session, offer.question) != (site, run.session, run.question.digest()):
                 raise FederationError(f"the offer of site {site!r} is not for this run")
-            offer.verified(run.root, at=datetime.now(UTC))
+            offer.verified(run.root, at=datetime.now(UTC), pinned=pinned)
+            run.check_signed(OFFER, site, reply, offer.own_key)
             mode_of(run.question).check_first_reply(reply)
             if run.question.threshold:
                 check_sealing(reply, offer)
@@ -105,6 +137,7 @@ def _offers(run: Run, accepted: Mapping[str, Message]) -> dict[str, Offer]:
             run.fail(site, str(error))
         else:
             offers[site] = offer
+            run.own_keys[site] = offer.own_key
     return offers
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confide.errors import FederationError
-from confide.federation.channel import Channel, Message, Patience, Silence
+from confide.federation.channel import OFFER, Channel, Message, Patience, Silence
+from confide.federation.crypto.agreement import check_reply
 from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import RunError, SiteReport
 from confide.federation.question import PROTOCOL, Question, other_version
@@ -21,9 +22,14 @@ Progress = Callable[[str, ProgressState], None]
 _LONGEST_MESSAGE = 600
 
 
+def new_session() -> str:
+    """Draw the name of a session, which no other run has."""
+    return secrets.token_hex(16)
+
+
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """State of one validation while it runs."""
+    """State of one validation while it runs; `own_keys` are the keys in the verified offers, with which sites sign."""
 
     question: Question
     channel: Channel
@@ -31,7 +37,8 @@ class Run:
     timeout: float
     drop_after: float
     progress: Progress
-    session: str = field(default_factory=lambda: secrets.token_hex(16))
+    session: str = field(default_factory=new_session)
+    own_keys: dict[str, bytes] = field(default_factory=dict)
     reports: dict[str, SiteReport] = field(default_factory=dict)
     rounds: int = 0
 
@@ -68,10 +75,24 @@ class Run:
         reports = []
         for site in requests:
             reply = replies.get(site, Silence("it did not reply"))
-            reports.append(_reported(site, reply))
+            reports.append(self._signed_report(topic, site, reply))
             if reports[-1].state is SiteState.ANSWERED and not isinstance(reply, Silence):
                 good[site] = reply
         return good, reports
+
+    def _signed_report(self, topic: str, site: str, reply: Message | Silence) -> SiteReport:
+        """Return the report of a site; after the offers, only a reply that the site signed counts as its answer."""
+        report = _reported(site, reply)
+        if report.state is SiteState.ANSWERED and topic != OFFER and not isinstance(reply, Silence):
+            try:
+                self.check_signed(topic, site, reply, self.own_keys[site])
+            except FederationError as error:
+                return SiteReport(name=site, state=SiteState.FAILED, message=str(error))
+        return report
+
+    def check_signed(self, topic: str, site: str, reply: Message, own_key: bytes) -> None:
+        """Refuse a reply that a site did not sign for this run."""
+        check_reply(reply, own_key, site=site, topic=topic, session=self.session, question=self.question.digest())
 
     def note(self, report: SiteReport) -> None:
         """Record how a site takes part."""
@@ -103,7 +124,7 @@ class Run:
 def _reported(site: str, reply: Message | Silence) -> SiteReport:
     """Return the report of a site from its reply, which may be anything."""
     if isinstance(reply, Silence):
-        return SiteReport(name=site, state=SiteState.SILENT, message=reply.reason)
+        return SiteReport(name=site, state=SiteState.SILENT, message=_plain(reply.reason))
     if not isinstance(reply, Mapping) or reply.get("site") != site:
         return SiteReport(name=site, state=SiteState.FAILED, message="its reply cannot be read")
     if reply.get("protocol") != PROTOCOL:

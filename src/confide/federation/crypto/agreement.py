@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 import struct
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -244,6 +246,34 @@ class Agreement:
 def _statement(session: str, question: str, site: str, public_key: bytes, own_key: bytes, certificate: str) -> bytes:
     named = (session.encode(), question.encode(), site.encode())
     return written(b"offer", *named, public_key, own_key, certificate.encode())
+
+
+def signed_reply(
+    identity: Identity, reply: Mapping[str, Any], *, topic: str, session: str, question: str
+) -> dict[str, Any]:
+    """Return a site's reply with its signature by the site's own key, over everything in it.
+
+    The signature names the round (`topic`), the session and the digest of the question. So whoever carries replies can
+    neither change one nor use it elsewhere, and the coordinator can check a result by itself.
+    """
+    plain = json.loads(json.dumps(reply))
+    signature = identity.own.sign(_reply_statement(plain, topic, session, question))
+    return {**plain, "signature": base64.b64encode(signature).decode("ascii")}
+
+
+def check_reply(
+    reply: Mapping[str, Any], own_key: bytes, *, site: str, topic: str, session: str, question: str
+) -> None:
+    """Refuse a reply that the holder of a site's own key did not sign for this round, session and question."""
+    signature = reply.get("signature")
+    given = decoded(signature, _LONGEST_SIGNATURE, "the signature") if isinstance(signature, str) else b""
+    unsigned = {name: value for name, value in reply.items() if name != "signature"}
+    check_signed(own_key, given, _reply_statement(unsigned, topic, session, question), site=site, what="the reply")
+
+
+def _reply_statement(reply: Mapping[str, Any], topic: str, session: str, question: str) -> bytes:
+    hashed = sha256(json.dumps(reply, sort_keys=True).encode()).digest()
+    return written(b"reply", topic.encode(), session.encode(), question.encode(), hashed)
 
 
 def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import confide
-from confide.errors import ConfideError
+from confide.errors import ConfideError, RefusedError
+from confide.federation.policy import Policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.row_sources import DatabaseRows
 
@@ -39,6 +40,27 @@ class _Ruleset(ctypes.Structure):
 class _Rule(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+UNCONFINED = (
+    "this kernel has no Landlock (Linux 5.13 and later, switched on), so the engine is not held to the site's "
+    "folder and data: it can read whatever its user can"
+)
+_REQUIRED = (
+    "the policy says require_confinement = true, and this kernel has no Landlock; start the site on Linux 5.13 or "
+    "later with Landlock switched on, or set require_confinement = false in policy.toml"
+)
+
+
+def can_confine() -> bool:
+    """Return whether the kernel can confine a process."""
+    return _landlock() > 0
+
+
+def require_confinement(policy: Policy) -> None:
+    """Refuse to go on where a policy asks for confinement and the kernel has none."""
+    if policy.require_confinement and not can_confine():
+        raise RefusedError(_REQUIRED)
 
 
 def confine_site(folder: Path) -> bool:
@@ -109,10 +131,10 @@ def confine(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
 
     Returns False where the kernel has no Landlock. Folders that do not exist are left out.
     """
-    library = ctypes.CDLL(None, use_errno=True)
-    found = library.syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION) if sys.platform == "linux" else -1
+    found = _landlock()
     if found < 1:
         return False
+    library = ctypes.CDLL(None, use_errno=True)
     handled = _RIGHTS[min(found, max(_RIGHTS))]
     asked = _Ruleset(handled)
     rules = _checked(library.syscall(_CREATE, ctypes.byref(asked), ctypes.c_size_t(ctypes.sizeof(asked)), 0))
@@ -125,6 +147,13 @@ def confine(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     finally:
         os.close(rules)
     return True
+
+
+def _landlock() -> int:
+    """Return the version of the kernel's Landlock; less than 1 if it has none."""
+    if sys.platform != "linux":
+        return -1
+    return int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION))
 
 
 def _allow(library: ctypes.CDLL, rules: int, path: Path, allowed: int) -> None:

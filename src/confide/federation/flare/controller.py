@@ -41,13 +41,13 @@ class ConfideController(Controller):  # type: ignore[misc]
     ----------
     question
         Question, as `confide.federation.flare.signed_question` writes it.
-    timeout, drop_after
+    timeout, drop_after, session
         See `confide.federation.coordinator.rounds.validate`.
     """
 
-    def __init__(self, question: str, timeout: float, drop_after: float = 5.0) -> None:
+    def __init__(self, question: str, timeout: float, drop_after: float = 5.0, session: str | None = None) -> None:
         super().__init__(task_check_period=0.1)
-        self._question, self._timeout, self._drop_after = question, timeout, drop_after
+        self._question, self._timeout, self._drop_after, self._session = question, timeout, drop_after, session
         self._states: dict[str, str] = {}
         self._result: str | None = None
         self._lock = threading.Lock()
@@ -92,6 +92,7 @@ class ConfideController(Controller):  # type: ignore[misc]
             timeout=self._timeout,
             drop_after=self._drop_after,
             progress=self._noted,
+            session=self._session,
         )
 
     def _noted(self, site: str, state: ProgressState) -> None:

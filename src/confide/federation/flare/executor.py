@@ -23,9 +23,10 @@ from nvflare.apis.signal import Signal
 from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
-from confide.errors import FederationError
+from confide.errors import FederationError, RefusedError
 from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.channel import TEXT
+from confide.federation.flare.confinement import require_confinement
 from confide.federation.flare.job import FILES, job_files
 from confide.federation.flare.kits import site_identity
 from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
@@ -40,6 +41,7 @@ _UNREADABLE = "the request cannot be read; install the same version of confide a
 _NOBODY = "the run is not signed by one coordinator of this federation; ask with `confide validate`"
 _NOT_SIGNED = "the server asks another question than the one that the coordinator signed; ask with `confide validate`"
 _BROKEN = "something unexpected went wrong at the site; its administrator finds more in the log of its engine"
+_UNCONFINED = "this site answers only where its engine is confined (require_confinement); ask its administrator"
 _NOT_OPEN = "this site's settings cannot be read; its administrator finds the reason in the site's log of requests"
 
 
@@ -48,13 +50,13 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
 
     Parameters
     ----------
-    question, signature, certificate
-        Signed question, signature and the coordinator's certificate, as in `SignedQuestion`.
+    question, signature, certificate, until
+        Signed question, signature, the coordinator's certificate and the end, as in `SignedQuestion`.
     """
 
-    def __init__(self, question: str, signature: str, certificate: str) -> None:
+    def __init__(self, question: str, signature: str, certificate: str, until: str = "") -> None:
         super().__init__()
-        self._signed = SignedQuestion(question=question, signature=signature, certificate=certificate)
+        self._signed = SignedQuestion(question=question, until=until, signature=signature, certificate=certificate)
         self._site: Site | None = None
         self._scratch: str | None = None
         self._replies: dict[tuple[str, str], str] = {}
@@ -107,9 +109,12 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
             coordinator = signer(workspace, job, self._signed)
             if coordinator is None:
                 return _said(folder, name, None, number, SiteState.REFUSED, _NOBODY)
+            self._signed.check_end(at=datetime.now(UTC))
             request = json.loads(text)
             if topic == OFFER and request["question"] != read_question(self._signed.question):
                 return _said(folder, name, coordinator, number, SiteState.REFUSED, _NOT_SIGNED)
+        except RefusedError as over:
+            return _said(folder, name, coordinator, number, SiteState.REFUSED, str(over))
         except (ValueError, TypeError, KeyError, RecursionError):
             return _said(folder, name, coordinator, number, SiteState.FAILED, _UNREADABLE)
         try:
@@ -118,6 +123,10 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         except Exception as error:  # a site must reply; what is wrong with its own files is for its administrator
             _log(folder, coordinator, number, SiteState.FAILED, f"{_NOT_OPEN}: {error}")
             return _no(name, SiteState.FAILED, _NOT_OPEN)
+        try:
+            require_confinement(self._site.policy)
+        except RefusedError:
+            return _said(folder, name, coordinator, number, SiteState.REFUSED, _UNCONFINED)
         return self._site.reply(topic, request)
 
 

@@ -34,14 +34,16 @@ def write_job(
     at: tuple[str, ...],
     timeout: float,
     drop_after: float = 5.0,
+    session: str | None = None,
 ) -> Path:
     """Write the folder of a run that is started at some sites.
 
     FLARE itself asks for one site only. The question says which sites it is for and how many of them are needed, and
     is signed, so sites refuse whatever a server makes of it. Both times are the server's own affair.
+    The coordinator draws the name of the `session`, and takes no result of another one.
     """
     config = make_owned(folder / _APP / "config")
-    asked = {"question": signed.question, "timeout": timeout, "drop_after": drop_after}
+    asked = {"question": signed.question, "timeout": timeout, "drop_after": drop_after, "session": session}
     write_json(folder / "meta.json", _meta(question, at))
     write_json(config / "config_fed_server.json", _server(asked))
     write_json(config / "config_fed_client.json", _client(asdict(signed)))

@@ -23,7 +23,7 @@ import psutil
 
 import confide
 from confide.errors import FederationError, PortError
-from confide.federation.flare.confinement import data_files
+from confide.federation.flare.confinement import data_files, require_confinement
 from confide.federation.flare.engine_processes import (
     STOP_SECONDS,
     connections,
@@ -40,6 +40,7 @@ from confide.federation.flare.known_flare import require_version
 from confide.federation.flare.old_runs import delete_runs
 from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable
 from confide.federation.flare.watchdog import depending
+from confide.federation.policy import Policy
 from confide.federation.site.site_folder import SiteFolder
 
 START_SECONDS = 60.0
@@ -141,6 +142,7 @@ def start_site(folder: SiteFolder, *, attached: bool = False) -> Running:
         raise FederationError(f"there is no kit in {folder.path}; take one in with `confide site init`")
     name = site_identity(folder).name
     require_version()
+    require_confinement(Policy.load(folder.policy))
     owner = owner_to_run_as(folder.path)
     require_readable(data_files(folder.path), owner)
     with acting_as(owner), _starting(folder.path, folder.kit) as run:

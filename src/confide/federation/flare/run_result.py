@@ -1,12 +1,12 @@
 """Result of a run as one text, which the server hands to the coordinator's session. The session does not trust it.
 
-A session checks what it can: the outcome must be for the question that was asked, with its sizes, and texts must be
-printable. It cannot check the numbers: a dishonest server can invent them.
+An outcome comes as the transcript of the run: all replies, signed by the sites. The session works the outcome out anew
+from them (`coordinator.rounds.replay`), so a dishonest server can withhold a result and cannot invent one. Reports of
+sites that did not answer carry no signature; their texts are made printable.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from confide.errors import ConfideError, FederationError
+from confide.federation.coordinator.rounds import replay
 from confide.federation.modes.registry import mode_of
 from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
@@ -21,21 +22,16 @@ from confide.federation.question import Question
 MOST_ROUNDS = 5
 _LONGEST = 4_000
 _LONGEST_MESSAGE = 600
-_CELL_BYTES = 8
 _UNREADABLE = (
     "the server's result of the run cannot be read; install the same version of confide at the server and here, and "
     "ask again"
-)
-_ANOTHER = (
-    "the server returned a result for another question than was asked, or for other sites; nothing of it is used. Ask "
-    "whoever runs the server, and do not trust it until you know why"
 )
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
 def write_outcome(outcome: Outcome) -> str:
-    """Write the outcome of a run."""
-    return json.dumps({"outcome": outcome.to_dict()})
+    """Write the outcome of a run: its transcript, from which everything else follows."""
+    return json.dumps({"transcript": dict(outcome.transcript), "seconds": outcome.seconds})
 
 
 def write_failure(error: ConfideError) -> str:
@@ -50,23 +46,35 @@ def write_failure(error: ConfideError) -> str:
     return json.dumps({"failure": plain})
 
 
-def read_result(text: object, asked: Question, reports: tuple[SiteReport, ...] = ()) -> Outcome:
+def read_result(
+    text: object,
+    asked: Question,
+    reports: tuple[SiteReport, ...] = (),
+    *,
+    session: str,
+    root: str,
+    pinned: Mapping[str, str] | None = None,
+) -> Outcome:
     """Read the outcome of a question that was asked; `reports` are used where a failure has none.
 
-    Raises RunError where the run has no outcome, and FederationError where the text is no result of this question.
+    `session` is the name of the run, `root` the federation's root certificate in PEM, and `pinned` the fingerprints of
+    the sites' own keys. Raises RunError where the run has no outcome, and FederationError where the text is no result
+    of this run, or not as the sites signed it.
     """
     try:
         plain = json.loads(text) if isinstance(text, str) else {}
         if "failure" in plain:
             raise _failure(plain["failure"], asked, reports)
-        outcome = Outcome.from_dict(plain["outcome"])
-        if outcome.question != asked.of(outcome.question.sites):
-            raise FederationError(_ANOTHER)
-        return _checked(outcome, asked)
+        outcome = replay(asked, plain["transcript"], root=root, session=session, pinned=pinned)
+        return replace(
+            outcome,
+            reports=tuple(_report(report, asked) for report in outcome.reports),
+            seconds=_seconds(plain["seconds"]),
+        )
+    except RunError as error:
+        raise RunError(str(error), error.reports or reports, rounds=error.rounds, summary=error.summary) from None
     except FederationError:
         raise
-    except ConfideError:
-        raise FederationError(_ANOTHER) from None
     except _MALFORMED:
         raise FederationError(_UNREADABLE) from None
 
@@ -83,35 +91,6 @@ def _failure(plain: Mapping[str, Any], asked: Question, otherwise: tuple[SiteRep
     message = printable(plain["message"], _LONGEST)
     summary = printable(plain.get("summary", message), _LONGEST)
     return RunError(message, reports or otherwise, rounds=rounds, summary=summary)
-
-
-def _checked(outcome: Outcome, asked: Question) -> Outcome:
-    question, mode = outcome.question, mode_of(outcome.question)
-    if (outcome.total is not None) != mode.masked:
-        raise ValueError("a sum belongs to the modes that mask")
-    if outcome.total is not None:
-        _check_total(question, outcome.total)
-    if not set(outcome.sites) <= set(question.sites):
-        raise ValueError("a site that does not take part sent something")
-    if not mode.masked and set(outcome.sites) != set(question.sites):
-        raise ValueError("a site that takes part sent nothing")
-    if not all(mode.can_read(question, sent) for sent in outcome.sites.values()):
-        raise ValueError("what a site sent cannot be read")
-    reports = tuple(_report(report, asked) for report in outcome.reports)
-    if sorted(report.name for report in reports) != sorted(asked.sites):
-        raise ValueError("reports are of every site, once")
-    if not math.isfinite(outcome.seconds) or outcome.seconds < 0:
-        raise ValueError("a run takes some seconds")
-    return replace(outcome, reports=reports, rounds=_whole(outcome.rounds))
-
-
-def _check_total(question: Question, total: Mapping[str, Any]) -> None:
-    counts, wide = base64.b64decode(total["counts"], validate=True), total["wide"]
-    cells, sums = mode_of(question).sum_shape(question)
-    if (len(counts), len(wide)) != (_CELL_BYTES * cells, sums):
-        raise ValueError("a sum has as many values as were asked for")
-    if not all(isinstance(value, str) and value.removeprefix("-").isdecimal() for value in wide):
-        raise ValueError("a sum has whole numbers")
 
 
 def _report(report: SiteReport, asked: Question) -> SiteReport:
@@ -138,6 +117,12 @@ def _budget(value: object) -> dict[str, float] | None:
     amounts = {name: value.get(name) for name in names}
     fine = all(type(amount) in (int, float) and math.isfinite(amount) for amount in amounts.values())  # type: ignore[arg-type]
     return {name: float(amount) for name, amount in amounts.items()} if fine else None  # type: ignore[arg-type]
+
+
+def _seconds(seconds: object) -> float:
+    if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:  # type: ignore[operator]
+        raise ValueError("a run takes some seconds")
+    return float(seconds)  # type: ignore[arg-type]
 
 
 def _whole(rounds: object) -> int:

@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 from confide.errors import FederationError
 from confide.federation.coordinator.next_steps import after_absence, needed
 from confide.federation.coordinator.rounds import DROP_SECONDS, checked_timeout
-from confide.federation.coordinator.run_state import Progress
+from confide.federation.coordinator.run_state import Progress, new_session
+from confide.federation.flare.certificates import site_fingerprints
 from confide.federation.flare.federation import ANEW, Federation
 from confide.federation.flare.guard import guard_sessions
 from confide.federation.flare.job import write_job
 from confide.federation.flare.quiet import no_engine_log, quiet
 from confide.federation.flare.run_result import MOST_ROUNDS, printable, read_result
-from confide.federation.flare.signed_question import SignedQuestion
+from confide.federation.flare.signed_question import VALID_DAYS, SignedQuestion
 from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
@@ -88,12 +89,14 @@ class FederationSession:
         *,
         timeout: float = 60.0,
         drop_after: float = DROP_SECONDS,
+        valid_days: int = VALID_DAYS,
         progress: Progress = lambda site, state: None,
     ) -> Outcome:
         """Ask a question of its sites and return the outcome.
 
         Each round takes at most `timeout` seconds (the first with the time that sites need to begin). There are two,
         and up to five if sites may drop out; a run begins and ends within BEGIN_SECONDS and END_SECONDS more.
+        Sites answer the question, as it is signed here, for `valid_days` days.
         `drop_after` and `progress` are as in `confide.federation.coordinator.rounds.validate`. Whatever ends the call,
         the run at the sites is ended, too.
 
@@ -105,16 +108,28 @@ class FederationSession:
         for site in question.sites:
             progress(site, ProgressState.NOT_ASKED if site in there else ProgressState.NOT_CONNECTED)
         watch = RunProgress(question=question, progress=progress)
-        signed = SignedQuestion.sign(question, self.federation.coordinator_kit / "startup")
+        signed = SignedQuestion.sign(question, self.federation.coordinator_kit / "startup", days=valid_days)
+        name = new_session()
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
-            job = write_job(Path(scratch) / "job", question, signed, at=there, timeout=timeout, drop_after=drop_after)
+            times = {"timeout": timeout, "drop_after": drop_after}
+            job = write_job(Path(scratch) / "job", question, signed, at=there, session=name, **times)
             run = self._submitted(job)
         try:
             meta, result = self._finished(run, watch, timeout * (MOST_ROUNDS if question.threshold else 2))
         except BaseException:
             self._abort(run)
             raise
-        return _read(result, watch, meta)
+        return self._read(result, watch, meta, name)
+
+    def _read(self, result: str | None, watch: RunProgress, meta: Mapping[str, Any], name: str) -> Outcome:
+        """Work the outcome out of what the sites signed; the sites' own keys are those that were signed for."""
+        watch.refused(meta.get("job_deploy_detail"))
+        if result is None:
+            raise watch.ended(f"The engine ended the run before it had a result ({printable(meta.get('status'), 60)}).")
+        root = (self.federation.coordinator_kit / "startup" / "rootCA.pem").read_text(encoding="ascii")
+        known = site_fingerprints(self.federation)
+        pinned = known if set(watch.question.sites) <= set(known) else None
+        return read_result(result, watch.question, watch.reports(), session=name, root=root, pinned=pinned)
 
     def _require(self, question: Question, there: tuple[str, ...]) -> None:
         """Refuse a run with too few connected sites before any site is asked."""
@@ -299,14 +314,6 @@ def _shut_out(federation: Federation, error: str) -> FederationError:
         f"the server at {federation.address} answers, but does not let us in ({error}): it is another one, "
         f"certificates are no longer valid, or a proxy is in between; {federation.server_kit / 'log.txt'} says more"
     )
-
-
-def _read(result: str | None, watch: RunProgress, meta: Mapping[str, Any]) -> Outcome:
-    """Read the result of a run that ended."""
-    watch.refused(meta.get("job_deploy_detail"))
-    if result is None:
-        raise watch.ended(f"The engine ended the run before it had a result ({printable(meta.get('status'), 60)}).")
-    return read_result(result, watch.question, watch.reports())
 
 
 def _line(error: Exception) -> str:

@@ -6,14 +6,22 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-from confide.federation.flare.confinement import confine_site
+from confide.errors import ConfideError
+from confide.federation.flare.confinement import UNCONFINED, confine_site, require_confinement
 from confide.federation.flare.entry import serve_engine, site_gate
+from confide.federation.policy import Policy
+from confide.federation.site.site_folder import SiteFolder
 
 
 def main() -> None:
     """Run until the engine ends."""
-    if not confine_site(_folder()):
-        sys.stderr.write("this kernel has no Landlock: the engine is not held to the site's folder and data\n")
+    folder = _folder()
+    try:
+        require_confinement(Policy.load(SiteFolder(folder).policy))
+    except ConfideError as error:
+        sys.exit(str(error))
+    if not confine_site(folder):
+        sys.stderr.write(f"{UNCONFINED}\n")
     from nvflare.private.fed.app.client import client_train as engine
 
     serve_engine(engine, site_gate)

@@ -42,6 +42,7 @@ class ExactMode(Mode):
     minimum_cell: ClassVar[int]
     cell_rule: ClassVar[str] = "minimum_cell"
     parameters: ClassVar[frozenset[str]] = frozenset({"minimum_cell"})
+    allowed_by_default: ClassVar[bool] = False
     free_reason: ClassVar[str] = "this mode has no noise"
 
     def complete(self, given: Mapping[str, Any], sites: int) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class Mode(ABC):
     private
         Whether answers carry proven noise and are charged to each site's ledger.
     allowed_by_default
-        Whether a new site's policy allows the mode.
+        Whether a policy allows the mode without naming it: only where answers carry proven noise.
     comparison_only
         Whether the mode exists for comparison with a published method. Reports then open with a warning.
     most_cells

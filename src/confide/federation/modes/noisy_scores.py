@@ -34,7 +34,6 @@ class NoisyScoresMode(ExactMode):
     grid = "uniform:65536"
     minimum_cell = 5
     parameters = frozenset({"minimum_cell", *_NUMBERS})
-    allowed_by_default = False
     comparison_only = True
     free_reason = "its noise promises nothing"
 

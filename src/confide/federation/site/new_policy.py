@@ -27,9 +27,7 @@ def new_policy(
 
     With a delta, the ledger adds up rho (zCDP), and answers may have Gaussian noise.
     """
-    text = default_policy(studies=studies)
-    if modes:
-        text = _with_line(text, "modes", toml_value(checked_modes(list(modes), "`modes`")))
+    text = default_policy(studies=studies, **({"modes": checked_modes(list(modes), "`modes`")} if modes else {}))
     for rule, value in (("epsilon_in_all", epsilon_in_all), ("epsilon_per_study", epsilon_per_study)):
         if value is not None:
             text = _with_line(text, rule, _written(checked_epsilon(value)))

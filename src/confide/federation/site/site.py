@@ -28,7 +28,7 @@ from confide.errors import (
     UsageError,
 )
 from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
-from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
+from confide.federation.crypto.agreement import Agreement, KeyPair, Offer, signed_reply
 from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.secure_sum import Masks
 from confide.federation.modes.mode import SecondRound, SiteData
@@ -118,7 +118,8 @@ class Site:
         try:
             if topic not in handlers or not isinstance(request, Mapping):
                 raise FederationError("this request is unknown here; install the same version of confide everywhere")
-            return {"site": self.name, "protocol": PROTOCOL, "state": SiteState.ANSWERED, **handlers[topic](request)}
+            said = handlers[topic](request)
+            return self._signed(topic, request, {**self._head(SiteState.ANSWERED), **said})
         except RefusedError as refusal:
             reason = {"reason": RefusalReason.BUDGET} if isinstance(refusal, UnpayableError) else {}
             return self._said(topic, request, SiteState.REFUSED, str(refusal)) | reason
@@ -307,7 +308,16 @@ class Site:
         return isinstance(error, LedgerError) or str(self.folder.path) in str(error)
 
     def _no(self, state: SiteState, message: str) -> dict[str, Any]:
-        return {"site": self.name, "protocol": PROTOCOL, "state": state, "message": message}
+        return {**self._head(state), "message": message}
+
+    def _head(self, state: SiteState) -> dict[str, Any]:
+        return {"site": self.name, "protocol": PROTOCOL, "state": state}
+
+    def _signed(self, topic: str, request: Message, reply: dict[str, Any]) -> dict[str, Any]:
+        """Sign a reply, so that the coordinator knows it for this site's whatever the server says."""
+        session = _session(request)
+        question = self.asked[session] if session in self.asked else self.answered[session][1]
+        return signed_reply(self.identity, reply, topic=topic, session=session, question=question.digest())
 
     def _log(self, topic: str, request: Message, state: SiteState, message: str) -> None:
         """Write a line for the site's administrator: the coordinator, the question, and the result."""

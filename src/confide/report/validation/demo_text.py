@@ -36,7 +36,7 @@ def sites_step(demo: Demo) -> str:
         f"confide site request {demo.folder}/{first} --name {first}",
         f"confide federation sign {demo.folder}/coordinator {first}.request --compared",
         f"confide site init {first}.zip {demo.folder}/{first} --model-name {data.model_name} --data {first}.csv "
-        f"--label {data.label} {scored}",
+        f"--label {data.label} {scored} --modes {','.join(demo.questions)}",
     )
 
 

@@ -70,8 +70,12 @@ def start_notes(check: StartCheck) -> Iterator[str]:
         )
 
 
-def engine_cautions(folder: Path, *, as_root: bool, wide_folders: Iterable[Path] = ()) -> Iterator[str]:
+def engine_cautions(
+    folder: Path, *, as_root: bool, wide_folders: Iterable[Path] = (), confined: bool = True
+) -> Iterator[str]:
     """Yield cautions about the rights of an engine that was started."""
+    if not confined:
+        yield unconfined_caution()
     if as_root:
         yield (
             f"caution: the engine runs as root, since {folder} belongs to root; give the folder to a user of its own, "
@@ -82,6 +86,15 @@ def engine_cautions(folder: Path, *, as_root: bool, wide_folders: Iterable[Path]
             f"caution: data or models lie directly in {place}, so the engine may read everything in it; move them to a "
             "folder of their own, and set the model up again with `confide site add-model --replace`"
         )
+
+
+def unconfined_caution() -> str:
+    """Return the caution about a kernel that cannot confine a site's engine."""
+    return (
+        "caution: this kernel has no Landlock (Linux 5.13 and later, switched on), so the engine is not held to the "
+        "site's folder and data: it can read whatever its user can. With require_confinement = true in policy.toml the "
+        "site does not start here"
+    )
 
 
 def unknown_host_note(server: str) -> str:

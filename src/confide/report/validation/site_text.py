@@ -11,6 +11,7 @@ from confide.federation.site_state import SiteState
 from confide.privacy.guarantee import shown, three_digits
 from confide.report.shared.names import plain
 from confide.report.shared.tables import Table
+from confide.report.validation.site_notes import unconfined_caution
 from confide.report.validation.word_table import print_word_table, word_table
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _RULES: Mapping[str, str] = {
     "coordinators": "coordinators",
     "peers": "sums: sites with pinned keys",
     "approval": "approval of each question",
+    "require_confinement": "only with a confined engine",
     "allowance": "private: most epsilon in a period",
 }
 
@@ -89,6 +91,8 @@ def status_notes(status: SiteStatus) -> Iterator[str]:
     if status.waiting:
         many = f"{status.waiting} question{'s wait' if status.waiting > 1 else ' waits'}"
         yield f"{many} for a decision: confide site pending {status.folder}"
+    if not status.can_confine:
+        yield unconfined_caution()
     if status.certificate.ends_soon:
         yield (
             f"warning: the certificate of this site ends soon ({status.certificate.in_words()}). Ask the coordinator "
