@@ -1,8 +1,8 @@
 """The text of a value shows no private data: a repr ends up in logs, tracebacks and notebooks.
 
-The test walks over every dataclass and named tuple of the package. A field that is shown must be neither an array, bytes
-or a table, nor have a name such as `labels` or `key`, unless its class is listed here among those that hold public
-values only. `ScoreCounts` and rows show nothing in exact work either: the same objects go into releases.
+The test walks over every dataclass and named tuple of the package. A field that is shown must be neither an array,
+bytes or a table, nor have a name such as `labels` or `key`, unless its class is listed here among those that hold
+public values only. `ScoreCounts` and rows show nothing in exact work either: the same objects go into releases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ PUBLIC_FACTS = (
     "privacy.mechanisms.average_precision_sensitivity.LocalSensitivity privacy.queries.Noise "
     "intervals.private_local.PositivesScale intervals.private_local.GivenScale federation.site.local_models.Scorer "
     "evaluation.settings.Settings provenance.Provenance tasks.contest_demo.ContestDemo "
-    "attacks.from_auc.labelings.Labelings attacks.from_auc.labeling_count.LabelingCount attacks.from_auc.sampling._Part "
+    "attacks.from_auc.labelings.Labelings attacks.from_auc.labeling_count.LabelingCount "
+    "attacks.from_auc.sampling._Part "
     "releases.stand_in.StandIn sources.paired_sums._Digits sources.parquet_pages.Chunk"
 )
 """Parameters, functions and made-up data."""
@@ -75,13 +76,13 @@ NESTED = "metrics.calibration_samples.SampledCurves intervals.reductions.Smaller
 
 PUBLIC = frozenset(" ".join((COLUMN_NAMES, PUBLIC_FACTS, SENT, RELEASED, EXACT_RESULTS, NESTED)).split())
 
-HIDE_THEMSELVES = frozenset(
+HIDE_THEMSELVES = (
     "attacks.exposure.AttackReport audits.run.Finding counts.ScoreCounts evaluation.evaluation.Evaluation "
     "features.FeatureRows federation.coordinator.validation.Validation federation.grouped_tables.DisclosedTable "
     "federation.tables.SiteTable intervals.influence.Linearised ledger.account.Account ledger.receipts.Receipt "
     "releases.confusion.ConfusionRelease releases.curves_release.CurvesRelease releases.plan_result.Plan "
     "releases.release.Release sources.coded.CodedScores sources.rows.Rows tasks.ledger.Accounts "
-    "tasks.predict.Prediction".split()
+    "tasks.predict.Prediction"
 )
 """Classes with a text of their own, which was read: it shows results for the owner, released values or sizes."""
 
@@ -98,7 +99,8 @@ def classes() -> Iterator[tuple[str, type]]:
 
 def shown_fields(one: type) -> dict[str, str]:
     """Return the fields that the generated text of a class shows, with their types."""
-    if one.__repr__ is object.__repr__:
+    text: object = one.__repr__
+    if text is object.__repr__:
         return {}
     if dataclasses.is_dataclass(one):
         return {part.name: str(part.type) for part in dataclasses.fields(one) if part.repr}
@@ -128,7 +130,7 @@ def test_no_text_of_a_value_shows_private_data() -> None:
 
 
 def test_no_class_has_a_text_of_its_own_that_nobody_read() -> None:
-    assert {name for name, one in classes() if writes_its_own(one)} == HIDE_THEMSELVES
+    assert {name for name, one in classes() if writes_its_own(one)} == set(HIDE_THEMSELVES.split())
 
 
 def test_the_lists_name_classes_that_exist_and_need_it() -> None:
@@ -156,6 +158,6 @@ def test_a_careless_class_is_found() -> None:
     assert suspicious(dataclasses.make_dataclass("Careful", [("labels", "FloatArray")], repr=False)) == []
 
 
-@pytest.mark.parametrize("name", sorted(HIDE_THEMSELVES & {"counts.ScoreCounts", "sources.rows.Rows"}))
+@pytest.mark.parametrize("name", ["counts.ScoreCounts", "sources.rows.Rows"])
 def test_counts_and_rows_say_that_they_are_private(name: str) -> None:
     assert "<private>" in inspect.getsource(dict(classes())[name].__repr__)

@@ -240,7 +240,7 @@ WITHOUT_ROWS = frozenset(
         *(f"confide.intervals.{name}" for name in ["comparison_sample_size", "compare_estimates_unpaired", "pool"]),
         *(f"confide.intervals.{name}" for name in ["matrix_estimate", "validation_sample_size"]),
         *["confide.metrics.calibrated_threshold", "confide.metrics.metric_names", "confide.curves.minimum_precision"],
-        # tasks that read sources, whose rows the tests of sources judge; those that add noise read only counts or sources
+        # tasks that read sources, whose rows the tests of sources judge; those that add noise read counts or sources
         *(
             f"confide.{name}"
             for name in ["attack", "audit", "plan", "predict", "release", "select", "train", "validate"]

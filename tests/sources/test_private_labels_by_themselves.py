@@ -150,6 +150,7 @@ def test_typed_arrays_are_judged_as_their_values_are(kind: str) -> None:
 
 
 def test_without_a_name_labels_are_known_pairs_alone() -> None:
+    labels: Any
     for labels in ([1, 0], ["1", 0], [-1, 1.0], [True, "false"], [1], [0], [-1], [True]):
         counts = ScoreCounts.from_arrays(labels, np.arange(float(len(labels))), one_class=True)
         assert counts.positives.tolist() == [int(spelling(label) in ("1", "true")) for label in labels]
@@ -199,4 +200,5 @@ def test_features_groups_and_clusters_are_told_apart_by_value() -> None:
     )
     assert np.unique(row_keys({"a": listed}, ["a"])).size == len(listed)
     assert member_codes(["a", "a\0", "b", "a"], "cluster").tolist() == [0, 1, 2, 0]
-    assert group_names(["a", "a\0", 1, 2.5, True]).tolist() == ["a", "a\0", "1", "2.5", "True"]
+    mixed: list[Any] = ["a", "a\0", 1, 2.5, True]
+    assert group_names(mixed).tolist() == ["a", "a\0", "1", "2.5", "True"]

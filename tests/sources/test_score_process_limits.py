@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -101,7 +102,7 @@ def test_shared_chunks_of_empty_pages_are_refused_at_once(reader: ScoreReader, t
 
 @pytest.mark.parametrize("limits", [{"cpu_seconds": 1}, {"seconds": 0.5}], ids=["processor", "time"])
 def test_a_small_file_that_takes_long_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any]
 ) -> None:
     path = saved(tmp_path, padded_pages(groups=200, pages=100, padding=32 << 20))
     assert path.stat().st_size < 500_000

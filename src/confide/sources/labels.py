@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,7 @@ def one_dimensional(values: object, name: str, error: type[DataError]) -> NDArra
     return array
 
 
-def is_sequence(values: object) -> bool:
+def is_sequence(values: object) -> TypeGuard[Sequence[Any]]:
     """Return whether values are a list or another sequence of Python values, which has no type of its own."""
     typed = isinstance(values, str | bytes | bytearray | memoryview | array) or hasattr(values, "__array__")
     return isinstance(values, Sequence) and not typed

@@ -49,7 +49,8 @@ class PrivateLabels:
 
     def add(self, values: Sequence[Any]) -> None:
         """Add the labels of further rows."""
-        known = defaultdict(lambda: _Judged(self._judge), {kind: _Remembered(self._judge) for kind in _PLAIN})
+        known: defaultdict[type, dict[Any, bool]] = defaultdict(lambda: _Judged(self._judge))
+        known.update((kind, _Remembered(self._judge)) for kind in _PLAIN)
         positive = [known[type(value)][value] for value in values]  # by type too, as True == 1 == 1.0
         self._batches.append(np.array(positive, dtype=np.bool_))
 
@@ -114,7 +115,7 @@ def label_rows(labels: Any, positive: object = None) -> NDArray[np.bool_]:
             return typed
     if array is None and any(isinstance(value, list | tuple | np.ndarray) and np.ndim(value) for value in values):
         raise ParameterError("labels must be one-dimensional; give one value for each row")
-    result.add(values if array is None else list(array) if array.dtype.kind in "mM" else array.tolist())
+    result.add(held if array is None else list(array) if array.dtype.kind in "mM" else array.tolist())
     return result.decided()
 
 

@@ -266,7 +266,7 @@ class _Helper:
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603  # our own module
                 [sys.executable, "-P", "-m", __name__],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, **_ENVIRONMENT},
                 start_new_session=True,
