@@ -164,7 +164,12 @@ def test_scores_are_numbers_by_themselves(kind: str, written: list[str]) -> None
 
 
 def test_groups_and_clusters_of_a_table_are_told_apart_by_value() -> None:
-    for kind, values in [("HUGEINT", HUGE), ("DOUBLE", DOUBLES), ("VARCHAR COLLATE NOCASE", TEXTS)]:
+    columns_of: list[tuple[str, list[Any]]] = [
+        ("HUGEINT", HUGE),
+        ("DOUBLE", DOUBLES),
+        ("VARCHAR COLLATE NOCASE", TEXTS),
+    ]
+    for kind, values in columns_of:
         connection = ibis.duckdb.connect()
         rows = pa.table(
             {"g": list(map(str, values)) * 2, "label": [0, 1] * len(values), "score": [0.5] * len(values) * 2}

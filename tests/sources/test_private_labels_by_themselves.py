@@ -212,8 +212,8 @@ def test_features_groups_and_clusters_are_told_apart_by_value() -> None:
 
 def test_rows_without_a_score_leave_the_others_as_they_are() -> None:
     """Where the array holds objects, a text beside numbers, or a NUL at an end, changes no other row."""
-    groups = ["a", "a\0", 2**53 + 1, "gone", 2**53, 1.5]
-    scores = [0.1, 0.2, 0.3, None, 0.5, 0.6]
+    groups: list[Any] = ["a", "a\0", 2**53 + 1, "gone", 2**53, 1.5]
+    scores: list[Any] = [0.1, 0.2, 0.3, None, 0.5, 0.6]
     kept = [0, 1, 2, 4, 5]
     for make in (list, objects):
         rows = Rows.checked(
