@@ -88,9 +88,12 @@ class TestWords:
         assert np.diff(rows.starts).tolist() == [0, 0, 0, 1]
         assert not rows.labels.any()
 
-    def test_what_is_not_text(self) -> None:
+    def test_what_is_not_text_is_an_error_for_the_data_holder_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rows: dict[str, list[Any]] = {"note": ["one", 31771]}
+        assert np.diff(Encoding.parse(text="note").encoded(rows).starts).tolist() == [1, 0]
+        monkeypatch.setenv("CONFIDE_SHOW_ERRORS", "1")
         with refused(DataError, private=[31771], says="'note'"):
-            Encoding.parse(text="note").encoded({"note": ["one", 31771]})
+            Encoding.parse(text="note").encoded(rows)
 
 
 class TestWordLists:

@@ -16,11 +16,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from confide.errors import DataError, LabelError, UnreadableError
+from confide.federation.site.feature_frames import feature_frames
+from confide.sources.encoded_rows import read_features, read_rows, row_keys
+from confide.sources.encoding import Encoding
 from confide.sources.feature_columns import spelling
+from confide.sources.id_index import IdIndex
+from confide.sources.labelled_ids import read_labelled_ids
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import open_table
+from confide.sources.rows import RowColumns
 from confide.sources.table_cells import count_cells
-from confide.sources.tables import count_table
+from confide.sources.tables import count_table, table_rows
 from tests.servers import running_server
 
 DOUBLES = [0.4, math.nextafter(0.4, 0), math.nextafter(0.4, 1), 5e-324, 1e-323, -0.0, 1.0, -1.0, 1e22, 2.0**53 + 2]
@@ -28,12 +35,15 @@ FLOATS = [float(np.float32(value)) for value in (0.1, 0.4)] + [float(np.nextafte
 TEXTS = ["yes", "YES", "Yes", "yés", "YÉS", "ye\u0301s", "ye\x0bs", "ye\x00s", "ye\x1fs", "y\\x41", "y'e\"s", "ß", "ss"]
 WHOLE = [2**62, 2**62 + 1, -(2**63), 2**53 + 1, 2**53, 0]
 DECIMALS = [Decimal("0.0000000001"), Decimal("0.0000000002"), Decimal("1.5000000000"), Decimal("1"), Decimal("0")]
+HUGE = [2**127 - 1, 2**127 - 2, -(2**127) + 1, 10**38 - 1, 10**37, 2**64, 7]
 COLUMNS: list[tuple[str, Any, Sequence[Any]]] = [
     ("doubles", pa.float64(), DOUBLES),
     ("floats", pa.float32(), FLOATS),
     ("texts", pa.string(), TEXTS),
     ("whole", pa.int64(), WHOLE),
     ("decimals", pa.decimal128(38, 10), DECIMALS),
+    ("short", pa.decimal128(5, 1), [Decimal("0.1"), Decimal("0.7"), Decimal("-3.0"), Decimal("1000")]),
+    ("long", pa.decimal128(38, 37), [Decimal("1E-37"), Decimal("2E-37"), Decimal("0.1"), Decimal("1")]),
 ]
 
 
@@ -57,6 +67,18 @@ def assert_each_is_itself(table: Any, kind: Any, values: Sequence[Any]) -> None:
         assert count_table(table, **asked, one_class=True).counts.total_positives == 30
     counts = count_cells(table, **asked, edges=np.array([0.0, 0.5, 1.0]))
     assert (counts.positives.tolist(), counts.negatives.sum()) == ([10, 20], 30 * (len(values) - 1))
+    assert_each_is_itself_where_rows_are_learned_from(table, kind, values)
+
+
+def assert_each_is_itself_where_rows_are_learned_from(table: Any, kind: Any, values: Sequence[Any]) -> None:
+    """As a label, as a value in a list, and as what tells persons apart."""
+    names = [name_of(kind, value) for value in values]
+    for name in names:
+        assert read_rows(table, Encoding.parse(columns=["score=0.5"]), label="label", positive=name).labels.sum() == 30
+    listed = [name for name in names if "|" not in name]
+    rows = read_features(table, Encoding.parse(columns=[f"label={'|'.join(listed)}|"]))
+    assert np.bincount(rows.features, minlength=len(listed)).tolist() == [30] * len(listed)
+    assert np.unique(row_keys(table, ["label"]), return_counts=True)[1].tolist() == [30] * len(values)
 
 
 @pytest.mark.parametrize(("name", "kind", "values"), COLUMNS)
@@ -66,6 +88,137 @@ def test_in_parquet_and_in_duckdb(name: str, kind: Any, values: Sequence[Any], t
     pq.write_table(rows, file)
     assert_each_is_itself(file, kind, values)
     assert_each_is_itself(ibis.duckdb.connect().create_table("t", rows), kind, values)
+
+
+@pytest.mark.parametrize("kind", ["HUGEINT", "ENUM", "DECIMAL(38, 0)"])
+def test_in_types_of_duckdb_alone(kind: str) -> None:
+    texts = [text for text in TEXTS if "\x00" not in text]
+    values: Sequence[Any] = (
+        texts if kind == "ENUM" else [value for value in HUGE if kind == "HUGEINT" or abs(value) < 10**38]
+    )
+    declared = f"ENUM ({', '.join(quoted(text) for text in texts)})" if kind == "ENUM" else kind
+    connection = ibis.duckdb.connect()
+    connection.con.register("given", rows_of(pa.string(), list(map(str, values))))
+    connection.raw_sql(f"CREATE TABLE t AS SELECT CAST(label AS {declared}) AS label, score FROM given")  # noqa: S608
+    assert_each_is_itself(connection.table("t"), pa.string(), list(map(str, values)))
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE", "DECIMAL(4, 1)", "VARCHAR"])
+def test_a_number_begins_the_interval_that_its_digits_begin(kind: str) -> None:
+    """As in a file of text: 0.7 as a float of 32 bits lies below 0.7, and 0.1 as a decimal below the float 0.1."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(f"CREATE TABLE t AS SELECT CAST(unnest(['0.1', '0.7', '0.3']) AS {kind}) AS dose")
+    rows = read_features(connection.table("t"), Encoding.parse(columns=["dose=0.1,0.3,0.7"]))
+    assert rows.features.tolist() == [1, 3, 2]
+    cut = Encoding.parse(columns=["dose=0.1,0.3,0.7"])
+    assert cut.encoded({"dose": [Decimal("0.1"), Decimal("0.7"), Decimal("0.3")]}).features.tolist() == [1, 3, 2]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_every_nan_is_a_missing_label(kind: Any, tmp_path: Path) -> None:
+    patterns: Any = [0x7FF8000000000000, 0x7FF8000000000001, 0xFFF8000000000123, 0x7FFFFFFFFFFFFFFF]
+    if kind == pa.float32():
+        patterns = [pattern >> 32 | pattern & 0xFFFF for pattern in patterns]
+    file, bits = tmp_path / "rows.parquet", kind.to_pandas_dtype()
+    for pattern in patterns:
+        odd = np.array([pattern], dtype=f"u{kind.bit_width // 8}").view(bits)
+        labels = np.concatenate([np.array([0, 1, 1], dtype=bits), odd])
+        pq.write_table(pa.table({"label": pa.array(labels, from_pandas=False), "score": np.arange(4.0)}), file)
+        with pytest.raises(LabelError, match="missing"):
+            count_table(file, label="label", score="score", positive="1", one_class=True)
+        with pytest.raises(LabelError, match="missing"):
+            read_rows(file, Encoding.parse(columns=["score=1"]), label="label", positive="1")
+
+
+SCORES: list[tuple[str, list[str]]] = [
+    ("DOUBLE", ["0.4", "0.39999999999999997", "0.4000000000000001", "5e-324", "1e-323", "1e22", "-1"]),
+    ("FLOAT", ["0.4", "0.39999998", "1e-45", "16777216", "16777217"]),
+    ("BIGINT", ["9007199254740993", "9007199254740992", "-9223372036854775808", "7"]),
+    ("HUGEINT", [str(value) for value in HUGE]),
+    ("DECIMAL(38, 20)", ["0.4", "0.39999999999999997", "0.00000000000000000001", "1"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "written"), SCORES)
+def test_scores_are_numbers_by_themselves(kind: str, written: list[str]) -> None:
+    """Read row by row, counted by the engine, and counted in cells that begin at each score."""
+    narrow = np.float32 if kind == "FLOAT" else np.float64
+    expected = np.unique([float(narrow(float(text))) for text in written])
+    for repeated in (1, 40):
+        connection = ibis.duckdb.connect()
+        connection.con.register(
+            "given", pa.table({"score": written * repeated, "label": [1] * len(written) * repeated})
+        )
+        connection.raw_sql(f"CREATE TABLE t AS SELECT CAST(score AS {kind}) AS score, label FROM given")  # noqa: S608
+        table = connection.table("t")
+        assert count_table(table, label="label", score="score", one_class=True).counts.scores.tolist() == (
+            expected.tolist()
+        )
+        edges = np.array([*expected, np.inf])
+        cells = count_cells(table, label="label", score="score", positive=None, edges=edges)
+        assert cells.scores.tolist() == expected.tolist()
+
+
+def test_groups_and_clusters_of_a_table_are_told_apart_by_value() -> None:
+    columns_of: list[tuple[str, list[Any]]] = [
+        ("HUGEINT", HUGE),
+        ("DOUBLE", DOUBLES),
+        ("VARCHAR COLLATE NOCASE", TEXTS),
+    ]
+    for kind, values in columns_of:
+        connection = ibis.duckdb.connect()
+        rows = pa.table(
+            {"g": list(map(str, values)) * 2, "label": [0, 1] * len(values), "score": [0.5] * len(values) * 2}
+        )
+        connection.con.register("given", rows)
+        connection.raw_sql(f"CREATE TABLE t (g {kind}, label INT, score DOUBLE); INSERT INTO t FROM given")
+        columns = RowColumns(label="label", scores=("score",), groups=("g",), cluster="g")
+        found = table_rows(connection.table("t"), columns)
+        assert found.clusters is not None
+        assert len(set(found.groupings[0].groups.tolist())) == np.unique(found.clusters).size == len(values)
+
+
+def test_ids_of_a_contest_are_told_apart_by_their_bytes(tmp_path: Path) -> None:
+    ids = [text for text in TEXTS if text.isprintable()] + ["1", "1.0", "01", "1e0", "\ufffd", " 1"]
+    labels = [float(np.float32(0.1))] * len(ids)
+    labels[3] = float(np.float32(0.7))
+    for kind, positive in [(pa.float32(), "0.7"), (pa.decimal128(5, 3), "0.7")]:
+        held = pa.array([Decimal(f"{label:.3f}") for label in labels] if kind != pa.float32() else labels, kind)
+        pq.write_table(pa.table({"id": ids, "label": held}), tmp_path / "labels.parquet")
+        found = read_labelled_ids(tmp_path / "labels.parquet", id_column="id", label="label", positive=positive)
+        assert found.ids == tuple(sorted(ids))
+        assert [one for one, label in zip(found.ids, found.labels, strict=True) if label] == [ids[3]]
+        assert IdIndex(found.ids).places(pa.array(ids)).tolist() == [found.ids.index(one) for one in ids]
+
+
+def test_labels_beside_the_features_of_a_sites_own_model(tmp_path: Path) -> None:
+    held = pa.table({"label": pa.array([0.1, 0.7], pa.float32()), "dose": [1.0, 2.0]})
+    pq.write_table(held, tmp_path / "rows.parquet")
+    assert [labels for labels, _ in feature_frames(tmp_path / "rows.parquet", "label", ["dose"], [])] == [[0.1, 0.7]]
+
+
+@pytest.mark.parametrize("odd", [b"x\xed\xa0\x80", b"x\xff", b"\xc0\x80"])
+def test_a_file_whose_text_is_no_text_is_refused_alike(odd: bytes, tmp_path: Path) -> None:
+    """Lone surrogates and other bytes that are no UTF-8: wherever they stand, the message is the same."""
+    messages = set()
+    for place in (0, 2):
+        held = [b"yes", b"no", b"no"]
+        held[place] = odd
+        labels = pa.Array.from_buffers(pa.string(), 3, pa.array(held, pa.binary()).buffers())
+        pq.write_table(pa.table({"label": labels, "score": [0.0, 1.0, 2.0]}), tmp_path / "rows.parquet")
+        for read in (
+            lambda file: count_table(file, label="label", score="score", positive="yes", one_class=True),
+            lambda file: read_rows(file, Encoding.parse(columns=["score=1"]), label="label", positive="yes"),
+            lambda file: read_labelled_ids(file, id_column="label", label="score", positive="1"),
+        ):
+            with pytest.raises((UnreadableError, DataError)) as error:
+                read(tmp_path / "rows.parquet")
+            messages.add(str(error.value))
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "NFC", "NOCASE.NOACCENT"])

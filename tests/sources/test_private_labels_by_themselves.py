@@ -19,7 +19,7 @@ from confide.sources.encoded_rows import read_rows, row_keys
 from confide.sources.encoding import Encoding
 from confide.sources.feature_columns import spelling
 from confide.sources.frames import private_columns
-from confide.sources.rows import group_names, member_codes
+from confide.sources.rows import Rows, group_names, member_codes
 from confide.tasks.scores import ColumnScores
 
 SAME: list[list[Any]] = [
@@ -202,3 +202,29 @@ def test_features_groups_and_clusters_are_told_apart_by_value() -> None:
     assert member_codes(["a", "a\0", "b", "a"], "cluster").tolist() == [0, 1, 2, 0]
     mixed: list[Any] = ["a", "a\0", 1, 2.5, True]
     assert group_names(mixed).tolist() == ["a", "a\0", "1", "2.5", "True"]
+    assert group_names([1, 2.5]).tolist() == ["1", "2.5"]
+    for last in (0.5, -1, "x", 1):
+        assert member_codes([2**53, 2**53 + 1, 2**63, 2**63 + 1, last], "cluster")[:4].tolist() in (
+            [0, 1, 2, 3],
+            [1, 2, 3, 4],
+        )
+
+
+def test_rows_without_a_score_leave_the_others_as_they_are() -> None:
+    """Where the array holds objects, a text beside numbers, or a NUL at an end, changes no other row."""
+    groups: list[Any] = ["a", "a\0", 2**53 + 1, "gone", 2**53, 1.5]
+    scores: list[Any] = [0.1, 0.2, 0.3, None, 0.5, 0.6]
+    kept = [0, 1, 2, 4, 5]
+    for make in (list, objects):
+        rows = Rows.checked(
+            make([1, 0, 1, 0, 1, 0]),
+            ["s"],
+            [make(scores)],
+            groups={"g": make(groups)},
+            clusters=make(groups),
+            missing="drop",
+        )
+        assert rows.clusters is not None
+        assert rows.groupings[0].groups.tolist() == [str(groups[row]) for row in kept]
+        assert np.unique(rows.clusters).size == len(kept)
+        assert rows.scores[0].tolist() == [scores[row] for row in kept]

@@ -17,11 +17,11 @@ from confide.errors import ColumnError, DataError, ParameterError
 from confide.features import FeatureRows, Integers
 from confide.sources.encoding import Encoding, RowEncoder
 from confide.sources.feature_columns import spelling
-from confide.sources.fit_rows import check_type
+from confide.sources.fit_rows import ExactColumn, check_type
 from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
 
-KEY_RULE = 2
+KEY_RULE = 3
 """Version of the rule of `row_keys`; a new rule gets a higher number."""
 
 _BATCH_ROWS = 1 << 15
@@ -92,10 +92,12 @@ def _batches(
     ColumnError.require([*columns, *beside], list(table.columns))
     for column in columns:
         check_type(table[column], text=column in texts)
-    wanted = list(dict.fromkeys(columns))
-    for batch in table.select(*wanted).to_pyarrow_batches(chunk_size=_BATCH_ROWS):
+    exact = {name: ExactColumn.of(table[name], compared=False) for name in dict.fromkeys(columns)}
+    rows = table.select(**{name: column.code for name, column in exact.items()})
+    for batch in rows.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
         if batch.num_rows:
-            yield {name: batch.column(place).to_pylist() for place, name in enumerate(wanted)}
+            values = (column.values(batch.column(place).to_pylist()) for place, column in enumerate(exact.values()))
+            yield dict(zip(exact, values, strict=True))
 
 
 def _together(parts: Sequence[tuple[Integers, Integers]], labels: NDArray[np.bool_] | None, width: int) -> FeatureRows:

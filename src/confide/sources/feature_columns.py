@@ -107,6 +107,8 @@ class Cuts:
     def feature_of(self, value: object) -> int | None:
         """Return the interval that a number is in; refuse text that is no number."""
         number = self._number(value)
+        if isinstance(number, Decimal):  # the float 0.1 is a little above the decimal
+            return bisect_right(self.points, number, key=lambda point: Decimal(repr(point)))
         return None if number is None else bisect_right(self.points, number)
 
     def _number(self, value: object) -> Any:

@@ -9,7 +9,7 @@ into the engine: it would read a literal by rules of its own, which round number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -35,8 +35,8 @@ class ExactColumn:
     """A column by codes that its engine compares and sends without changing them, whatever its collation.
 
     Text is coded by the hexadecimal digits of its UTF-8 bytes, in engines that are known to have a function for that;
-    in others `exact` is False, and text is its own code. A decimal is coded by its digits, as Arrow has a fixed number
-    of them. Other values are their own codes.
+    in others, and where the engine only sends rows, `exact` is False, and text is its own code. A decimal is coded by
+    its digits, as Arrow has a fixed number of them. Other values are their own codes.
     """
 
     code: Any
@@ -44,13 +44,15 @@ class ExactColumn:
     exact: bool
 
     @classmethod
-    def of(cls, column: Any) -> ExactColumn:
-        """Code a column of numbers, text or true and false."""
+    def of(cls, column: Any, *, compared: bool = True) -> ExactColumn:
+        """Code a column of numbers, text or true and false. Unless `compared`, its engine only sends the rows."""
         kind = column.type()
         if kind.is_decimal():
             return cls(column.cast("string"), kind, True)
         if not kind.is_string():
             return cls(column, kind, True)
+        if not compared:
+            return cls(column, kind, False)
         engine, call = column.as_table().get_backend().name, _engine_functions()
         if engine in ("duckdb", "pyspark"):
             return cls(call["hex"](column), kind, True)
@@ -59,16 +61,30 @@ class ExactColumn:
         return cls(column, kind, False)
 
     def values(self, codes: Sequence[Any]) -> list[Any]:
-        """Return the values of codes that the engine has sent, as they are written; None for a missing one."""
-        return [None if code is None else self._value(code) for code in codes]
+        """Return the values of codes that the engine has sent, as they are written; None for a missing one.
 
-    def _value(self, code: Any) -> Any:
+        A float of 32 or 16 bits is the number that its own shortest digits say: 0.1 is 0.1, as in a file of text.
+        """
+        read: Callable[[Any], Any]
         if self.kind.is_decimal():
-            number = Decimal(code)
-            return None if number.is_nan() else format(number, "f")
-        if self.kind.is_string():
-            return bytes.fromhex(code).decode("utf-8", "surrogateescape") if self.exact else code
-        return float(str(np.float32(code))) if self.kind.is_float32() else code
+            read = _digits
+        elif self.kind.is_string() and self.exact:
+            read = _decoded
+        elif self.kind.is_float32() or self.kind.is_float16():
+            narrow = np.float32 if self.kind.is_float32() else np.float16
+            read = lambda code: float(str(narrow(code)))  # noqa: E731
+        else:
+            return list(codes)
+        return [None if code is None else read(code) for code in codes]
+
+
+def _digits(code: str) -> str | None:
+    number = Decimal(code)
+    return None if number.is_nan() else format(number, "f")
+
+
+def _decoded(code: str) -> str:
+    return bytes.fromhex(code).decode("utf-8", "surrogateescape")
 
 
 @cache

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ColumnError, DataError, NoRowsError, ParameterError
-from confide.sources.fit_rows import check_type
+from confide.sources.fit_rows import ExactColumn, check_type
 from confide.sources.labels import is_missing
 from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
@@ -63,8 +63,9 @@ def _batches(file: Path, id_column: str, label: str) -> Iterator[tuple[list[Any]
     if not (kind.is_string() or kind.is_integer() or kind.is_null()):
         raise ColumnError(f"column {id_column!r} holds neither text nor whole numbers; name the column of ids")
     check_type(table[label])
-    for batch in table.select(id_column, label).to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-        yield batch.column(0).to_pylist(), batch.column(1).to_pylist()
+    exact = ExactColumn.of(table[label], compared=False)
+    for batch in table.select(id=table[id_column], label=exact.code).to_pyarrow_batches(chunk_size=_BATCH_ROWS):
+        yield batch.column("id").to_pylist(), exact.values(batch.column("label").to_pylist())
 
 
 def _checked(value: object, column: str) -> str:

@@ -137,16 +137,17 @@ def is_sequence(values: object) -> TypeGuard[Sequence[Any]]:
 def _kept_apart(values: Any) -> NDArray[Any]:
     """Return an array; texts and values of several types as they are.
 
-    NumPy would turn numbers beside a text into texts, and cut off NUL characters at the end of texts.
+    NumPy would turn numbers beside a text into texts, cut off NUL characters at the end of texts, and round whole
+    numbers beside a float, or those of 64 bits beside a negative one.
     """
     if not is_sequence(values):
         return np.asarray(values)
     kinds = set(map(type, values))
-    if (
-        kinds <= {bool}
-        or kinds <= {int, float}
-        or any(issubclass(kind, Sequence) and kind is not str for kind in kinds)
-    ):
+    if len(kinds) < 2 and kinds <= {bool, int, float}:
+        typed = np.asarray(values)
+        if kinds <= {bool, float} or typed.dtype.kind != "f":
+            return typed
+    elif any(issubclass(kind, Sequence) and kind is not str for kind in kinds):
         return np.asarray(values)
     result = np.empty(len(values), dtype=object)
     result[:] = list(values)

@@ -282,7 +282,7 @@ def _drop(
         if held.ndim != 1 or held.size != kept.size:
             return held  # refused afterwards, with its name
         chosen = held[kept]
-        return np.array(chosen.tolist()) if chosen.dtype.kind == "O" else chosen
+        return chosen.tolist() if chosen.dtype.kind == "O" else chosen  # a list has no type that one row decides
 
     return present(labels), {name: present(array) for name, array in parts.items()}, left_out
 

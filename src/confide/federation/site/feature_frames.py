@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from confide.errors import ColumnError
 from confide.federation.site.row_sources import Rows
-from confide.sources.fit_rows import as_number, check_type
+from confide.sources.fit_rows import ExactColumn, as_number, check_type
 from confide.sources.tables import as_table
 
 _BATCH_ROWS = 1 << 16
@@ -38,14 +38,15 @@ def feature_frames(
         for place, name in enumerate(features)
     }
     numbers = {f"number{place}": table[name].try_cast("float64") for place, name in enumerate(parsed)}
-    rows = table.select(label=table[label], **chosen, **numbers)
+    exact = ExactColumn.of(table[label], compared=False)
+    rows = table.select(label=exact.code, **chosen, **numbers)
     for batch in rows.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
         if not batch.num_rows:
             continue
         frame = batch.select(list(chosen)).rename_columns(list(features)).to_pandas()
         for place, name in enumerate(parsed):
             frame[name] = _numbers_or_text(batch.column(f"number{place}"), frame[name].to_numpy())
-        yield batch.column("label").to_pylist(), frame
+        yield exact.values(batch.column("label").to_pylist()), frame
 
 
 def _typed(column: Any, text: bool) -> Any:
