@@ -23,7 +23,7 @@ from sqlalchemy import text
 from confide import service
 from confide.contest.final import prepare_final
 from confide.counts import FloatArray
-from confide.errors import HomeError, ParameterError
+from confide.errors import HomeError, ParameterError, StoreUnavailableError
 from confide.service import administration, chain
 from confide.service.clock import now, written
 from confide.service.contests import change_state
@@ -379,7 +379,7 @@ def test_a_crash_between_commit_and_anchor_is_mended(server: Server, monkeypatch
     caller, home = server.caller("ada"), server.oracle.home
     with monkeypatch.context() as patch:
         patch.setattr(chain, "replace_file", crash)
-        with pytest.raises(OSError, match="crash"):
+        with pytest.raises(StoreUnavailableError, match="not confirmed"):
             server.submit(caller, 1)
     lagging = home.anchor_file.read_text()
     assert server.submit(caller, 1).replayed, "the submission was committed"
