@@ -188,7 +188,7 @@ class HomeError(ConfideError):
 
 
 class StoreUnavailableError(HomeError):
-    """The database or the disk of a contest server takes no reads or writes at present; nothing was recorded."""
+    """The database or the disk of a contest server takes no reads or writes at present; nothing is confirmed."""
 
 
 class DataError(ConfideError, ValueError):

@@ -111,6 +111,7 @@ def test_an_upload_is_acknowledged_after_everything_is_on_the_disk(
     assert events[anchor_sync][0] == "sync"
     assert named < folder < writes[0], "scores are on the disk before the database mentions them"
     assert writes[-1] < syncs[-1] < anchored < answer
+    assert anchored < events.index(("sync", str(home)), anchored) < answer, "the anchor's name is on the disk"
 
 
 def test_the_database_syncs_each_commit(tmp_path: Path) -> None:

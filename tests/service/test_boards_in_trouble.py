@@ -222,6 +222,7 @@ def test_a_full_database_is_said_and_everything_works_again_afterwards(
 def test_a_disk_that_cannot_be_written_to_is_said(site: Site, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracles, "PROBE_SECONDS", 0.0)
     assert site.client.get("/readyz").status_code == 200
+    site.token("ada")
     broken = Fault(os.fsync, OSError(number, os.strerror(number), "/secret/path"))
     monkeypatch.setattr(os, "fsync", broken)
     broken.on = True

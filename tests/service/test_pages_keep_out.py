@@ -274,8 +274,8 @@ def test_signing_in_leads_to_our_own_pages_only(site: Site, wanted: str, place: 
 
 
 def test_a_form_held_open_does_not_outlive_its_token(site: Site) -> None:
-    secret = new_token(site.home, "heart", "Held open", "organiser")
-    (token,) = (one.id for one in administration.tokens(site.home, "heart") if one.participant == "Held open")
+    secret = new_token(site.home, "heart", "Olive", "organiser")
+    (token,) = (one.id for one in administration.tokens(site.home, "heart") if one.participant == "Olive")
     browser = site.browser()
     sign_in(browser, secret)
     body = b"participant=accomplice&role=organiser"

@@ -42,6 +42,7 @@ class ProblemKind(StrEnum):
     HEADERS = "urn:confide:problem:headers-too-large"
     FAILED = "urn:confide:problem:failed"
     BUSY = "urn:confide:problem:busy"
+    STORE = "urn:confide:problem:store"
 
 
 _KINDS = {kind.value: kind for kind in ProblemKind}
@@ -68,6 +69,7 @@ _OWN_STEPS: Mapping[ProblemKind, str] = {
     ProblemKind.BAD_FILE: "correct the file and submit it again; `confide contest check` checks it at no cost",
     ProblemKind.KEY_REUSED: "leave it out, or choose another one",
     ProblemKind.BUSY: _AGAIN,
+    ProblemKind.STORE: _AGAIN,
 }
 _STEPS = {
     HTTPStatus.UNAUTHORIZED: "set CONFIDE_TOKEN to the token that the organiser gave you",

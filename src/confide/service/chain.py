@@ -25,9 +25,10 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from confide.errors import HomeError
-from confide.files import replace_file
+from confide.files import flush, replace_file
 from confide.ledger.seals import same_seal, seal
 from confide.service.clock import written
+from confide.service.storage import disk
 from confide.service.tables import CHAIN, CONTESTS
 
 START = "0" * 64
@@ -195,7 +196,9 @@ class Anchor:
     def _write(self, heads: Mapping[str, Head]) -> None:
         contests = {name: {"length": head.length, "end": head.end} for name, head in sorted(heads.items())}
         text = canonical({"contests": contests, "seal": self._seal(heads)})
-        replace_file(self._path, text + "\n", owner_only=True)
+        with disk():
+            replace_file(self._path, text + "\n", owner_only=True)
+            flush(self._path.parent)
 
     def _seal(self, heads: Mapping[str, Head]) -> str:
         parts = [part for name, head in sorted(heads.items()) for part in (name, head.length, head.end)]

@@ -117,8 +117,8 @@ def outages() -> Iterator[None]:
     else:
         return
     raise StoreUnavailableError(
-        "the server's database cannot be read or written at present, and nothing was recorded; check that it runs, and "
-        "that its disk has room"
+        "the server's database cannot be read or written at present, so the change is not confirmed; check that it "
+        "runs, and that its disk has room"
     )
 
 

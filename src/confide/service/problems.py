@@ -159,8 +159,8 @@ def unavailable() -> Refused:
     """Return the refusal of a request while the database or the disk takes no reads or writes."""
     return Refused(
         Kind.STORE,
-        "the server cannot reach its database, or has no room on its disk; nothing was recorded",
-        "send the request again in a minute; if it happens again, tell the organiser",
+        "the server cannot reach its database, or has no room on its disk; the request is not confirmed",
+        "send it again in a minute: a file counts once; if it happens again, tell the organiser",
         retry_after=STORE_SECONDS,
     )
 

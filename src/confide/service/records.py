@@ -117,7 +117,7 @@ class Records:
                 connection=connection, key=self.key, contest=contest, known=known, by=by, token=token, at=now()
             )
             after = chain.head_of(connection, contest)
-            self.anchor.advance({contest: after})
+        self.anchor.advance({contest: after})
 
 
 def _require_all(connection: Connection, heads: dict[str, Head], seen: dict[str, Head]) -> None:

@@ -41,8 +41,8 @@ def disk() -> Iterator[None]:
         yield
     except OSError:
         raise StoreUnavailableError(
-            "the server's home folder cannot be written to at present, and nothing was recorded; check that its disk "
-            "has room and can be written to"
+            "the server's home folder cannot be written to at present, so the change is not confirmed; check that its "
+            "disk has room and can be written to, then look whether the change is there"
         ) from None
 
 

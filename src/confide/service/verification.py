@@ -16,7 +16,7 @@ from confide.service import chain
 from confide.service.finalists import finalists_of
 from confide.service.home import Home
 from confide.service.submissions import Submission, all_submissions, chain_entry
-from confide.service.tables import CONTESTS, FINALISTS, FINALS, MEMBERS, SESSIONS, TOKENS
+from confide.service.tables import CHAIN, CONTESTS, FINALISTS, FINALS, KEYS, MEMBERS, SESSIONS, SUBMISSIONS, TOKENS
 from confide.service.tokens import fits_chain, session_seal
 
 Sealed = Sequence[dict[str, Any]]
@@ -46,6 +46,7 @@ def check_records(connection: Connection, place: Home, key: bytes) -> Verificati
         faults += broken or _faults(sealed, connection, place, key, contest)
         entries += len(sealed)
         submissions += sum(entry["kind"] == "submission" for entry in sealed)
+    faults += _strays(connection, set(names))
     return Verification(contests=len(names), entries=entries, submissions=submissions, faults=tuple(faults))
 
 
@@ -54,6 +55,7 @@ def _faults(sealed: Sealed, connection: Connection, place: Home, key: bytes, con
     last = len(sealed)
     checks = (
         (_same_state(sealed, connection, contest), "does not fit the state of the contest"),
+        (_is_whole(place.bundle(contest), sealed[0]["bundle"]), "does not fit the bundle in the home folder"),
         (fits_chain(connection, key, contest, sealed), "does not fit the members and tokens"),
         (_sealed_sessions(connection, key, contest), "does not know a session of its tokens"),
         (_same_finalists(sealed, connection, contest), "does not fit the finalists"),
@@ -61,6 +63,29 @@ def _faults(sealed: Sealed, connection: Connection, place: Home, key: bytes, con
     )
     yield from (chain.Fault(contest=contest, sequence=last, problem=problem) for whole, problem in checks if not whole)
     yield from _of_submissions(sealed, connection, place, contest)
+
+
+def _strays(connection: Connection, contests: set[str]) -> Iterator[chain.Fault]:
+    """Yield a fault for each table with rows that belong to no contest, which no chain speaks of."""
+    members = set(connection.execute(select(MEMBERS.c.id).where(MEMBERS.c.contest.in_(contests))).scalars())
+    tokens = set(connection.execute(select(TOKENS.c.id).where(TOKENS.c.member.in_(select(MEMBERS.c.id)))).scalars())
+    submissions = set(connection.execute(select(SUBMISSIONS.c.id)).scalars())
+    owners = (
+        (MEMBERS.c.contest, contests),
+        (CHAIN.c.contest, contests),
+        (FINALS.c.contest, contests),
+        (SUBMISSIONS.c.contest, contests),
+        (SUBMISSIONS.c.member, members),
+        (TOKENS.c.member, members),
+        (SESSIONS.c.token, tokens),
+        (FINALISTS.c.member, members),
+        (KEYS.c.member, members),
+        (KEYS.c.submission, submissions),
+    )
+    for column, known in owners:
+        for owner in sorted(set(connection.execute(select(column).distinct()).scalars()) - known, key=str):
+            problem = f"is a row of {column.table.name} that belongs to no contest"
+            yield chain.Fault(contest=str(owner) if known is contests else "", sequence=0, problem=problem)
 
 
 def _of_submissions(sealed: Sealed, connection: Connection, place: Home, contest: str) -> Iterator[chain.Fault]:

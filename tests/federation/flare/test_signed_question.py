@@ -170,6 +170,16 @@ def test_the_files_of_a_run_are_signed_by_the_coordinator_who_asks(
     assert deployed.signer() is None
 
 
+def test_a_run_that_a_second_party_signed_a_part_of_is_refused(deployed: Deployed) -> None:
+    """The outer folder keeps the coordinator's signature; the settings in it bear that of a site."""
+    startup = deployed.kit / "startup"
+    sign_folders(
+        str(deployed.app / "config"), load_private_key_file(str(startup / "client.key")), str(startup / "client.crt")
+    )
+    assert deployed.verified_by_flare()
+    assert deployed.signer() is None
+
+
 class TestEnds:
     """A signed question has an end."""
 
