@@ -18,8 +18,8 @@ Definitions that differ:
 
 from __future__ import annotations
 
-import math
 import csv
+import math
 from pathlib import Path
 from typing import Any
 

@@ -6,6 +6,7 @@ import base64
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from confide.errors import FederationError
@@ -34,6 +35,7 @@ class Run:
     question: Question
     channel: Channel
     root: str
+    revoked: Mapping[str, datetime] | None
     timeout: float
     drop_after: float
     progress: Progress

@@ -100,7 +100,7 @@ def guard_handshakes() -> None:
 
     def accept_at_once(self: Any) -> Any:
         if isinstance(self.socket, ssl.SSLSocket):
-            self.socket.do_handshake_on_connect = False
+            self.socket.do_handshake_on_connect = False  # type: ignore[attr-defined]
         return accept(self)
 
     def handle_after_handshake(self: Any) -> None:
