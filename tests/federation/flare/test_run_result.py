@@ -261,39 +261,42 @@ def dropped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, Question
     return network, question, [run(), run()]
 
 
-def swap(first: int, second: int) -> Change:
+Reorder = Callable[[list[dict[str, Any]]], object]
+
+
+def swap(first: int, second: int) -> Reorder:
     def change(rounds: list[dict[str, Any]]) -> None:
         rounds[first], rounds[second] = rounds[second], rounds[first]
 
-    return change  # type: ignore[return-value]
+    return change
 
 
-def relabel(first: int, second: int) -> Change:
+def relabel(first: int, second: int) -> Reorder:
     """Give the replies of a round as those of another."""
 
     def change(rounds: list[dict[str, Any]]) -> None:
         rounds[first]["replies"] = rounds[second]["replies"]
 
-    return change  # type: ignore[return-value]
+    return change
 
 
-def repeat(number: int) -> Change:
-    return lambda rounds: rounds.insert(number, rounds[number])  # type: ignore[attr-defined]
+def repeat(number: int) -> Reorder:
+    return lambda rounds: rounds.insert(number, rounds[number])
 
 
-def exchange(number: int) -> Change:
+def exchange(number: int) -> Reorder:
     """Give a site's reply as another's."""
 
     def change(rounds: list[dict[str, Any]]) -> None:
         replies = rounds[number]["replies"]
         replies["east"] = {**replies["hills"], "site": "east"}
 
-    return change  # type: ignore[return-value]
+    return change
 
 
-def silence(number: int) -> Change:
+def silence(number: int) -> Reorder:
     """Say that a site dropped out, which did not."""
-    return lambda rounds: rounds[number]["replies"].update(east={"silence": "it is gone"})  # type: ignore[index]
+    return lambda rounds: rounds[number]["replies"].update(east={"silence": "it is gone"})
 
 
 OTHERWISE = {
