@@ -40,7 +40,7 @@ class Run:
     drop_after: float
     progress: Progress
     session: str = field(default_factory=new_session)
-    own_keys: dict[str, bytes] = field(default_factory=dict)
+    own_keys: dict[str, bytes] = field(default_factory=dict, repr=False)
     reports: dict[str, SiteReport] = field(default_factory=dict)
     rounds: int = 0
 

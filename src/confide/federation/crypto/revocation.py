@@ -41,7 +41,7 @@ class Revocations:
 
     number: int = 0
     before: Mapping[str, datetime] = field(default_factory=dict)
-    signature: bytes = b""
+    signature: bytes = field(default=b"", repr=False)
 
     @classmethod
     def signed(cls, number: int, before: Mapping[str, datetime], key: PrivateKey) -> Revocations:
