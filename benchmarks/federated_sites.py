@@ -29,8 +29,7 @@ _ROOT = "benchmark"
 @cache
 def identity(name: str) -> Identity:
     """A site with a certificate of one and the same root; both have RSA keys of 2,048 bits, which take a while."""
-    certificates = {"certificate": _issued(name), "root": _issued(_ROOT)}
-    return Identity(name=name, key=_key(name), own=SiteKey.fresh(), **certificates)
+    return Identity(name=name, certificate=_issued(name), root=_issued(_ROOT), key=_key(name), own=SiteKey.fresh())
 
 
 @cache

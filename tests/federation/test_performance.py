@@ -134,18 +134,22 @@ def test_heart_disease_differs_between_sites(heart: dict[str, ScoreCounts]) -> N
         assert site.observed_expected.value == pytest.approx(o / e, rel=1e-12)
 
 
-def test_errors_of_the_calibration_line_are_those_of_statsmodels() -> None:
+def test_errors_of_the_calibration_line_are_the_robust_ones_of_statsmodels() -> None:
+    """With the correction n / (n - k), which statsmodels leaves out of these."""
     import statsmodels.api as sm
 
     counts = summed(simulated(2)).counts()
     found = pooled_exact(summed(simulated(2)))
     odds = np.log(counts.scores / (1.0 - counts.scores))
-    response = np.column_stack((counts.positives, counts.negatives))
-    line = sm.GLM(response, sm.add_constant(odds), family=sm.families.Binomial()).fit(tol=1e-12)
-    shift = sm.GLM(response, np.ones((len(counts), 1)), family=sm.families.Binomial(), offset=odds).fit(tol=1e-12)
+    positives, negatives = counts.positives.astype(int), counts.negatives.astype(int)
+    rows = np.concatenate([np.repeat(odds, positives), np.repeat(odds, negatives)])
+    labels = np.repeat([1.0, 0.0], [positives.sum(), negatives.sum()])
+    robust = {"tol": 1e-12, "cov_type": "HC0"}
+    line = sm.GLM(labels, sm.add_constant(rows), family=sm.families.Binomial()).fit(**robust)
+    shift = sm.GLM(labels, np.ones((len(rows), 1)), family=sm.families.Binomial(), offset=rows).fit(**robust)
     for estimate, value, error in (
-        (found.calibration_slope, line.params[1], line.bse[1]),
-        (found.calibration_intercept, shift.params[0], shift.bse[0]),
+        (found.calibration_slope, line.params[1], line.bse[1] * np.sqrt(len(rows) / (len(rows) - 2))),
+        (found.calibration_intercept, shift.params[0], shift.bse[0] * np.sqrt(len(rows) / (len(rows) - 1))),
     ):
         assert estimate is not None
         assert (estimate.value, estimate.standard_error) == pytest.approx((value, error), rel=1e-6)

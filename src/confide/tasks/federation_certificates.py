@@ -1,4 +1,4 @@
-"""A coordinator's certificates: sign for sites, and renew everybody's."""
+"""A coordinator's certificates: sign for sites, renew everybody's, and revoke those of a site."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from confide.tasks.federation_folders import open_federation
 
 if TYPE_CHECKING:
+    from confide.federation.crypto.revocation import Revocations
     from confide.federation.flare.signing import Renewed, Signed
 
 VALID_DAYS = 360
@@ -49,3 +50,14 @@ def renew_federation(
     from confide.federation.flare.signing import renew_all
 
     return renew_all(federation, days=days, server=server, port=port, listen=listen)
+
+
+def revoke_site(folder: str | Path, site: str) -> Revocations:
+    """Revoke all certificates that were signed for a site until now; return the list of all revoked ones.
+
+    The list is signed by the root and goes to the other sites with the next question.
+    """
+    federation = open_federation(folder)
+    from confide.federation.flare.signing import revoke_site
+
+    return revoke_site(federation, site)

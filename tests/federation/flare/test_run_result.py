@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from confide.errors import FederationError
-from confide.federation.channel import Message
+from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, Message
+from confide.federation.coordinator.rounds import replay
 from confide.federation.crypto.agreement import signed_reply
 from confide.federation.flare.run_result import read_result, write_failure, write_outcome
 from confide.federation.outcome import Outcome, RunError, SiteReport
 from confide.federation.question import Question
 from confide.federation.site_state import SiteState
+from tests.federation.dropouts import SEVEN, STEPS, dying
 from tests.federation.network import Network
 
 SESSION = "0" * 32
@@ -244,3 +246,87 @@ def test_rho_of_a_receipt_is_read_where_it_is_a_number(tmp_path: Path, rho: obje
     outcome = network.run(asked(network, "private"), replaced={"a": odd})
     receipt = reread({"private": network}, outcome).reports[0].receipt
     assert (None if receipt is None else receipt["charged"]) == (charged if kept else None)
+
+
+@pytest.fixture(scope="module")
+def dropped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, Question, list[Outcome]]:
+    """Two runs of one question about a sum over seven sites, of which two drop out before their answers."""
+    network = Network.build(tmp_path_factory.mktemp("dropped"), SEVEN)
+    question = network.question("private", epsilon="1", fewest=5, colluders=1)
+
+    def run() -> Outcome:
+        gone = {name: dying(network.sites[name], ANSWER, after=False) for name in ("coast", "west")}
+        return network.run(question, replaced=gone)
+
+    return network, question, [run(), run()]
+
+
+Reorder = Callable[[list[dict[str, Any]]], object]
+
+
+def swap(first: int, second: int) -> Reorder:
+    def change(rounds: list[dict[str, Any]]) -> None:
+        rounds[first], rounds[second] = rounds[second], rounds[first]
+
+    return change
+
+
+def relabel(first: int, second: int) -> Reorder:
+    """Give the replies of a round as those of another."""
+
+    def change(rounds: list[dict[str, Any]]) -> None:
+        rounds[first]["replies"] = rounds[second]["replies"]
+
+    return change
+
+
+def repeat(number: int) -> Reorder:
+    return lambda rounds: rounds.insert(number, rounds[number])
+
+
+def exchange(number: int) -> Reorder:
+    """Give a site's reply as another's."""
+
+    def change(rounds: list[dict[str, Any]]) -> None:
+        replies = rounds[number]["replies"]
+        replies["east"] = {**replies["hills"], "site": "east"}
+
+    return change
+
+
+def silence(number: int) -> Reorder:
+    """Say that a site dropped out, which did not."""
+    return lambda rounds: rounds[number]["replies"].update(east={"silence": "it is gone"})
+
+
+OTHERWISE = {
+    **{f"swap {first} and {second}": swap(first, second) for first in range(5) for second in range(first)},
+    **{f"{second} as {first}": relabel(first, second) for first in range(5) for second in range(5) if first != second},
+    **{f"repeat {number}": repeat(number) for number in range(5)},
+    **{f"exchange in {number}": exchange(number) for number in range(3)},
+    **{f"silence in {number}": silence(number) for number in range(1, 3)},
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_a_transcript_with_dropouts_is_refused_in_another_order(
+    dropped: tuple[Network, Question, list[Outcome]], name: str
+) -> None:
+    network, question, (outcome, _) = dropped
+    transcript = json.loads(json.dumps(outcome.transcript))
+    assert [one["topic"] for one in transcript["rounds"]] == list(STEPS)
+    terms: dict[str, Any] = {"root": network.authority.root, "session": outcome.transcript["session"]}
+    assert replay(question, json.loads(json.dumps(transcript)), **terms).total == outcome.total
+    OTHERWISE[name](transcript["rounds"])
+    with pytest.raises(FederationError):
+        replay(question, transcript, **terms)
+
+
+@pytest.mark.parametrize("topic", [OFFER, SHARES, ANSWER, UNMASK])
+def test_a_round_of_an_earlier_run_is_refused(dropped: tuple[Network, Question, list[Outcome]], topic: str) -> None:
+    network, question, (earlier, later) = dropped
+    transcript = json.loads(json.dumps(later.transcript))
+    replayed = [one for one in json.loads(json.dumps(earlier.transcript))["rounds"] if one["topic"] == topic]
+    transcript["rounds"] = [replayed[0] if one["topic"] == topic else one for one in transcript["rounds"]]
+    with pytest.raises(FederationError):
+        replay(question, transcript, root=network.authority.root, session=later.transcript["session"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +15,23 @@ import pytest
 from confide.errors import FederationError, ParameterError, UsageError
 from confide.federation.certificate_dates import CertificateDates
 from confide.federation.crypto.identity import Peer
+from confide.federation.crypto.revocation import Revocations
 from confide.federation.crypto.site_key import SiteKey
 from confide.federation.crypto.site_request import SiteRequest, fresh_tls_key
 from confide.federation.flare.certificates import federation_certificates, site_fingerprints
-from confide.federation.flare.kits import make_request, renew_site, site_home, site_identity, unpack_site_kit
+from confide.federation.flare.job import write_job
+from confide.federation.flare.kits import (
+    make_request,
+    renew_site,
+    site_home,
+    site_identity,
+    take_revocations,
+    unpack_site_kit,
+)
 from confide.federation.flare.provision import Federation, provision
-from confide.federation.flare.signing import read_request, renew_all, sign_request
+from confide.federation.flare.signed_question import SignedQuestion
+from confide.federation.flare.signing import read_request, renew_all, revoke_site, sign_request
+from confide.federation.question import Question
 from confide.federation.site.site_folder import SiteFolder
 from tests.federation.joining import join, signed_kit
 
@@ -159,3 +172,51 @@ def test_without_the_roots_key_nothing_is_signed(made: Federation, tmp_path: Pat
     for sign in (lambda: sign_request(made, request, compared=True), lambda: renew_all(made)):
         with pytest.raises(FederationError, match="locked away"):
             sign()
+
+
+def test_a_revoked_site_is_signed_for_again_only_with_a_new_key_and_a_telephone_call(
+    made: Federation, tmp_path: Path
+) -> None:
+    place, peer = SiteFolder(tmp_path / "a"), SiteFolder(tmp_path / "b")
+    with pytest.raises(ParameterError, match="nothing was signed"):
+        revoke_site(made, "a")
+    request, _ = make_request(place, "a")
+    unpack_site_kit(sign_request(made, request, compared=True).kit, place)
+    join(made, "b", peer)
+    stolen = site_identity(place).certificate
+    first = revoke_site(made, "a")
+    assert (first.number, set(first.before)) == (1, {"a"})
+    take_revocations(peer, first.to_text())
+    known = site_identity(peer).revoked
+    with pytest.raises(FederationError, match="was revoked"):
+        Peer.verified("a", stolen, made.root, at=datetime.now(UTC), revoked=known)
+    assert renew_all(made, days=30).sites == ("b",), "a renewed certificate would be for the same key"
+    with pytest.raises(FederationError, match="make a new request"):
+        sign_request(made, request, compared=True)
+    again, _ = make_request(place)
+    with pytest.raises(UsageError, match="Telephone the site"):
+        sign_request(made, again, compared=False)
+    time.sleep(1.1)  # certificates begin at whole seconds
+    renew_site(sign_request(made, again, compared=True).kit, place)
+    Peer.verified("a", site_identity(place).certificate, made.root, at=datetime.now(UTC), revoked=known)
+    second = revoke_site(made, "b")
+    assert (second.number, second.before["a"]) == (2, first.before["a"])
+    take_revocations(place, second.to_text())
+    take_revocations(place, first.to_text())
+    assert set(site_identity(place).revoked) == {"a", "b"}
+
+
+def test_questions_bring_the_list_to_sites(made: Federation, tmp_path: Path) -> None:
+    join(made, "a", SiteFolder(tmp_path / "a"))
+    question = Question.checked(study="first", model="m", mode="disclosure-control", sites=("a",))
+    signed = SignedQuestion.sign(question, made.coordinator_kit / "startup")
+
+    def arguments(name: str) -> dict[str, str]:
+        folder = write_job(tmp_path / name, question, signed, at=("a",), timeout=9.0, revoked=made.revocations())
+        config = json.loads((folder / "app" / "config" / "config_fed_client.json").read_text())
+        return config["executors"][0]["executor"]["args"]  # type: ignore[no-any-return]
+
+    assert "revoked" not in arguments("before")
+    revoke_site(made, "a")
+    sent = base64.b64decode(arguments("after")["revoked"]).decode()
+    assert Revocations.parse(sent, made.root) == made.revocations()

@@ -29,6 +29,10 @@ class Verbs(LazyGroup):
             "confide.cli.federation.renew:renew",
             "Renew all certificates: the server's, yours and those of all sites, which get new kits.",
         ),
+        "revoke": Verb(
+            "confide.cli.federation.revoke:revoke",
+            "Revoke all certificates of a site that were signed until now, for example after its key was stolen.",
+        ),
         "add-site": Verb(
             "confide.cli.federation.add_site:add_site",
             "Let one more site into the federation, whose request you then sign.",

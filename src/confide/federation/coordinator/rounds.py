@@ -43,6 +43,7 @@ def validate(
     progress: Progress = lambda site, state: None,
     session: str | None = None,
     pinned: Mapping[str, str] | None = None,
+    revoked: Mapping[str, datetime] | None = None,
 ) -> Outcome:
     """Ask all sites and add up their answers.
 
@@ -61,6 +62,8 @@ def validate(
         Name of this run, at least 32 hexadecimal digits that no other run has; None draws one.
     pinned
         Fingerprints of the sites' own keys, if they are known: replies must be signed with these.
+    revoked
+        Times of `Revocations`: older certificates of these sites are not trusted.
 
     Raises RunError, with a report of each site, if there is no result.
     """
@@ -69,6 +72,7 @@ def validate(
         question=question,
         channel=recorder,
         root=root,
+        revoked=revoked,
         timeout=checked_timeout(timeout),
         drop_after=checked_timeout(drop_after, "drop_after"),
         progress=progress,
@@ -101,6 +105,7 @@ def replay(
     root: str,
     session: str | None = None,
     pinned: Mapping[str, str] | None = None,
+    revoked: Mapping[str, datetime] | None = None,
 ) -> Outcome:
     """Work an outcome out anew from the replies in a transcript, with every check that a run makes; ask nobody.
 
@@ -110,7 +115,10 @@ def replay(
     if session not in (None, transcript["session"]):
         raise FederationError("the transcript is of another run than this; nothing of its result is used")
     rounds = Replay(list(transcript["rounds"]))
-    return validate(question, rounds, root=root, session=transcript["session"], pinned=pinned)
+    outcome = validate(question, rounds, root=root, session=transcript["session"], pinned=pinned, revoked=revoked)
+    if rounds.rounds:
+        raise FederationError("the transcript has more rounds than the run; nothing of its result is used")
+    return outcome
 
 
 def checked_timeout(timeout: float, name: str = "timeout") -> float:
@@ -128,7 +136,7 @@ def _offers(run: Run, accepted: Mapping[str, Message], pinned: Mapping[str, str]
             offer = Offer.from_dict(reply.get("offer"))
             if (offer.site, offer.session, offer.question) != (site, run.session, run.question.digest()):
                 raise FederationError(f"the offer of site {site!r} is not for this run")
-            offer.verified(run.root, at=datetime.now(UTC), pinned=pinned)
+            offer.verified(run.root, at=datetime.now(UTC), pinned=pinned, revoked=run.revoked)
             run.check_signed(OFFER, site, reply, offer.own_key)
             mode_of(run.question).check_first_reply(reply)
             if run.question.threshold:
@@ -149,6 +157,7 @@ def _agreement(run: Run, final: Question, offers: Mapping[str, Offer]) -> Agreem
         asked=final.sites,
         root=run.root,
         at=datetime.now(UTC),
+        revoked=run.revoked,
     )
 
 

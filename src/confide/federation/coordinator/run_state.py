@@ -6,6 +6,7 @@ import base64
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from confide.errors import FederationError
@@ -34,11 +35,12 @@ class Run:
     question: Question
     channel: Channel
     root: str
+    revoked: Mapping[str, datetime] | None
     timeout: float
     drop_after: float
     progress: Progress
     session: str = field(default_factory=new_session)
-    own_keys: dict[str, bytes] = field(default_factory=dict)
+    own_keys: dict[str, bytes] = field(default_factory=dict, repr=False)
     reports: dict[str, SiteReport] = field(default_factory=dict)
     rounds: int = 0
 

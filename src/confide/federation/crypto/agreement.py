@@ -105,18 +105,26 @@ class Offer:
             own_signature=identity.own.sign(statement),
         )
 
-    def verified(self, root: str, *, at: datetime, pinned: Mapping[str, str] | None = None) -> Offer:
+    def verified(
+        self,
+        root: str,
+        *,
+        at: datetime,
+        pinned: Mapping[str, str] | None = None,
+        revoked: Mapping[str, datetime] | None = None,
+    ) -> Offer:
         """Return this offer after its certificate, both signatures and the fingerprint of its own key were checked.
 
         `pinned` holds the fingerprints of the only sites that are trusted; without it, all sites of the root are, with
-        whatever own keys they bring.
+        whatever own keys they bring. `revoked` is as in `Peer.verified`.
         """
         if pinned is not None and self.site not in pinned:
             raise FederationError(
                 f"no fingerprint is pinned here for site {self.site!r}; ask the site for it and pin it, or leave it out"
             )
         statement = _statement(self.session, self.question, self.site, self.public_key, self.own_key, self.certificate)
-        Peer.verified(self.site, self.certificate, root, at=at).check(self.signature, statement, "the offer")
+        peer = Peer.verified(self.site, self.certificate, root, at=at, revoked=revoked)
+        peer.check(self.signature, statement, "the offer")
         check_signed(self.own_key, self.own_signature, statement, site=self.site, what="the offer")
         if pinned is not None and not has_fingerprint(self.own_key, pinned[self.site]):
             raise FederationError(
@@ -196,6 +204,7 @@ class Agreement:
         root: str,
         at: datetime,
         pinned: Mapping[str, str] | None = None,
+        revoked: Mapping[str, datetime] | None = None,
     ) -> Agreement:
         """Check that these offers can make a sum; sites and the coordinator make the same check.
 
@@ -220,7 +229,7 @@ class Agreement:
                 raise FederationError(
                     f"the offer of site {offer.site!r} was made for another run or another question; run again"
                 )
-        checked = tuple(offer.verified(root, at=at, pinned=pinned) for offer in ordered)
+        checked = tuple(offer.verified(root, at=at, pinned=pinned, revoked=revoked) for offer in ordered)
         return cls(session=session, question=question, offers=checked)
 
     def offer_of(self, site: str) -> Offer:

@@ -6,13 +6,13 @@ what they are, by a role. So a certificate proves that the root's holder calls s
 Whoever holds the root's private key can mint a certificate for any name. So a site also has a key of its own
 (`site_key`), which other sites can pin; see `agreement`.
 
-There are no intermediate authorities and no revocation lists: a certificate that must no longer be trusted is
-kept out by its name, or by the fingerprints of own keys that sites pinned.
+There are no intermediate authorities. A certificate that must no longer be trusted is on a list that the root signed
+(`revocation`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -51,17 +51,27 @@ class Peer:
     key: PublicKey = field(repr=False)
 
     @classmethod
-    def verified(cls, name: str, certificate: str, root: str, *, at: datetime) -> Peer:
+    def verified(
+        cls, name: str, certificate: str, root: str, *, at: datetime, revoked: Mapping[str, datetime] | None = None
+    ) -> Peer:
         """Check that the root's holder calls the owner of this certificate by this name.
 
         Both certificates are PEM. The root must be allowed to issue, the certificate be signed by it directly,
         valid at the given time, no authority's and no user's, made with nothing weaker than RSA-2048 or SHA-256,
-        and carry no critical extension that is unknown here.
+        and carry no critical extension that is unknown here. `revoked` has the times of `Revocations`.
         """
         if at.tzinfo is None:
             raise ParameterError("at must be a time with a time zone; give datetime.now(UTC)")
         leaf = _certificate(certificate, f"of site {name!r}")
-        return cls(name=name, key=_verified_key(name, leaf, root, at, _check_site))
+        key = _verified_key(name, leaf, root, at, _check_site)
+        if revoked and name in revoked and leaf.not_valid_before_utc <= revoked[name]:
+            raise _refused(
+                name,
+                "was revoked",
+                "leave the site out, or let it make a new request with `confide site request`, sign that, and let it "
+                "take the new kit in",
+            )
+        return cls(name=name, key=key)
 
     def check(self, signature: bytes, message: bytes, what: str) -> None:
         """Refuse a message that was not signed with this certificate's key; `what` names the message in the error."""
@@ -80,7 +90,7 @@ class Peer:
 class Identity:
     """A site's name, its certificate with the private key to it, the federation's root, and the site's own key.
 
-    Both certificates are PEM.
+    Both certificates are PEM. `revoked` has the times of the list of revoked certificates that the site knows.
     """
 
     name: str
@@ -88,6 +98,7 @@ class Identity:
     root: str
     key: PrivateKey = field(repr=False)
     own: SiteKey = field(repr=False)
+    revoked: Mapping[str, datetime] = field(default_factory=dict)
 
     @classmethod
     def load(cls, certificate: Path, key: Path, root: Path, own: Path) -> Identity:
@@ -147,6 +158,11 @@ def verified_user(certificate: str, root: str, *, role: str, at: datetime) -> Pe
 def end_of(certificate: str) -> datetime:
     """Return the time after which a certificate in PEM is not valid."""
     return _certificate(certificate, "that was read").not_valid_after_utc
+
+
+def begin_of(certificate: str) -> datetime:
+    """Return the time from which a certificate in PEM is valid."""
+    return _certificate(certificate, "that was read").not_valid_before_utc
 
 
 def certificate_key(certificate: str) -> PublicKey:

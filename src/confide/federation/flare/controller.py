@@ -15,6 +15,7 @@ from nvflare.apis.signal import Signal
 
 from confide.errors import ConfideError, FederationError
 from confide.federation.coordinator.rounds import validate
+from confide.federation.crypto.revocation import REVOKED, Revocations
 from confide.federation.flare.channel import FlareChannel
 from confide.federation.flare.run_result import write_failure, write_outcome
 from confide.federation.flare.signed_question import read_question
@@ -85,10 +86,12 @@ class ConfideController(Controller):  # type: ignore[misc]
         startup = Path(fl_ctx.get_workspace().get_startup_kit_dir())
         present = frozenset(client.name for client in fl_ctx.get_engine().get_clients())
         channel = FlareChannel(controller=self, context=fl_ctx, abort=abort_signal, present=present)
+        root = (startup / "rootCA.pem").read_text(encoding="ascii")
         return validate(
             Question.from_dict(read_question(self._question)),
             channel,
-            root=(startup / "rootCA.pem").read_text(encoding="ascii"),
+            root=root,
+            revoked=Revocations.load(startup / REVOKED, root).before,
             timeout=self._timeout,
             drop_after=self._drop_after,
             progress=self._noted,

@@ -6,6 +6,7 @@ server then asks must be that question, so that nobody asks in another's name.
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import tempfile
@@ -28,7 +29,7 @@ from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.channel import TEXT
 from confide.federation.flare.confinement import require_confinement
 from confide.federation.flare.job import FILES, job_files
-from confide.federation.flare.kits import site_identity
+from confide.federation.flare.kits import site_identity, take_revocations
 from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
 from confide.federation.question import PROTOCOL
 from confide.federation.site.request_log import log_request, round_of
@@ -52,10 +53,13 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
     ----------
     question, signature, certificate, until
         Signed question, signature, the coordinator's certificate and the end, as in `SignedQuestion`.
+    revoked
+        List of revoked certificates as one word; empty if there is none.
     """
 
-    def __init__(self, question: str, signature: str, certificate: str, until: str = "") -> None:
+    def __init__(self, question: str, signature: str, certificate: str, until: str = "", revoked: str = "") -> None:
         super().__init__()
+        self._revoked = revoked
         self._signed = SignedQuestion(question=question, until=until, signature=signature, certificate=certificate)
         self._site: Site | None = None
         self._scratch: str | None = None
@@ -119,6 +123,8 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
             return _said(folder, name, coordinator, number, SiteState.FAILED, _UNREADABLE)
         try:
             if self._site is None:
+                if self._revoked:
+                    take_revocations(folder, base64.b64decode(self._revoked, validate=True).decode())
                 self._site = Site.open(folder.path, site_identity(folder), coordinator=coordinator)
         except Exception as error:  # a site must reply; what is wrong with its own files is for its administrator
             _log(folder, coordinator, number, SiteState.FAILED, f"{_NOT_OPEN}: {error}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError, UsageError
+from confide.federation.crypto.revocation import REVOKED, Revocations
 from confide.federation.site_files import parsed, read_text, toml_value
 
 LOOPBACK = "localhost"
@@ -113,6 +114,15 @@ class Federation:
             return path.read_text(encoding="ascii")
         except (OSError, UnicodeDecodeError):
             raise FederationError(f"there is no root certificate at {path}; make the federation again") from None
+
+    @property
+    def revoked(self) -> Path:
+        """Last list of revoked certificates; it lies where the server's run reads it."""
+        return self.server_kit / "startup" / REVOKED
+
+    def revocations(self) -> Revocations:
+        """Return the last list of revoked certificates."""
+        return Revocations.load(self.revoked, self.root)
 
     def site_kit(self, name: str) -> Path:
         """Return the file that is sent to a site after its request was signed."""

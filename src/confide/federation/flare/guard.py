@@ -5,6 +5,10 @@ receiver as it is registered: a message that the gate refuses is dropped before 
 answer. On the channel from the server to a site the topic lies inside the payload, so the guard checks that again where
 FLARE looks the topic up.
 
+An engine listens for its runs on the loopback interface, where every local user can connect. FLARE accepts a connection
+and finishes its TLS handshake in one loop, so a connection that stays silent keeps all others waiting. The guard lets
+each connection shake hands in its own thread, for a limited time.
+
 The guard depends on FLARE's internals; `known_flare` checks that these are the expected ones, or nothing starts.
 """
 
@@ -13,9 +17,13 @@ from __future__ import annotations
 import io
 import json
 import logging
+import socket
+import ssl
 import threading
 import zipfile
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -26,6 +34,12 @@ from confide.federation.flare.known_flare import require_known
 
 _MOST_BYTES = 1_000_000
 """Most bytes of a job, and of the headers of a message; a question has at most about 100,000 characters."""
+
+HANDSHAKE_SECONDS = 10.0
+"""Seconds that a connection to an engine's loopback port may take to show its certificate."""
+
+MOST_HANDSHAKES = 64
+"""Most connections that may be without a certificate at once; of more, the oldest is closed."""
 
 _DEPLOY = "train.deploy"
 _MOST_LOGGED = 1000
@@ -41,6 +55,7 @@ def install(gate: Gate) -> None:
         return gate if Member.parse(receiver.get_fqcn()) == gate.me else None
 
     _guard_receivers(gate_of)
+    guard_handshakes()
     if gate.me.party is Party.SITE:
         _guard_topics()
         _guard_login()
@@ -73,6 +88,65 @@ def _guard_receivers(gate_of: Callable[[Any], Gate | None]) -> None:
         register(self, app_id, GuardedReceiver(gate, receiver))
 
     ConnManager.register_message_receiver = register_guarded
+
+
+def guard_handshakes() -> None:
+    """Let no silent connection to the loopback port keep others waiting, nor hold a thread for long."""
+    from nvflare.fuel.f3.drivers.socket_conn import ConnectionHandler
+    from nvflare.fuel.f3.drivers.tcp_driver import TcpStreamServer
+
+    accept, handle = TcpStreamServer.get_request, ConnectionHandler.handle
+    handshakes = Handshakes()
+
+    def accept_at_once(self: Any) -> Any:
+        if isinstance(self.socket, ssl.SSLSocket):
+            self.socket.do_handshake_on_connect = False  # type: ignore[attr-defined]
+        return accept(self)
+
+    def handle_after_handshake(self: Any) -> None:
+        if not isinstance(self.request, ssl.SSLSocket) or handshakes.finish(self.request):
+            handle(self)
+
+    TcpStreamServer.get_request = accept_at_once
+    ConnectionHandler.handle = handle_after_handshake
+
+
+class Handshakes:
+    """Finishes TLS handshakes of connections that were accepted; limits their time and their number."""
+
+    def __init__(self, *, seconds: float = HANDSHAKE_SECONDS, most: int = MOST_HANDSHAKES) -> None:
+        self._seconds, self._most = seconds, most
+        self._waiting: deque[ssl.SSLSocket] = deque()
+        self._lock = threading.Lock()
+
+    def finish(self, connection: ssl.SSLSocket) -> bool:
+        """Return whether the other end showed a certificate of the federation in time; its socket then waits again.
+
+        A run shakes hands in milliseconds. So if too many wait, the oldest is a silent one, and is closed.
+        """
+        with self._lock:
+            oldest = self._waiting.popleft() if len(self._waiting) >= self._most else None
+            self._waiting.append(connection)
+            if oldest is not None:
+                _shut(oldest)
+        late = threading.Timer(self._seconds, _shut, (connection,))  # a socket's own timeout begins anew with each byte
+        late.daemon = True
+        late.start()
+        try:
+            connection.do_handshake()
+        except (OSError, ValueError):
+            return False
+        finally:
+            late.cancel()
+            with self._lock, suppress(ValueError):
+                self._waiting.remove(connection)
+        return True
+
+
+def _shut(connection: ssl.SSLSocket) -> None:
+    """Wake whoever waits for a connection; its own thread closes it."""
+    with suppress(OSError):
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 class GuardedReceiver:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE
+from confide.federation.crypto.revocation import Revocations
 from confide.federation.flare.files import make_owned, write_json
 from confide.federation.flare.hardening import CONTROLLER, EXECUTOR
 from confide.federation.flare.signed_question import SignedQuestion
@@ -35,18 +37,20 @@ def write_job(
     timeout: float,
     drop_after: float = 5.0,
     session: str | None = None,
+    revoked: Revocations | None = None,
 ) -> Path:
     """Write the folder of a run that is started at some sites.
 
     FLARE itself asks for one site only. The question says which sites it is for and how many of them are needed, and
     is signed, so sites refuse whatever a server makes of it. Both times are the server's own affair.
-    The coordinator draws the name of the `session`, and takes no result of another one.
+    The coordinator draws the name of the `session`, and takes no result of another one. With `revoked`, sites get the
+    list of revoked certificates, which the root signed.
     """
     config = make_owned(folder / _APP / "config")
     asked = {"question": signed.question, "timeout": timeout, "drop_after": drop_after, "session": session}
     write_json(folder / "meta.json", _meta(question, at))
     write_json(config / "config_fed_server.json", _server(asked))
-    write_json(config / "config_fed_client.json", _client(asdict(signed)))
+    write_json(config / "config_fed_client.json", _client(asdict(signed) | _list(revoked)))
     return folder
 
 
@@ -73,6 +77,13 @@ def _server(asked: dict[str, Any]) -> dict[str, Any]:
         "dead_client_check_lead_time": 1.0,
         "workflows": [{"id": "confide", "path": CONTROLLER, "args": asked}],
     }
+
+
+def _list(revoked: Revocations | None) -> dict[str, str]:
+    """Write a list as one word, as a question is."""
+    if revoked is None or not revoked.number:
+        return {}
+    return {"revoked": base64.b64encode(revoked.to_text().encode()).decode("ascii")}
 
 
 def _client(args: dict[str, Any]) -> dict[str, Any]:

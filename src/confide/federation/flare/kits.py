@@ -12,7 +12,7 @@ import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from confide.federation.crypto.identity import (
     read_private_key,
     root_fingerprint,
 )
+from confide.federation.crypto.revocation import Revocations, take_in
 from confide.federation.crypto.site_key import SiteKey
 from confide.federation.crypto.site_request import SiteRequest, fresh_tls_key, private_pem
 from confide.federation.fingerprints import readable_fingerprint
@@ -190,7 +191,16 @@ def kit_federation(zip_path: str | Path) -> str:
 def site_identity(folder: SiteFolder) -> Identity:
     """Return a site's name, its certificate with the key to it, and its own key."""
     repair(folder)
-    return _identity(startup_of(folder), folder.key)
+    identity = _identity(startup_of(folder), folder.key)
+    return replace(identity, revoked=Revocations.load(folder.revoked, identity.root).before)
+
+
+def take_revocations(folder: SiteFolder, text: str) -> None:
+    """Store a list of revoked certificates at a site, if the site's root signed it and the site has no later one."""
+    root = site_identity(folder).root
+    if Revocations.parse(text, root).follows(Revocations.load(folder.revoked, root)):
+        with changing(folder):  # several runs may bring lists at once
+            take_in(folder.revoked, text, root)
 
 
 def site_home(folder: SiteFolder) -> Home:

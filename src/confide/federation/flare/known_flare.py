@@ -27,6 +27,8 @@ _ALL = {
     "nvflare.fuel.f3.sfm.conn_manager:ConnManager.process_frame_task": "fd26a42a36b2f004",
     "nvflare.fuel.f3.sfm.conn_manager:ConnManager.loopback_message_task": "0e698083b818933c",
     "nvflare.fuel.f3.sfm.conn_manager:ConnManager.update_endpoint": "a52c5747b52fac71",
+    "nvflare.fuel.f3.drivers.tcp_driver:TcpStreamServer": "45e456281d4a32f8",
+    "nvflare.fuel.f3.drivers.socket_conn:ConnectionHandler": "34a163ea131398b9",
     "nvflare.fuel.f3.cellnet.core_cell:CoreCell.process_message": "9ff6c55905497e88",
     "nvflare.fuel.f3.cellnet.core_cell:CoreCell._process_received_msg": "04cc7fbf264194d9",
     "nvflare.fuel.f3.cellnet.core_cell:CoreCell._process_request": "9fd9dacabcf64aa9",

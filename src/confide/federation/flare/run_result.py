@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from confide.errors import ConfideError, FederationError
@@ -54,18 +55,19 @@ def read_result(
     session: str,
     root: str,
     pinned: Mapping[str, str] | None = None,
+    revoked: Mapping[str, datetime] | None = None,
 ) -> Outcome:
     """Read the outcome of a question that was asked; `reports` are used where a failure has none.
 
     `session` is the name of the run, `root` the federation's root certificate in PEM, and `pinned` the fingerprints of
-    the sites' own keys. Raises RunError where the run has no outcome, and FederationError where the text is no result
-    of this run, or not as the sites signed it.
+    the sites' own keys. `revoked` has the times of `Revocations`. Raises RunError where the run has no outcome, and
+    FederationError where the text is no result of this run, or not as the sites signed it.
     """
     try:
         plain = json.loads(text) if isinstance(text, str) else {}
         if "failure" in plain:
             raise _failure(plain["failure"], asked, reports)
-        outcome = replay(asked, plain["transcript"], root=root, session=session, pinned=pinned)
+        outcome = replay(asked, plain["transcript"], root=root, session=session, pinned=pinned, revoked=revoked)
         return replace(
             outcome,
             reports=tuple(_report(report, asked) for report in outcome.reports),

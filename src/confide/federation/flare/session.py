@@ -112,7 +112,8 @@ class FederationSession:
         name = new_session()
         with tempfile.TemporaryDirectory(prefix="confide-") as scratch:
             times = {"timeout": timeout, "drop_after": drop_after}
-            job = write_job(Path(scratch) / "job", question, signed, at=there, session=name, **times)
+            revoked = self.federation.revocations()
+            job = write_job(Path(scratch) / "job", question, signed, at=there, session=name, revoked=revoked, **times)
             run = self._submitted(job)
         try:
             meta, result = self._finished(run, watch, timeout * (MOST_ROUNDS if question.threshold else 2))
@@ -129,7 +130,10 @@ class FederationSession:
         root = (self.federation.coordinator_kit / "startup" / "rootCA.pem").read_text(encoding="ascii")
         known = site_fingerprints(self.federation)
         pinned = known if set(watch.question.sites) <= set(known) else None
-        return read_result(result, watch.question, watch.reports(), session=name, root=root, pinned=pinned)
+        revoked = self.federation.revocations().before
+        return read_result(
+            result, watch.question, watch.reports(), session=name, root=root, pinned=pinned, revoked=revoked
+        )
 
     def _require(self, question: Question, there: tuple[str, ...]) -> None:
         """Refuse a run with too few connected sites before any site is asked."""

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, NotComparedError, ParameterError, UsageError
+from confide.federation.crypto.identity import begin_of, certificate_key
+from confide.federation.crypto.revocation import Revocations
 from confide.federation.crypto.site_key import fingerprint
 from confide.federation.crypto.site_request import SiteRequest
 from confide.federation.fingerprints import readable_fingerprint
@@ -87,10 +89,16 @@ def sign_request(federation: Federation, request: SiteRequest, *, compared: bool
         )
     key, now = request.public_key, datetime.now(UTC)
     before = site_record(federation, request.site)
+    revoked = before is not None and _is_revoked(federation, request.site, before)
+    if before is not None and revoked and certificate_key(before.certificate) == key:
+        raise FederationError(
+            f"the certificate of site {request.site!r} for this key was revoked. Let the site make a new request with "
+            "`confide site request`, and sign that"
+        )
     again = before is not None and before.request_digest == request.digest
     if not again:
         _require_newer(request, before, now)
-    known = before is not None and before.own_key == request.own_key
+    known = before is not None and before.own_key == request.own_key and not revoked
     if not known and not compared:
         raise _not_compared(request, before)
     authority = Authority.load(federation.authority)
@@ -153,6 +161,22 @@ def renew_all(
     return Renewed(federation=moved, sites=tuple(records))
 
 
+def revoke_site(federation: Federation, site: str) -> Revocations:
+    """Revoke all certificates of a site that were signed until now; return the new list, which goes with questions."""
+    if site_record(federation, site) is None:
+        raise ParameterError(f"nothing was signed for site {site!r}, so there is no certificate to revoke")
+    authority, before = Authority.load(federation.authority), federation.revocations()
+    until = datetime.now(UTC) - CLOCK_DIFFERENCE  # a certificate begins so long before it is made
+    revoked = Revocations.signed(before.number + 1, {**before.before, site: until}, authority.key)
+    write_whole(federation.revoked, revoked.to_text())
+    return revoked
+
+
+def _is_revoked(federation: Federation, site: str, record: SiteRecord) -> bool:
+    until = federation.revocations().before.get(site)
+    return until is not None and begin_of(record.certificate) <= until
+
+
 def require_apart(sites: list[str] | tuple[str, ...], server: str) -> None:
     """Refuse a site that has the server's name."""
     if server.lower() in (site.lower() for site in sites):
@@ -182,11 +206,11 @@ def _renewed(path: Path, authority: Authority, days: int, *, host: str | None) -
 
 
 def _renewed_records(federation: Federation, authority: Authority, days: int) -> dict[str, SiteRecord]:
-    """Return the records of all sites that were signed for, with renewed certificates."""
+    """Return the records of all sites that were signed for, with renewed certificates; revoked ones are left out."""
     renewed = {}
     for site in federation.sites:
         record = site_record(federation, site)
-        if record is not None:
+        if record is not None and not _is_revoked(federation, site, record):
             try:
                 renewed[site] = replace(record, certificate=authority.renew(record.certificate, days))
             except FederationError as error:

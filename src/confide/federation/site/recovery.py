@@ -78,6 +78,7 @@ class SiteRecovery:
             root=self.identity.root,
             at=datetime.now(UTC),
             pinned=self.pinned,
+            revoked=self.identity.revoked,
         )
         if self.offer not in self.agreement.offers:
             raise FederationError("the offer of this site is not on the list as it was made; nothing is sent")

@@ -296,6 +296,7 @@ class Site:
             root=self.identity.root,
             at=datetime.now(UTC),
             pinned=self.policy.peers,
+            revoked=self.identity.revoked,
         )
         return Masks(agreement, pending.keys, self.identity)
 

@@ -38,6 +38,11 @@ class SiteFolder:
         return self.path / "site.key"
 
     @property
+    def revoked(self) -> Path:
+        """Last list of revoked certificates that came with a question."""
+        return self.path / "revoked.json"
+
+    @property
     def new_key(self) -> Path:
         """Private key for TLS of a request whose certificate has not come yet."""
         return self.path / "request.key"

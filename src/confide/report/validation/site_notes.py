@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from confide.federation.flare.confinement import UNCONFINED
 from confide.federation.modes.registry import MODES
 from confide.federation.site.data_check import FEATURE_ADVICE
 
@@ -90,11 +91,7 @@ def engine_cautions(
 
 def unconfined_caution() -> str:
     """Return the caution about a kernel that cannot confine a site's engine."""
-    return (
-        "caution: this kernel has no Landlock (Linux 5.13 and later, switched on), so the engine is not held to the "
-        "site's folder and data: it can read whatever its user can. With require_confinement = true in policy.toml the "
-        "site does not start here"
-    )
+    return f"caution: {UNCONFINED}. With require_confinement = true in policy.toml the site does not start here"
 
 
 def unknown_host_note(server: str) -> str:
