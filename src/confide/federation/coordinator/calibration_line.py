@@ -46,7 +46,7 @@ class CalibrationLine:
 
 
 def calibration_line(counts: ScoreCounts, level: float, grid: Grid, *, at_ends: int = 0) -> CalibrationLine:
-    """Return calibration intercept and slope with normal intervals from the logistic regression's information.
+    """Return calibration intercept and slope with normal intervals from robust standard errors.
 
     `counts` has rows at the middles of cells, `grid` is the one that sites counted on, and `at_ends` is how many rows
     are known to have a score of exactly 0 or 1.
