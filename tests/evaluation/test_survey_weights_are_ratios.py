@@ -35,3 +35,20 @@ def test_the_unit_of_weights_does_not_matter(factor: float) -> None:
 def test_weights_without_products_are_refused(weight: float) -> None:
     with pytest.raises(WeightError, match="multiply all by one number"):
         model(WEIGHTS * weight)
+
+
+@pytest.mark.parametrize("factor", [0.001, 1.0, 1_000.0])
+def test_cautions_count_rows_and_not_weight(factor: float) -> None:
+    def warnings(rows: int) -> str:
+        group = np.where(np.arange(rows) % 2, "x", "y")
+        weights = WEIGHTS[:rows] * factor
+        found = confide.evaluate(
+            LABELS[:rows], SCORES[:rows], survey_weights=weights, groups={"g": group}, replicates=0
+        )
+        return " ".join(found.warnings)
+
+    few, many = warnings(30), warnings(200)
+    assert "A class has fewer than 20 rows" in few
+    assert "Some groups have fewer than 20 rows" in few
+    assert "fewer than 20 rows" not in many
+    assert "at most one row" not in many

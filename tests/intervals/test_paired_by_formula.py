@@ -150,7 +150,7 @@ def test_plain_data_name_metric_and_threshold() -> None:
 
 def test_wrong_input_is_refused() -> None:
     labels, scores = [0, 1, 1], {"a": [0.1, 0.5, 0.4], "b": [0.3, 0.2, 0.1]}
-    with pytest.raises(ParameterError, match="at least two models"):
+    with pytest.raises(ParameterError, match="two or more models"):
         compare_models(labels, {"a": scores["a"]}, "brier")
     with pytest.raises(ParameterError, match="float weights"):
         compare_models(labels, scores, "interpolated_median", weights=[0.5, 1.5, 1.0])

@@ -24,9 +24,9 @@ _NOTABLE_DIFFERENCE = 1.1  # of prevalence between groups, as a ratio
 
 def cautions(evaluation: Evaluation) -> Iterator[str]:
     """Yield what makes the numbers of these data doubtful."""
-    if min(evaluation.positives, evaluation.negatives) < _FEW_ROWS:
+    if evaluation.smaller_class < _FEW_ROWS:
         yield f"A class has fewer than {_FEW_ROWS} rows: every interval here is a rough guide only."
-    if evaluation.positives > evaluation.negatives:
+    if evaluation.positives > evaluation.negatives and not evaluation.design.survey:
         yield (
             "Positives outnumber negatives: the interval of average precision counts positives only, and is too narrow "
             "if a few negatives with high scores decide the value."
@@ -39,9 +39,9 @@ def cautions(evaluation: Evaluation) -> Iterator[str]:
             f"{evaluation.missing.rows:,} rows without a score were left out. If they differ from the others, the "
             "numbers are biased: say in a paper how many there were, and why."
         )
-    if min(evaluation.positives, evaluation.negatives) <= 1:
+    if evaluation.smaller_class <= 1:
         yield "A class has at most one row, or weight 1: AUC has no variance, and models are not compared."
-    yield from _of_models(evaluation.models)
+    yield from _of_models(evaluation.models, survey=evaluation.design.survey)
     for model in evaluation.models:
         if not _constant(model):
             yield from score_hints(model.score, model.counts, evaluation.settings.thresholds or ())
@@ -93,11 +93,14 @@ class _Kind:
     concerns: Callable[[ModelEvaluation], bool]
     one: str
     several: str
+    logit: bool = False  # concerns the logit interval of average precision, which surveys do not use
 
 
-def _of_models(models: tuple[ModelEvaluation, ...]) -> Iterator[str]:
+def _of_models(models: tuple[ModelEvaluation, ...], *, survey: bool) -> Iterator[str]:
     """Yield one caution of each kind, with the names of all models that it concerns."""
     for kind in _KINDS:
+        if survey and kind.logit:
+            continue
         names = [model.score for model in models if kind.concerns(model)]
         if len(names) == 1:
             yield f"{names[0]} {kind.one}"
@@ -166,6 +169,7 @@ _KINDS = (
         _ranking(_extreme_precision),
         "has an average precision so close to 0 or 1 that its logit interval is far too wide.",
         "have average precisions so close to 0 or 1 that their logit intervals are far too wide.",
+        logit=True,
     ),
     _Kind(
         _ranking(_ties),
@@ -200,7 +204,7 @@ def _of_groups(groups: tuple[GroupEvaluation, ...]) -> Iterator[str]:
     judged = [group for group in groups if group.models]
     if any(math.isnan(model.auc.value) for group in judged for model in group.models):
         yield "Some groups have one fold only, or a fold with one class only: ranking has no mean over folds there."
-    if any(min(group.positives, group.negatives) < _FEW_ROWS for group in judged):
+    if any(group.smaller_class < _FEW_ROWS for group in judged):
         yield f"Some groups have fewer than {_FEW_ROWS} rows of a class: their intervals are a rough guide only."
     prevalences = [group.prevalence for group in judged]
     if prevalences and max(prevalences) > _NOTABLE_DIFFERENCE * min(prevalences):
@@ -216,7 +220,7 @@ def band_caution(evaluation: Evaluation) -> str | None:
         return "No bands are drawn around curves: the bootstrap resamples whole rows, and weights are fractions."
     if evaluation.design.clusters is not None:
         return "The bands around curves take rows as independent: with clusters they are too narrow."
-    if min(evaluation.positives, evaluation.negatives) < BOOTSTRAP_POSITIVES:
+    if evaluation.smaller_class < BOOTSTRAP_POSITIVES:
         return (
             f"A class has fewer than {BOOTSTRAP_POSITIVES} rows: the bands around curves come from the bootstrap "
             "and are too narrow. Intervals by other methods do not use it."

@@ -104,6 +104,7 @@ def evaluate_rows(
         models,
         settings=settings,
         design=replace(design_of(rows), imputed=tuple(imputed or ())),
+        class_rows=_class_rows(rows),
         comparisons=() if compared is None else compared.differences,
         joint=None if compared is None else compared.joint,
         groups=tuple(
@@ -192,6 +193,7 @@ def _evaluate_groups(
                 negatives=negatives,
                 models=models,
                 differences=differences,
+                class_rows=_class_rows(part),
             )
         )
     return groups
@@ -213,6 +215,12 @@ def _group_differences(
             probabilities=probabilities[name],
         )
     )
+
+
+def _class_rows(rows: Rows) -> tuple[float, float] | None:
+    """Count positive and negative rows with sampling weights; other weights count rows themselves."""
+    positives = int(rows.labels.sum())
+    return (positives, len(rows) - positives) if rows.survey else None
 
 
 def _evaluation(rows: int | None, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:

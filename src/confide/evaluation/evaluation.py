@@ -170,7 +170,7 @@ class GroupEvaluation:
     """One group of rows. It has no models if its rows have one class only.
 
     `column` names the column that divides the rows, or the columns whose values are crossed. `differences` compare the
-    group with all other rows, for each model.
+    group with all other rows, for each model. `class_rows` is as in `Evaluation`.
     """
 
     column: str
@@ -180,6 +180,12 @@ class GroupEvaluation:
     negatives: float
     models: tuple[ModelEvaluation, ...]
     differences: tuple[Comparison, ...] = ()
+    class_rows: tuple[float, float] | None = None
+
+    @property
+    def smaller_class(self) -> float:
+        """Number of rows of the class that has fewer."""
+        return min(self.class_rows or (self.positives, self.negatives))
 
     @property
     def prevalence(self) -> float:
@@ -205,6 +211,7 @@ class Evaluation:
     """Evaluation of one or several models on the same rows.
 
     If `weighted`, `positives` and `negatives` are sums of weights. `rows` is None where only weights are known.
+    `class_rows` are the numbers of positive and of negative rows where sampling weights do not count rows; else None.
     `missing` counts the rows that were left out. `provenance` says where the numbers come from.
     """
 
@@ -221,6 +228,12 @@ class Evaluation:
     provenance: Provenance | None = None
     warnings: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    class_rows: tuple[float, float] | None = None
+
+    @property
+    def smaller_class(self) -> float:
+        """Number of rows of the class that has fewer."""
+        return min(self.class_rows or (self.positives, self.negatives))
 
     @property
     def level(self) -> float:

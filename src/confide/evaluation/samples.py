@@ -58,7 +58,7 @@ def design_of(rows: Rows) -> Design:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IndependentSample:
     """Independent rows, of which counts say everything."""
 

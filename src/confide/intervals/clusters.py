@@ -141,7 +141,7 @@ def compare_aucs_clustered(
     and the joint test Hotelling's F.
     """
     if not isinstance(scores, Mapping) or len(scores) < 2:
-        raise ParameterError("scores must map the names of at least two models to their scores")
+        raise ParameterError("scores must map the names of two or more models to their scores: {'a': ..., 'b': ...}")
     rows = Rows.checked(labels, tuple(scores), tuple(scores.values()), weights=weights, positive=positive)
     codes = checked_clusters(clusters, len(rows))
     return compare_clustered(rows.labels, rows.names, rows.scores, codes, rows.weights, level=level)

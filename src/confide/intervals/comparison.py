@@ -167,7 +167,7 @@ def compare_aucs(
     if not isinstance(scores, Mapping):
         raise ParameterError("scores must map each model's name to its scores, for example {'a': ..., 'b': ...}")
     if len(scores) < 2:
-        raise ParameterError("scores must hold at least two models to compare")
+        raise ParameterError("scores must hold two or more models; add one, as in {'a': ..., 'b': ...}")
     rows = Rows.checked(labels, tuple(scores), tuple(scores.values()), weights=weights, positive=positive)
     return compare_checked(rows.labels, rows.names, rows.scores, rows.weights, level=level)
 

@@ -39,7 +39,7 @@ def cross_validation_estimate(
     if not isinstance(folds, Sequence):
         raise ParameterError("folds must be several ScoreCounts, one for each fold; split_folds makes them of one")
     if len(folds) < 2:
-        raise ParameterError(f"folds must hold at least two ScoreCounts, got {len(folds)}")
+        raise ParameterError(f"folds must hold two or more ScoreCounts, got {len(folds)}; give one for each fold")
     for fold in folds:
         require_counts(fold, "folds")
     chosen = get_metric(metric)

@@ -69,7 +69,7 @@ def compare_models(
     ('paired normal', -0.025)
     """
     if not isinstance(scores, Mapping) or len(scores) < 2:
-        raise ParameterError("scores must map the names of at least two models to their scores")
+        raise ParameterError("scores must map the names of two or more models to their scores: {'a': ..., 'b': ...}")
     rows = Rows.checked(labels, tuple(scores), tuple(scores.values()), weights=weights, positive=positive)
     return compare_models_checked(
         rows.labels,
