@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from confide.errors import BudgetError, ParameterError
+from confide.ledger.budget import Budget
 from confide.ledger.ledger import Ledger
 from confide.releases.release import PreparedRelease, Release
 from tests.ledger.asking import Book, ask, noise
@@ -26,6 +27,26 @@ def test_caps_hold_exactly(ledger: Book) -> None:
         ledger.release(ask(0.1, number=10), account="a")
     error = caught.value
     assert (error.requested, error.remaining, error.missing) == (Fraction(1, 10), Fraction(0), Fraction(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("price", "times"), [("1/3", 3), ("1/7", 7), ("1/1024", 5), ("1/10000", 5), ("0.9999999", 1), ("1/1000000", 5)]
+)
+def test_a_charge_is_what_was_promised_to_the_last_digit(sqlite_place: Place, price: str, times: int) -> None:
+    """Neither the price, the entry nor the sum is rounded, in the ledger that charged and in the next that reads it."""
+    promised, delta = Fraction(price), Fraction(1, 3 * 10**9)
+    with Ledger(sqlite_place.url) as book:
+        book.open_account("a", epsilon=times * promised, delta=times * delta)
+        for number in range(times):
+            receipt = book.release(ask(price, delta=delta, number=number), account="a")
+            assert receipt.charged == Budget(epsilon=promised, delta=delta)
+            assert receipt.spent == Budget(epsilon=(number + 1) * promised, delta=(number + 1) * delta)
+    with Ledger(sqlite_place.url) as again:
+        account = again.account("a")
+        assert account.spent == Budget(epsilon=times * promised, delta=times * delta)
+        assert account.remaining() == Budget()
+        with pytest.raises(BudgetError):
+            again.release(ask("1/1000000", number=times), account="a")
 
 
 def test_the_same_request_gets_the_same_answer_for_free(ledger: Book, place: Place) -> None:

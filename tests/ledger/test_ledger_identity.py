@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,13 +18,17 @@ from confide.features import FeatureRows
 from confide.learning.models import prepare_model
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion, score_digest
+from confide.ledger.requests import Request
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part, Prepared
+from confide.privacy.queries import Noise
 from confide.releases.auc import prepare_auc
-from confide.releases.registry import RELEASE_METRICS, prepare
+from confide.releases.registry import RELEASABLE, RELEASE_METRICS, prepare
+from confide.releases.terms import TermOptions
 from confide.selection.methods import prepare_selection
 from tests.ledger.asking import COUNTS, OTHER_COUNTS, Book, about, ask
 from tests.ledger.places import Place
+from tests.noises import SILENT, WAYS, Way
 
 pytestmark = pytest.mark.slow
 
@@ -108,6 +114,64 @@ def test_what_identifies_a_release_is_the_same_for_neighbours(relation: Neighbou
         pairs = zip(prepare([metric], one, **terms), prepare([metric], other, **terms), strict=True)
         for mine, theirs in pairs:
             assert (mine.request, mine.guarantee, mine.numbers) == (theirs.request, theirs.guarantee, theirs.numbers)
+
+
+VARIED: Mapping[str, Sequence[Any]] = {
+    "epsilon": ("1/2", "1/3"),
+    "delta": ("1e-5",),
+    "unit": ("person",),
+    "rows_per_person": (2,),
+    "level": (0.9,),
+    "prevalence_guess": (0.02, 0.03, 0.2, 0.6),
+    "threshold": (0.25, 0.75),
+    "grid": ("uniform:8", "medians:2"),
+    "strategy": ("haar", "per-point"),
+    "shape": ("binormal", "counts"),
+    "target": ("sensitivity=0.9",),
+    "with_auc": (True,),
+}
+"""Values of every public parameter of a release, beside the usual one."""
+
+
+MANY = ScoreCounts.from_arrays(np.arange(1000) % 5 == 0, (np.arange(1000) * 7 % 100) / 100)
+
+
+def listening(calls: list[str]) -> Noise:
+    """Add nothing, and note every call: what noise is asked for, and for which values."""
+
+    def heard(name: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls.append(re.sub(" at 0x[0-9a-f]+", "", repr((name, arguments, options))))
+            return getattr(SILENT, name)(*arguments, **options)
+
+        return call
+
+    return Noise(**{each.name: heard(each.name) for each in fields(Noise)})
+
+
+def test_every_parameter_of_a_release_is_varied() -> None:
+    options = {option for each in RELEASABLE.values() for option in each.options}
+    terms = set(TermOptions.__annotations__) - {"neighbours"}  # part of each way
+    assert set(VARIED) == options | terms | {"epsilon"}
+
+
+@pytest.mark.usefixtures("few_simulated_tables")
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_requests_of_one_identity_draw_the_same(way: Way) -> None:
+    """Whatever parameter is changed: if the noise or what it is added to changes, so does the request."""
+    draws: defaultdict[str, set[str]] = defaultdict(set)
+    for name, values in VARIED.items():
+        for value in values:
+            beside = {"unit": "person"} if name == "rows_per_person" else {}
+            calls: list[str] = []
+            try:
+                prepared = way.prepare(MANY, **{**beside, name: value}, noise=listening(calls))
+            except (ParameterError, TypeError):
+                continue  # this way has no such parameter
+            prepared.draw()
+            draws[Request.of(prepared, PublicQuestion(data="rows, version 1")).parameters].add("\n".join(calls))
+    assert len(draws) > 4
+    assert all(len(found) == 1 for found in draws.values())
 
 
 def test_what_identifies_features_and_models_is_the_same_for_neighbours() -> None:

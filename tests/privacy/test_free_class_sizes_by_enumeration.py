@@ -151,6 +151,31 @@ def check_all(relation: Neighbours, rows: int, levels: int, epsilon: Fraction) -
         assert joint_loss(every, parameters, allowed(parameters, least)) <= 1.0 + 1e-7
 
 
+def test_the_integer_in_use_pays_for_the_normaliser() -> None:
+    """The cheapest datasets on which the rate in use would lose more than epsilon without `1/n1`."""
+    parameters = parameters_of(ADD_REMOVE, Fraction(3), 30, 2, HALF)
+    every, follow = list(two_levels(3, 27)), in_use(parameters)
+
+    def unpaid(outputs: FloatArray) -> Following:
+        found = follow(outputs)
+        return Following(found.least, found.rate + np.where(found.rate > 0.0, 1.0 / found.least, 0.0))
+
+    assert joint_loss(every, parameters, follow) <= 1.0 + 1e-7
+    assert joint_loss(every, parameters, unpaid) > 1.01
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_the_rate_in_use_is_within_the_proof(relation: Neighbours) -> None:
+    """At every step of the distance, `1/n1` is left to the noise of AUC."""
+    parameters = parameters_of(relation, Fraction(3), 60, 2, HALF)
+    found = [(step, free_sizes(parameters, Fraction(step, STEPS) + 2 * GRID)) for step in range(STEPS // 2)]
+    drawn = [(Fraction(step, STEPS), free) for step, free in found if free is not None]
+    assert len(drawn) > 10
+    for distance, free in drawn:
+        steps = 1 if parameters.rows is None else parameters.rows
+        assert steps / free.scale <= parameters.epsilon * distance - Fraction(1, free.least)
+
+
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
 def test_classes_of_every_size_lose_no_more(relation: Neighbours) -> None:
     """Two levels and thirty rows, from the least class to even ones."""
