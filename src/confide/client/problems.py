@@ -39,9 +39,11 @@ class ProblemKind(StrEnum):
     KEY_REUSED = "urn:confide:problem:key-reused"
     LIMIT = "urn:confide:problem:limit"
     UPLOADS = "urn:confide:problem:uploads"
+    UNCOUNTED = "urn:confide:problem:uncounted"
     HEADERS = "urn:confide:problem:headers-too-large"
     FAILED = "urn:confide:problem:failed"
     BUSY = "urn:confide:problem:busy"
+    STORE = "urn:confide:problem:store"
 
 
 _KINDS = {kind.value: kind for kind in ProblemKind}
