@@ -39,6 +39,7 @@ class ProblemKind(StrEnum):
     KEY_REUSED = "urn:confide:problem:key-reused"
     LIMIT = "urn:confide:problem:limit"
     UPLOADS = "urn:confide:problem:uploads"
+    UNCOUNTED = "urn:confide:problem:uncounted"
     HEADERS = "urn:confide:problem:headers-too-large"
     FAILED = "urn:confide:problem:failed"
     BUSY = "urn:confide:problem:busy"

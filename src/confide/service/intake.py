@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from pathlib import Path
 
 from confide.service.contests import LoadedContest
@@ -17,13 +18,9 @@ from confide.service.tokens import Caller
 MEDIA_TYPES: dict[str, FileKind] = {"text/csv": "csv", "application/vnd.apache.parquet": "parquet"}
 
 
-def too_large(most: int) -> Refused:
+def too_large(most: int, step: str = "send only the id and score columns, or a Parquet file") -> Refused:
     """Return the refusal of a body that is too large."""
-    return Refused(
-        Kind.TOO_LARGE,
-        f"the body has more than {most:,} bytes",
-        "send only the id and score columns, or a Parquet file",
-    )
+    return Refused(Kind.TOO_LARGE, f"the body has more than {most:,} bytes", step)
 
 
 def too_slow() -> Refused:
@@ -76,9 +73,13 @@ async def accept_upload(
     kind: FileKind,
     idempotency_key: str | None = None,
 ) -> Outcome:
-    """Save an upload, then read, score and record it in a worker thread."""
+    """Save an upload, then read, score and record it in a worker thread.
+
+    A token that sent many files lately that were not scored is refused before its file is read.
+    """
     settings = oracle.settings
     result = "failed"
+    oracle.uncounted.require_left(caller.token)
     try:
         async with oracle.queue.upload(caller.member):
             path = await save(chunks, oracle.home.temporary, settings.largest_body)
@@ -89,9 +90,13 @@ async def accept_upload(
             finally:
                 path.unlink(missing_ok=True)
         result = "replayed" if outcome.replayed else "scored"
+        if outcome.replayed:
+            oracle.uncounted.add(caller.token)
         return outcome
     except Refused as error:
         result = error.kind.value[1]
+        if error.kind.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.kind is not Kind.UPLOADS:
+            oracle.uncounted.add(caller.token)
         raise
     finally:
         oracle.metrics.submissions.labels(contest.name, result).inc()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from confide.service.intake import too_large, too_slow
 from confide.service.oracle import Oracle
 from confide.service.problems import LOG, Refused, place_of, unexpected
+from confide.service.settings import Settings
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -28,6 +30,10 @@ SECURITY_HEADERS = {
 
 _FRAME = 2**16
 """Bytes that a form may add to the file in it."""
+
+_FILES = re.compile(r"/v1/contests/[^/]+/submissions|/contests/[^/]+/submit")
+_FINAL = re.compile(r"/v1/contests/[^/]+/final")
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 _DRAIN_SECONDS = 5.0
 
@@ -60,7 +66,7 @@ class Guard:
             await send(message)
 
         settings = self.oracle.settings
-        most = settings.largest_body if takes_files(scope) else settings.largest_request
+        most = largest_body(scope, settings)
         body = Body(scope, receive, idle=settings.idle_seconds, total=settings.body_seconds, most=most)
         try:
             await self.app(scope, body.receive, secured)
@@ -74,8 +80,10 @@ class Guard:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
+        # Labels come from fixed sets: each new value would stay in memory for good.
+        method = scope["method"] if scope["method"] in _METHODS else "other"
         metrics = self.oracle.metrics
-        metrics.requests.labels(route, scope["method"] if route != "none" else "none", str(status)).inc()
+        metrics.requests.labels(route, method if route != "none" else "none", str(status)).inc()
         metrics.seconds.labels(route).observe(seconds)
         metrics.waiting.set(self.oracle.queue.length)
         # Without the query string, which may hold anything.
@@ -89,7 +97,7 @@ class Body:
         self._receive = receive
         self._idle = idle
         self._deadline = time.monotonic() + total
-        self._most = most + _FRAME
+        self._most = most
         self._size = 0
         headers = Headers(scope=scope)
         self._ended = "content-length" not in headers and "transfer-encoding" not in headers
@@ -110,7 +118,7 @@ class Body:
         self._size += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
         if self._size > self._most:
-            raise too_large(self._most)
+            raise too_large(self._most, "send a smaller body; only score files and finals may be large")
         return message
 
     @property
@@ -143,7 +151,12 @@ def tagged_response(
     return Response(content, media_type=media, headers=sent)
 
 
-def takes_files(scope: Scope) -> bool:
-    """Return whether a request may send a score file, whose size is limited where it is read."""
-    path: str = scope["path"]
-    return scope["method"] == "POST" and path.endswith(("/submissions", "/submit"))
+def largest_body(scope: Scope, settings: Settings) -> int:
+    """Return how many bytes the body of a request may have: much for score files and finals, little for the rest.
+
+    The size of a score file is limited once more where it is read.
+    """
+    method, path = scope["method"], scope["path"]
+    if method == "POST" and _FILES.fullmatch(path):
+        return settings.largest_body + _FRAME
+    return settings.largest_final if method == "PUT" and _FINAL.fullmatch(path) else settings.largest_request

@@ -16,7 +16,7 @@ from confide.service.database import Database
 from confide.service.home import Home
 from confide.service.metrics import Metrics
 from confide.service.problems import LOG, Kind, Refused, place_of
-from confide.service.queue import Queue
+from confide.service.queue import Queue, Uncounted
 from confide.service.records import Records
 from confide.service.scoring import Scorer, masked_scorer
 from confide.service.settings import Settings
@@ -69,6 +69,7 @@ class Oracle:
     reader: ScoreReader
     boards: Boards
     queue: Queue
+    uncounted: Uncounted
     store: Store
     metrics: Metrics
     draining: anyio.Event = field(default_factory=anyio.Event)
@@ -112,6 +113,7 @@ class Oracle:
             reader=reader,
             boards=boards,
             queue=Queue(workers=settings.workers, waiting=settings.queue, each=settings.uploads_each),
+            uncounted=Uncounted(settings.uncounted_files),
             store=Store(home, database, settings.largest_body),
             metrics=Metrics(),
         )

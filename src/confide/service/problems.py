@@ -39,6 +39,7 @@ class Kind(Enum):
     KEY_REUSED = (422, "key-reused", "The idempotency key belongs to another file")
     LIMIT = (429, "limit", "No submission is left for now")
     UPLOADS = (429, "uploads", "Too many uploads at once")
+    UNCOUNTED = (429, "uncounted", "Too many files that were not scored")
     HEADERS = (431, "headers-too-large", "The headers are too large")
     FAILED = (500, "failed", "Something unexpected went wrong")
     BUSY = (503, "busy", "The server is busy")

@@ -1,8 +1,10 @@
-"""Bounded queue of score files: few are read at once, some wait, and one more is refused."""
+"""Bounds of score files: few are read at once, some wait, and files that are not scored are few in each time."""
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+import time
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -14,6 +16,8 @@ from confide.service.problems import Kind, Refused
 
 _Result = TypeVar("_Result")
 RETRY_SECONDS = 2
+UNCOUNTED_SECONDS = 600.0
+"""Time in which the files of a token that were not scored are counted."""
 
 
 class Queue:
@@ -68,3 +72,43 @@ class Queue:
             return await anyio.to_thread.run_sync(work, limiter=self._workers)
         finally:
             self._inside -= 1
+
+
+class Uncounted:
+    """Files of each token that were read in the last minutes without being scored. All methods run in the event loop.
+
+    Reading a file costs time even if it is refused, or if its scores were sent before. No limit of submissions counts
+    these, so they have a limit of their own.
+    """
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._clock = clock
+        self._times: defaultdict[str, deque[float]] = defaultdict(deque)
+
+    def require_left(self, token: str) -> None:
+        """Refuse a file of a token that sent too many that were not scored."""
+        times = self._recent(token)
+        if len(times) >= self._most:
+            seconds = math.ceil(times[0] + UNCOUNTED_SECONDS - self._clock())
+            raise Refused(
+                Kind.UNCOUNTED,
+                f"{self._most} of your files in the last {UNCOUNTED_SECONDS / 60:g} minutes were not scored; this one "
+                "was not read, and no submission was used",
+                f"check files with `confide contest check`, and send this one again in {seconds:,} seconds",
+                retry_after=seconds,
+            )
+
+    def add(self, token: str) -> None:
+        """Count a file that was not scored."""
+        self._recent(token)
+        self._times[token].append(self._clock())
+
+    def _recent(self, token: str) -> deque[float]:
+        """Return the times of a token's files; forget those that are too old."""
+        times = self._times.get(token, deque())
+        while times and times[0] <= self._clock() - UNCOUNTED_SECONDS:
+            times.popleft()
+        if not times:
+            self._times.pop(token, None)
+        return times

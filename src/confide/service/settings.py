@@ -39,14 +39,16 @@ class Settings:
         URL of a PostgreSQL database; None stands for a SQLite file in `home`.
     labels, ledger, account
         For contests that charge each answer: the file of labels, the ledger and the account.
-    largest_body, largest_request
-        Bytes of the largest score file, and of the largest other request.
+    largest_body, largest_final, largest_request
+        Bytes of the largest score file, of the largest result of a final, and of the largest other request.
     header_seconds, body_seconds, idle_seconds
         The longest time that the first headers and a body may take, and that a client may send nothing in a body.
     workers, queue
         Score files that are read at once, and those that may wait; one more is refused.
     uploads_each
         Uploads of one participant at once.
+    uncounted_files
+        Files of one token in ten minutes that are read without being scored: refused ones, and those sent before.
     board_seconds
         The oldest leaderboard that is shown after a new submission.
     """
@@ -61,13 +63,15 @@ class Settings:
     ledger: str | None = None
     account: str | None = None
     largest_body: int = 64 * MEBIBYTE
-    largest_request: int = 4 * MEBIBYTE
+    largest_final: int = 4 * MEBIBYTE
+    largest_request: int = 64 * 1024
     header_seconds: float = 10.0
     body_seconds: float = 120.0
     idle_seconds: float = 10.0
     workers: int = field(default_factory=available_cores)
     queue: int = 64
     uploads_each: int = 16
+    uncounted_files: int = 60
     board_seconds: float = 2.0
 
     def __post_init__(self) -> None:
@@ -75,5 +79,6 @@ class Settings:
             number = getattr(self, parameter)
             if number is not None and not 0 <= number <= 65535:
                 raise ParameterError(f"`{parameter}` must lie between 0 and 65535; got {number}")
-        if self.workers < 1 or self.queue < 1 or self.uploads_each < 1:
-            raise ParameterError("`workers`, `queue` and `uploads_each` must be at least 1")
+        for parameter in ("workers", "queue", "uploads_each", "uncounted_files"):
+            if getattr(self, parameter) < 1:
+                raise ParameterError(f"`{parameter}` must be at least 1")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Request, Response
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from confide.service.clock import now
@@ -68,22 +70,43 @@ def _require_public(oracle: Oracle, contest: str) -> None:
 VisibleContest = Annotated[LoadedContest, Depends(visible_contest)]
 
 
-def member(*roles: Role) -> Callable[..., Coroutine[Any, Any, Caller]]:
-    """Return a dependency: the caller, who is a member of the contest in one of these roles."""
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Dependency that returns the caller, who is a member of the contest in one of these roles."""
 
-    async def dependency(contest: ContestName, oracle: TheOracle, caller: OptionalCaller) -> Caller:
+    roles: tuple[Role, ...]
+
+    async def __call__(self, contest: ContestName, oracle: TheOracle, caller: OptionalCaller) -> Caller:
+        """Return the caller; refuse anybody else."""
         if caller is None:
             raise Refused(Kind.NO_TOKEN, "this needs a token", "send the header `Authorization: Bearer <token>`")
         oracle.contest(contest)
         if caller.contest != contest:
             raise no_contest()
-        if caller.role not in roles:
-            raise Refused(Kind.WRONG_ROLE, f"this is for a token of the role {' or '.join(roles)}", "use that token")
+        if caller.role not in self.roles:
+            rule = f"this is for a token of the role {' or '.join(self.roles)}"
+            raise Refused(Kind.WRONG_ROLE, rule, "use that token")
         return caller
 
-    return dependency
+
+class MemberRoute(APIRoute):
+    """Route of members. Who calls is checked before a body is read and parsed: FastAPI alone parses bodies first."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, after the check if the route has a body."""
+        inner = super().get_route_handler()
+        if self.body_field is None:
+            return inner
+        [membership] = [one.call for one in self.dependant.dependencies if isinstance(one.call, Membership)]
+
+        async def handle(request: Request) -> Response:
+            oracle = oracle_of(request)
+            await membership(str(request.path_params["contest"]), oracle, await optional_caller(request, oracle))
+            return await inner(request)
+
+        return handle
 
 
-Participant = Annotated[Caller, Depends(member(Role.PARTICIPANT))]
-Organiser = Annotated[Caller, Depends(member(Role.ORGANISER))]
-Member = Annotated[Caller, Depends(member(Role.PARTICIPANT, Role.ORGANISER))]
+Participant = Annotated[Caller, Depends(Membership((Role.PARTICIPANT,)))]
+Organiser = Annotated[Caller, Depends(Membership((Role.ORGANISER,)))]
+Member = Annotated[Caller, Depends(Membership((Role.PARTICIPANT, Role.ORGANISER)))]

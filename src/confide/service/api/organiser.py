@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 
 from confide.errors import ParameterError
-from confide.service.api.access import PROTECTED, Organiser, TheOracle
+from confide.service.api.access import PROTECTED, MemberRoute, Organiser, TheOracle
 from confide.service.api.contests import contest_model
 from confide.service.chain import list_events
 from confide.service.clock import now
@@ -31,7 +31,7 @@ from confide.service.states import State
 from confide.service.status import status_of
 from confide.service.tokens import TokenRecord, issue, list_tokens, revoke
 
-router = APIRouter(prefix="/v1/contests/{contest}", tags=["organiser"])
+router = APIRouter(prefix="/v1/contests/{contest}", tags=["organiser"], route_class=MemberRoute)
 
 Identity = Annotated[str, Path(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 _ORGANISERS_ONLY = (Kind.NO_TOKEN, Kind.WRONG_ROLE, Kind.NOT_FOUND)

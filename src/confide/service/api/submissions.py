@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from confide.service.api.access import PROTECTED, Member, Participant, TheOracle
+from confide.service.api.access import PROTECTED, Member, MemberRoute, Participant, TheOracle
 from confide.service.clock import now
 from confide.service.contests import LoadedContest, state_of
 from confide.service.finalists import choice_of, set_choice
@@ -26,7 +26,7 @@ from confide.service.quotas import Limits, limits_of
 from confide.service.states import State
 from confide.service.submissions import Submission, find_submission, list_submissions, not_open
 
-router = APIRouter(prefix="/v1/contests/{contest}", tags=["submissions"])
+router = APIRouter(prefix="/v1/contests/{contest}", tags=["submissions"], route_class=MemberRoute)
 
 Identity = Annotated[str, Path(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 _MEMBERS_ONLY = (Kind.NO_TOKEN, Kind.WRONG_ROLE, Kind.NOT_FOUND)
@@ -52,6 +52,7 @@ _FILES = {
             Kind.KEY_REUSED,
             Kind.LIMIT,
             Kind.UPLOADS,
+            Kind.UNCOUNTED,
             Kind.BUSY,
         ),
     },
