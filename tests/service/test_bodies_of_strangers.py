@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
-from prometheus_client import generate_latest
-from starlette.requests import Request
 
-from confide.contest.archive import write_archive
-from confide.service.administration import new_token
-from confide.service.app import create_app
 from confide.service.problems import Kind, Refused
 from confide.service.queue import UNCOUNTED_SECONDS, Uncounted
-from confide.service.settings import Settings
 from tests.service.running import Running, served, small_contest
 from tests.service.test_submissions_over_http import problem
 
