@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from confide.federation.crypto.agreement import KeyPair, Offer
 from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.site_key import SiteKey
+from confide.federation.modes.registry import MODES
 from confide.federation.policy_template import default_policy
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site import Site
@@ -59,11 +60,11 @@ def _named(name: str) -> x509.Name:
 
 
 def open_site(folder: Path, owner: Identity, model: SiteModel) -> Site:
-    """A new site with one model, whose policy is that of every new site in the study `benchmark`."""
+    """A new site with one model, whose policy allows the study `benchmark` and every mode."""
     place = SiteFolder(folder)
     place.path.mkdir(parents=True)
     SiteConfig(name=owner.name, models={MODEL: model}).write(place.path)
-    place.policy.write_text(default_policy(studies=["benchmark"]), encoding="utf-8")
+    place.policy.write_text(default_policy(studies=["benchmark"], modes=tuple(MODES)), encoding="utf-8")
     return Site.open(place.path, owner, coordinator="coordinator@benchmark")
 
 

@@ -24,21 +24,22 @@ PRIVATE_TYPE = re.compile(r"Array|ndarray|\bbytes\b|^Any$|UnitRows|LabelledIds|l
 PRIVATE_NAME = re.compile(r"_?(labels?|keys?|seeds?|secrets?|tokens?|passwords?|distinct|positives|negatives|counts?)")
 
 COLUMN_NAMES = (
-    "evaluation.model federation.site.data.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
+    "federation.site.data.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
     "ledger.payer.FileSubject ledger.publications.Publication ledger.question.PublicQuestion sources.rows.RowColumns "
     "tasks.contest_folder.HolderRecord tasks.federation_demo_rows.DemoData tasks.scores.ColumnScores "
-    "service.settings.Settings report.evaluation.plots._Curve"
+    "service.settings.Settings report.evaluation.plots._Curve "
+    "service.chain.Writer service.submissions.Submission"
 )
-"""`label` is the name of a column, or of a file."""
+"""`label` is the name of a column, or of a file; `token` is the public id of a token."""
 
 PUBLIC_FACTS = (
-    "audits.subject.Steps grid.Grid contest.ellipsoid.Strategy contest.bundle.ServerBundle "
+    "grid.Grid contest.ellipsoid.Strategy contest.bundle.ServerBundle "
     "privacy.mechanisms.average_precision_sensitivity.LocalSensitivity privacy.queries.Noise "
     "intervals.private_local.PositivesScale intervals.private_local.GivenScale federation.site.local_models.Scorer "
     "evaluation.settings.Settings provenance.Provenance tasks.contest_demo.ContestDemo "
     "attacks.from_auc.labelings.Labelings attacks.from_auc.labeling_count.LabelingCount "
     "attacks.from_auc.sampling._Part "
-    "releases.stand_in.StandIn sources.paired_sums._Digits sources.parquet_pages.Chunk"
+    "releases.stand_in.StandIn sources.paired_sums._Digits"
 )
 """Parameters, functions and made-up data."""
 
@@ -46,7 +47,7 @@ SENT = (
     "federation.crypto.agreement.Offer federation.crypto.recovery.Answered federation.crypto.recovery.Vote "
     "federation.crypto.secure_sum.MaskedVector federation.crypto.share_boxes.SealingKey "
     "federation.crypto.site_request.SiteRequest federation.flare.authority.SiteRecord "
-    "federation.site.private_answer.Share federation.site.row_sources.HeldRows federation.outcome.SiteReport"
+    "federation.site.private_answer.Share federation.site.row_sources.HeldRows "
 )
 """Public keys, signatures and masked numbers, which are sent to others; a digest's function."""
 
@@ -56,7 +57,8 @@ RELEASED = (
     "intervals.private.ClassSizes intervals.private_counts.NoisyCells intervals.private_counts.PlausibleCounts "
     "intervals.private_curves.CurveRegion intervals.private_curves.Errors intervals.joint_sizes.Following "
     "privacy.mechanisms.feature_counts.NoisyFeatures releases.calibrator.Calibrator service.boards.Snapshot "
-    "releases.curve_numbers.CalibrationBins releases.question_plan.QuestionWay service.pages.context.Visit"
+    "contest.board.MatrixCovariance contest.board.IndependentValues service.pages.rendering.KeptPage "
+    "releases.curve_numbers.CalibrationBins service.pages.context.Visit"
 )
 """Values that noise was added to, and what follows from them."""
 
@@ -71,7 +73,7 @@ EXACT_RESULTS = (
 )
 """Exact results that the owner of the data asked for, and that are made to be read."""
 
-NESTED = "metrics.calibration_samples.SampledCurves intervals.reductions.SmallerCounts tasks.contest_new.ReadyContest"
+NESTED = "sources.engine_sums.RankedTable tasks.contest_new.ReadyContest"
 """Classes whose shown fields hide themselves."""
 
 PUBLIC = frozenset(" ".join((COLUMN_NAMES, PUBLIC_FACTS, SENT, RELEASED, EXACT_RESULTS, NESTED)).split())

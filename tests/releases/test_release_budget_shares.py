@@ -127,16 +127,17 @@ def at(*scores: float) -> ScoreCounts:
     return ScoreCounts.from_arrays([0, 1] * (len(scores) // 2), scores)
 
 
-# No score is inside (0, 1), and the median's smooth sensitivity S is 1/2 whatever beta; or four are at 1/2, all of
-# which must go before nothing lies between the ends, and S is exp(-4 beta)/2 for beta up to log 2.
+# No score is inside (0, 1), and the bound S of the median is LENGTH/2 whatever beta; or four are at 1/2, all of
+# which must go before nothing lies between the ends, and S is exp(-4 beta) LENGTH/2 for beta up to log 2.
+LENGTH = 1 + mpmath.mpf(1) / 1024  # what the bound takes for a length of 1: the upper end of its class
 OUTSIDE, MIDDLE = at(0.0, 1.0, 1.0, 1.0), at(0.5, 0.5, 0.5, 0.5)
 
 
 def median_loss(**asked: Any) -> mpmath.mpf:
     """What one median loses to one row: Cauchy noise of scale `m S`, with S smooth by beta, has `1/m + beta`."""
     scales = [drawn(counts, **asked)[0].medians[0] for counts in (OUTSIDE, MIDDLE)]
-    multiplier = 2 * scales[0]
-    beta = -mpmath.log(2 * scales[1] / multiplier) / 4
+    multiplier = 2 * scales[0] / LENGTH
+    beta = -mpmath.log(scales[1] / scales[0]) / 4
     return 1 / multiplier + beta
 
 
@@ -193,7 +194,7 @@ def test_a_grid_and_the_counts_on_it_share_one_epsilon(
         if throughout:
             assert of_grid == 0 or abs(of_counts / of_grid - 19) < mpmath.mpf(10) ** -12
             of_grid, of_counts = mpmath.mpf(0), of_grid + of_counts
-        near = mpmath.mpf(10) ** -12
+        near = mpmath.mpf(10) ** (-10 if grid == "medians:3" else -12)  # bounds of medians round logarithms to 2^-40
         if mechanism == "gaussian":
             assert release.guarantee.rho is not None
             together = of_counts + of_grid**2 / 2
@@ -218,7 +219,7 @@ def test_a_grid_costs_what_is_said(source: str) -> None:
         heard, _ = drawn(COUNTS, neighbours=neighbours, **asked)
         with mpmath.workdps(40):
             found = grid_loss(grid_source(source), heard, neighbours, **asked)
-            assert abs(found - 2 * exact(Fraction(share))) < mpmath.mpf(10) ** -12
+            assert abs(found - 2 * exact(Fraction(share))) < mpmath.mpf(10) ** -10
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "recursive-medians"])

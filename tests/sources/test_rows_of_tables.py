@@ -103,7 +103,7 @@ def test_clusters_and_folds_are_numbered(source: str, tmp_path: Path) -> None:
     patients = np.array(COLUMNS["patient"])
     assert np.array_equal(rows.clusters[:, None] == rows.clusters, patients[:, None] == patients)
     assert np.array_equal(folded.folds, np.array(COLUMNS["ward"]) - 1)
-    with refused(DataError, says="no cluster"):
+    with refused(DataError, says="clusters are missing"):
         read(source, tmp_path, ["old"], cluster="site")
 
 

@@ -98,7 +98,7 @@ def test_every_source_names_decimals_of_a_fixed_scale_alike(server: Database, fi
 def test_a_decimal_that_is_no_number_is_missing(server: Database) -> None:
     values = ["1::numeric", "'NaN'", "NULL"]
     assert names(read(server, values)) == ["1", "(missing)"]
-    with refused(DataError, says="no cluster"):
+    with refused(DataError, says="clusters are missing"):
         read(server, values, role="cluster")
 
 

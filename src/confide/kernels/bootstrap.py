@@ -50,6 +50,8 @@ class _Places(NamedTuple):
     positives: Counts
     negatives: Counts
 
+    __repr__ = object.__repr__  # shows no rows
+
 
 def replicate_auc_ap(
     positives: Counts,

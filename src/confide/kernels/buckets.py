@@ -58,6 +58,8 @@ class Partition(NamedTuple):
     positives_before: Counts
     zero: int
 
+    __repr__ = object.__repr__  # shows no rows
+
 
 def partition_rows(labels: Labels, scores: Scores, sample: tuple[Scores, int], threads: Threads) -> Partition:
     """Return the rows in the order of buckets that the sample suggests."""

@@ -31,6 +31,8 @@ class Rows(NamedTuple):
     negatives: Scores
     negative_starts: Counts
 
+    __repr__ = object.__repr__  # shows no rows
+
     @property
     def datasets(self) -> int:
         """Number of datasets."""
@@ -49,6 +51,8 @@ class Exact(NamedTuple):
     slope: Scores
     area: Scores
     reversed: NDArray[np.bool_]
+
+    __repr__ = object.__repr__  # shows no rows
 
 
 class Noisy(NamedTuple):

@@ -72,9 +72,10 @@ def checked_rows(
 ) -> tuple[NDArray[np.bool_], FloatArray, CountArray | None]:
     """Validate rows and bring them to boolean labels, float64 scores and numeric weights.
 
-    With `one_class` rows are private, and each label is read by itself (see `private_labels`).
+    With `one_class` rows are private: each label is read by itself (see `private_labels`), and a bad score is refused
+    with one message, whatever it is.
     """
-    score = checked_scores(scores)
+    score = private_scores(scores) if one_class else checked_scores(scores)
     label = label_rows(labels, positive) if one_class else binary_labels(labels, positive)
     weight = None if weights is None else checked_weights(weights)
     for name, array in (("labels", label), ("weights", weight)):
@@ -120,6 +121,23 @@ def checked_scores(scores: ArrayLike) -> FloatArray:
     if not _all_finite(array):
         raise ScoreError("scores must be finite; remove or replace missing, NaN and infinite scores first")
     return array
+
+
+def private_scores(scores: ArrayLike, column: str | None = None) -> FloatArray:
+    """Return scores of private rows as finite float64; a refusal does not tell a missing score from another bad one."""
+    try:
+        return checked_scores(scores)
+    except ScoreError:
+        raise unfit_scores(column) from None
+
+
+def unfit_scores(column: str | None = None) -> ScoreError:
+    """Return the refusal of private rows with a score that is not a finite number."""
+    where = "the scores do not hold" if column is None else f"column {column!r} does not hold"
+    return ScoreError(
+        f"{where} a finite number in every row; check that it is the right column and that decimals have a point, and "
+        "remove or replace scores that are missing, NaN or infinite"
+    )
 
 
 def checked_weights(weights: ArrayLike) -> CountArray:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray
 from confide.errors import ColumnError, NoRowsError, ParameterError, ScoreError
+from confide.sources.arrays import unfit_scores
 from confide.sources.feature_columns import spelling
 from confide.sources.fetched import array_of, check_unchanged, fetch, numbers
 from confide.sources.files import connect_duckdb
@@ -30,7 +31,7 @@ _PLAIN = "column {!r} holds neither numbers nor text nor true/false; make it one
 _BATCH_ROWS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ExactColumn:
     """A column by codes that its engine compares and sends without changing them, whatever its collation.
 
@@ -168,11 +169,8 @@ def fit_rows(table: Any, *, label: str, score: str, positive: object, parse_text
     summary = _summary(coded)
     if not summary["rows"]:
         raise NoRowsError("the table has no rows; check the file or the query that made it")
-    unfit = ScoreError(
-        f"column {score!r} does not hold a finite number in every row; check that it is the right column and that "
-        "decimals have a point, and remove or replace scores that are missing, NaN or infinite"
-    )
-    return FitRows(coded, summary["rows"], summary["distinct"], exact, labels, unfit if summary["bad"] else None)
+    unfit = unfit_scores(score) if summary["bad"] else None
+    return FitRows(coded, summary["rows"], summary["distinct"], exact, labels, unfit)
 
 
 def _brought_here(rows: Any) -> Any:

@@ -31,7 +31,7 @@ class ClassPlacements:
     products: list[list[int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PlacementSums:
     """Sums of components over positives and over negatives."""
 

@@ -90,10 +90,16 @@ def print_tokens(contest: str, tokens: Sequence[Token], console: Console) -> Non
             one.participant,
             str(one.role),
             moment_text(one.created_at),
-            DASH if one.expires_at is None else moment_text(one.expires_at),
-            DASH if one.revoked_at is None else moment_text(one.revoked_at),
+            _end_text(one),
         )
         for one in tokens
     )
-    head = ("id", "participant", "role", "made", "ends", "revoked")
+    head = ("id", "participant", "role", "made", "ends")
     print_table(Table(title=f"Tokens of {contest}", head=head, body=body, text_columns=head[1:]), console)
+
+
+def _end_text(token: Token) -> str:
+    """Return when a token ends, or when it was revoked."""
+    if token.revoked_at is not None:
+        return f"revoked {moment_text(token.revoked_at)}"
+    return DASH if token.expires_at is None else moment_text(token.expires_at)
