@@ -34,7 +34,7 @@ VERBS = (
     *("audit", "demo", "contest", "submit", "serve", "completion"),
 )
 GROUPS = {
-    "federation": ("init", "sign", "add-site", "start", "stop", "status", "renew", "demo"),
+    "federation": ("init", "sign", "add-site", "start", "stop", "status", "renew", "revoke", "demo"),
     "site": (
         *("request", "init", "add-model", "start", "stop", "status", "pending", "approve", "refuse", "verify"),
         *("renew", "forget"),

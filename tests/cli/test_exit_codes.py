@@ -112,6 +112,7 @@ CASES: dict[str, list[tuple[int, str]]] = {
     "federation init": [(USAGE, "net"), (USAGE, "rows.csv --name net --site a")],
     "federation add-site": [(USAGE, "nothing east"), (USAGE, "folder east")],
     "federation sign": [(USAGE, "nothing words.txt"), (USAGE, "folder words.txt")],
+    "federation revoke": [(USAGE, "nothing north"), (USAGE, "folder north")],
     "federation renew": [(USAGE, "nothing"), (USAGE, "folder --days 0")],
     "federation start": [(USAGE, "nothing"), (USAGE, "folder")],
     "federation stop": [(USAGE, "nothing"), (USAGE, "folder")],

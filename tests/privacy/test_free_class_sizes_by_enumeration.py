@@ -153,8 +153,8 @@ def check_all(relation: Neighbours, rows: int, levels: int, epsilon: Fraction) -
 
 def test_the_integer_in_use_pays_for_the_normaliser() -> None:
     """The cheapest datasets on which the rate in use would lose more than epsilon without `1/n1`."""
-    parameters = parameters_of(ADD_REMOVE, Fraction(3), 30, 2, HALF)
-    every, follow = list(two_levels(3, 27)), in_use(parameters)
+    parameters = parameters_of(ADD_REMOVE, Fraction(1, 2), 60, 14, HALF)
+    every, follow = list(two_levels(15, 45)), in_use(parameters)
 
     def unpaid(outputs: FloatArray) -> Following:
         found = follow(outputs)

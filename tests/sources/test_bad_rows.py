@@ -248,7 +248,7 @@ def test_comparison_refuses_other_lengths() -> None:
     for function in (confide.intervals.compare_aucs, confide.evaluate):
         with pytest.raises(ParameterError, match="'second'"):
             function(LABELS, {**MODELS, "second": SCORES[:3]})
-    with pytest.raises(ParameterError, match="two models"):
+    with pytest.raises(ParameterError, match="two or more models"):
         confide.intervals.compare_aucs(LABELS, {"first": SCORES})
 
 
