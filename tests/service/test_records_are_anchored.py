@@ -249,7 +249,9 @@ def test_tokens_end(server: Server) -> None:
     session = server.records.sessions.start(caller, tomorrow - timedelta(hours=1))
     with server.records.database.reading() as connection:
         found = [
-            server.records.sessions.find(connection, server.records.histories, session, tomorrow + timedelta(seconds=one))
+            server.records.sessions.find(
+                connection, server.records.histories, session, tomorrow + timedelta(seconds=one)
+            )
             for one in (-1, 0)
         ]
     assert [one is not None for one in found] == [True, False], "a session ends with its token"

@@ -8,7 +8,7 @@ emptied. An older copy of the database and the home together cannot be detected,
 Order of a write: the database commits, the anchor follows, the caller is answered. After a crash the anchor may lag
 behind the database, never the other way round. Entries beyond the anchor bear seals, so the next start accepts them.
 
-What the server acts on (tokens and their revocation, the state of a contest, how many files a participant has sent) must
+What the server acts on (tokens and their revocation, the state of a contest, the number of files of a participant) must
 agree with a `History`: the entries, each checked once by this process.
 """
 
