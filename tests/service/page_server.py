@@ -24,7 +24,7 @@ from confide.contest.template import Template
 from confide.contest.terms import ContestTerms
 from confide.service.administration import new_token
 from confide.service.app import create_app
-from confide.service.pages.sessions import COOKIE
+from confide.service.sessions import COOKIE
 from confide.service.settings import Settings
 
 ROWS, PUBLIC = 400, 200

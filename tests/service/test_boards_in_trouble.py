@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,30 @@ def test_a_database_that_is_read_only_or_gone_is_said(site: Site, monkeypatch: p
         assert response.headers["content-type"].startswith("text/html")
     event.remove(engine, "do_connect", absent)
     assert site.submit("ada", 2).status_code == 201
+
+
+@pytest.mark.parametrize("fault", ["damaged", "gone", "changed"])
+def test_a_home_that_cannot_be_used_is_said(site: Site, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracles, "PROBE_SECONDS", 0.0)
+    assert site.submit("ada", 1).status_code == 201
+    cookie = site.sign_in("ada")
+    anchor = site.oracle.home.anchor_file
+    kept = anchor.read_text()
+    if fault == "gone":
+        anchor.unlink()
+    elif fault == "damaged":
+        anchor.write_text("{}")
+    else:
+        with closing(sqlite3.connect(site.oracle.home.database)) as database, database:
+            database.execute("UPDATE oracle_contests SET state = 'paused'")
+    assert is_unavailable(site.submit("ada", 2))
+    assert is_unavailable(site.client.get("/contests/heart/mine", headers=cookie))
+    assert is_unavailable(site.client.get("/readyz"))
+    assert site.client.get("/healthz").status_code == 200
+    anchor.write_text(kept)
+    if fault != "changed":
+        assert site.submit("ada", 2).status_code == 201
+        assert site.client.get("/readyz").status_code == 200
 
 
 def test_readiness_does_not_write_for_every_question(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,6 @@ from confide.service.finals import final_entries, publish, read_result
 from confide.service.home import Home
 from confide.service.migrations.versions import v0001_first_tables
 from confide.service.oracle import Oracle
-from confide.service.pages.sessions import find_session, start_session
 from confide.service.problems import Kind, Refused
 from confide.service.records import Records
 from confide.service.scoring import Scored
@@ -62,7 +61,7 @@ class Server:
 
     def holder(self, secret: str, at: datetime | None = None) -> Caller:
         with self.records.database.reading() as connection:
-            found = find_caller(connection, self.records.key, secret, at or now())
+            found = find_caller(connection, self.records.histories, secret, at or now())
         assert found is not None
         return found
 
@@ -105,15 +104,13 @@ def server(tmp_path: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of a server that has stopped: two participants, a session, and a published final."""
+    """The home of a server that has stopped: two participants and a published final."""
     home = tmp_path_factory.mktemp("finished") / "home"
     made = start(home)
     made.move(State.OPEN)
     organiser = made.caller("host", Role.ORGANISER)
     for seed, name in enumerate(("ada", "ben")):
         made.submit(made.caller(name), seed)
-    with made.records.writing(organiser) as writer:
-        start_session(writer, organiser)
     made.move(State.CLOSED)
     made.publish(organiser)
     made.oracle.close()
@@ -206,8 +203,7 @@ def test_only_records_open_a_writing_transaction() -> None:
         for path in folder.rglob("*.py")
         if re.search(r"database\.writing\(\)|\)\.writing\(\)", path.read_text())
     }
-    # Tables are changed before there is a caller, and whoever holds a session's secret may end it.
-    assert users == {"records.py", "migrations/upgrade.py", "pages/signing.py"}
+    assert users == {"records.py", "migrations/upgrade.py"}  # tables are changed before there is a caller
     makers = [path.name for path in folder.rglob("*.py") if re.search(r"\bWriter\(", path.read_text())]
     assert makers == ["records.py"]
 
@@ -250,10 +246,15 @@ def test_tokens_end(server: Server) -> None:
     server.holder(usual, now() + timedelta(days=DAYS - 1))
     with pytest.raises(Refused, match="ended at"):
         server.holder(usual, now() + timedelta(days=DAYS))
-    with server.records.writing(caller) as writer:
-        session = start_session(writer, caller)
-        writer.connection.exec_driver_sql("UPDATE oracle_sessions SET expires_at = '9999'")
-        assert find_session(writer.connection, writer.key, session, writer.at) is None, "its seal does not fit"
+    session = server.records.sessions.start(caller, tomorrow - timedelta(hours=1))
+    with server.records.database.reading() as connection:
+        found = [
+            server.records.sessions.find(
+                connection, server.records.histories, session, tomorrow + timedelta(seconds=one)
+            )
+            for one in (-1, 0)
+        ]
+    assert [one is not None for one in found] == [True, False], "a session ends with its token"
 
 
 # What the check notices
@@ -261,15 +262,12 @@ def test_tokens_end(server: Server) -> None:
 LAST = "(SELECT max(sequence) FROM oracle_chain)"
 NAMES = """UPDATE oracle_finals SET names = replace(replace(replace(names, '"ada", ', '"x", '), '"ben", ', '"ada", '),
     '"x", ', '"ben", ')"""
-TABLES = ("sessions", "keys", "finalists", "finals", "chain", "submissions", "tokens", "members", "contests")
+TABLES = ("keys", "finalists", "finals", "chain", "submissions", "tokens", "members", "contests")
 
 
 @pytest.mark.parametrize(
     "statements",
     [
-        (f"INSERT INTO oracle_sessions SELECT '{64 * 'a'}', id, '9999', '' FROM oracle_tokens LIMIT 1",),
-        ("UPDATE oracle_sessions SET expires_at = '9999'",),
-        ("UPDATE oracle_sessions SET token = (SELECT max(id) FROM oracle_tokens)",),
         ("UPDATE oracle_tokens SET expires_at = '9999' WHERE role = 'organiser'",),
         ("UPDATE oracle_tokens SET created_at = '2020'",),
         ("UPDATE oracle_tokens SET seal = ''",),
@@ -279,12 +277,18 @@ TABLES = ("sessions", "keys", "finalists", "finals", "chain", "submissions", "to
         ("UPDATE oracle_finals SET published_at = '2020'",),
         (NAMES,),
         ("UPDATE oracle_finals SET result = replace(result, '\"rank\":1', '\"rank\":2')",),
-        (f"INSERT INTO oracle_sessions VALUES ('{64 * 'b'}', 'nobody', '9999', '')",),
         (f"INSERT INTO oracle_tokens VALUES ('Z', 999, 'organiser', '{64 * 'c'}', '2026', NULL, '9999', '')",),
         ("UPDATE oracle_tokens SET revoked_at = NULL, member = (SELECT min(id) FROM oracle_members)",),
         ("INSERT INTO oracle_members VALUES (99, 'ghost', 'eve', '2026')",),
         ("INSERT INTO oracle_finals VALUES ('ghost', '2026', '{}', '{}')",),
-        ("INSERT INTO oracle_keys VALUES (99, 'key', 'nothing')",),
+        ("INSERT INTO oracle_keys VALUES (99, 'key', 'nothing', '')",),
+        ("INSERT INTO oracle_keys SELECT member, 'key', id, '' FROM oracle_submissions",),
+        ("INSERT INTO oracle_finalists SELECT min(id), 'nothing' FROM oracle_members",),
+        ("INSERT INTO oracle_finalists VALUES (99, 'nothing')",),
+        (
+            "INSERT INTO oracle_contests SELECT 'ghost', state, bundle, created_at, 0, chain_end, '' "
+            "FROM oracle_contests",
+        ),
         tuple(f"DELETE FROM oracle_{name}" for name in TABLES),
         (*(f"DELETE FROM oracle_{name}" for name in TABLES), "DELETE FROM oracle_version"),
     ],
@@ -334,16 +338,102 @@ class closing_database:  # noqa: N801  # used like contextlib.closing
         self.database.close()
 
 
-def test_a_forged_session_opens_nothing(server: Server) -> None:
-    organiser = server.caller("host", Role.ORGANISER)
-    with server.records.writing(organiser) as writer:
-        secret = start_session(writer, organiser)
-        found = find_session(writer.connection, writer.key, secret, writer.at)
-    assert found is not None
-    assert (found.token, found.role) == (organiser.token, Role.ORGANISER)
-    change(server.oracle.home.folder, "UPDATE oracle_sessions SET seal = ''")
+# What a running server acts on
+
+
+def table(server: Server, name: str) -> list[Any]:
+    return rows(server.oracle.home.folder, f"SELECT * FROM oracle_{name}")
+
+
+def put_rows_back(server: Server, name: str, kept: list[Any]) -> None:
+    with closing(sqlite3.connect(server.oracle.home.database)) as database, database:
+        database.execute(f"DELETE FROM oracle_{name}")
+        database.executemany(f"INSERT INTO oracle_{name} VALUES ({', '.join('?' * len(kept[0]))})", kept)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_revoked_token_whose_row_is_put_back_opens_nothing(server: Server, beside: bool) -> None:
+    with server.records.administering("heart") as writer:
+        secret, record = issue(writer, "host", Role.ORGANISER)
+    caller = server.holder(secret)
+    session = server.records.sessions.start(caller, now())
+    kept = table(server, "tokens")
+    if beside:
+        administration.revoke_token(server.oracle.home.folder, "heart", record.id)  # as another process would
+    else:
+        server.revoke(caller)
+    put_rows_back(server, "tokens", kept)
     with server.records.database.reading() as connection:
-        assert find_session(connection, server.records.key, secret, now()) is None
+        assert find_caller(connection, server.records.histories, secret, now()) is None
+        assert server.records.sessions.find(connection, server.records.histories, session, now()) is None
+    with pytest.raises(Refused), server.records.writing(caller):
+        pass
+
+
+def test_a_database_put_back_behind_another_process_opens_nothing(server: Server) -> None:
+    with server.records.administering("heart") as writer:
+        secret, record = issue(writer, "host", Role.ORGANISER)
+    server.holder(secret)
+    kept = {name: table(server, name) for name in ("contests", "tokens", "chain")}
+    administration.revoke_token(server.oracle.home.folder, "heart", record.id)
+    for name, values in kept.items():
+        put_rows_back(server, name, values)
+    with pytest.raises(HomeError, match="older copy"):
+        server.holder(secret)
+    assert not server.oracle.store.is_writable()
+
+
+def test_a_session_that_was_signed_out_is_in_no_table(server: Server) -> None:
+    caller, sessions = server.caller("ada"), server.records.sessions
+    secret = sessions.start(caller, now())
+    with server.records.database.reading() as connection:
+        found = sessions.find(connection, server.records.histories, secret, now())
+        assert found is not None
+        sessions.end(secret)
+        assert sessions.find(connection, server.records.histories, secret, now()) is None
+    with pytest.raises(Refused), server.records.writing(found):
+        pass
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE oracle_contests SET state = 'closed'",
+        "DELETE FROM oracle_submissions",
+        "UPDATE oracle_chain SET entry = replace(entry, 'ada', 'eve')",
+    ],
+)
+def test_a_running_server_does_not_act_on_changed_rows(server: Server, statement: str) -> None:
+    caller = server.caller("ada")
+    server.submit(caller, 1)
+    change(server.oracle.home.folder, statement)
+    with pytest.raises(HomeError, match=r"sealed record|added or removed|missing or changed"):
+        server.submit(caller, 2)
+
+
+def test_an_entry_that_a_trigger_swallows_is_not_confirmed(server: Server) -> None:
+    caller = server.caller("ada")
+    change(
+        server.oracle.home.folder,
+        "CREATE TRIGGER one BEFORE INSERT ON oracle_chain BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER two BEFORE UPDATE ON oracle_contests BEGIN SELECT RAISE(IGNORE); END",
+    )
+    with pytest.raises(HomeError, match="trigger"):
+        server.revoke(caller)
+
+
+def test_an_idempotency_key_of_another_file_shows(server: Server) -> None:
+    caller, file = server.caller("ada"), server.oracle.home.temporary / "sent.csv"
+    for seed in (1, 2):
+        file.write_bytes(CONTEST.csv(seed))
+        server.oracle.recorder.accept(server.oracle.contest("heart"), caller, file, "csv", f"key {seed}")
+    administration.verify(server.oracle.home.folder)
+    change(server.oracle.home.folder, "UPDATE oracle_keys SET submission = (SELECT max(id) FROM oracle_submissions)")
+    with pytest.raises(HomeError, match="idempotency key"):
+        administration.verify(server.oracle.home.folder)
+    file.write_bytes(CONTEST.csv(1))
+    with pytest.raises(HomeError, match="idempotency key"):
+        server.oracle.recorder.accept(server.oracle.contest("heart"), caller, file, "csv", "key 1")
 
 
 # Anchor
@@ -517,7 +607,7 @@ def test_tokens_of_an_earlier_version_go_on_for_the_usual_time_and_sessions_end(
     assert made.holder(OLD).participant == "ada"
     with pytest.raises(Refused, match="ended at"):
         made.holder(OLD, now() + timedelta(days=DAYS))
-    assert rows(server, "SELECT * FROM oracle_sessions") == []
+    assert not rows(server, "SELECT 1 FROM sqlite_master WHERE name = 'oracle_sessions'")
     made.oracle.close()
     assert administration.verify(server).contests == 1
     start(server).oracle.close()

@@ -198,7 +198,7 @@ def check_schema(database: Database) -> None:
     assert differences(made(database)) == []
     upgrade(database)
     with database.engine.connect() as connection:
-        assert version_of(connection) == "0002"
+        assert version_of(connection) == "0003"
         connection.exec_driver_sql("UPDATE oracle_version SET version_num = '9999'")
         connection.commit()
     with pytest.raises(HomeError, match="newer"):
@@ -222,7 +222,7 @@ def test_a_difference_of_tables_would_be_seen(tmp_path: Path) -> None:
         connection.commit()
     found: list[Any] = differences(database)
     assert len(found) == 1
-    assert len(SCHEMA.tables) == 9
+    assert len(SCHEMA.tables) == 8
     database.close()
 
 

@@ -29,10 +29,10 @@ PROBE_SECONDS = 2.0
 
 
 class Store:
-    """Trial of the database and of the home folder: whether both can be written to."""
+    """Trial of the database and of the home folder: whether both can be written to, and agree."""
 
-    def __init__(self, home: Home, database: Database, room: int) -> None:
-        self._home, self._database, self._room = home, database, room
+    def __init__(self, home: Home, records: Records, room: int) -> None:
+        self._home, self._records, self._room = home, records, room
         self._lock = threading.Lock()
         self._result, self._until = False, 0.0
 
@@ -49,7 +49,8 @@ class Store:
     def _try(self) -> bool:
         try:
             probe(self._home.temporary, self._room)
-            self._database.probe()
+            self._records.database.probe()
+            self._records.check()
         except Exception as error:
             LOG.error("the store cannot be written to: %s at %s", type(error).__name__, place_of(error))
             return False
@@ -114,7 +115,7 @@ class Oracle:
             boards=boards,
             queue=Queue(workers=settings.workers, waiting=settings.queue, each=settings.uploads_each),
             uncounted=Uncounted(settings.uncounted_files),
-            store=Store(home, database, settings.largest_body),
+            store=Store(home, records, settings.largest_body),
             metrics=Metrics(),
         )
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from confide.errors import StoreUnavailableError
+from confide.errors import HomeError
 
 LOG = logging.getLogger("confide.service")
 MEDIA = "application/problem+json"
@@ -135,7 +135,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_exception_handler(StoreUnavailableError, _unavailable)
+    app.add_exception_handler(HomeError, _unavailable)
 
 
 def unexpected() -> Response:
@@ -157,17 +157,17 @@ def place_of(error: BaseException) -> str:
 
 
 def unavailable() -> Refused:
-    """Return the refusal of a request while the database or the disk takes no reads or writes."""
+    """Return the refusal of a request while the database or the home folder cannot be used."""
     return Refused(
         Kind.STORE,
-        "the server cannot reach its database, or has no room on its disk; the request is not confirmed",
+        "the server cannot use its database or its home folder at present; the request is not confirmed",
         "send it again in a minute: a file counts once; if it happens again, tell the organiser",
         retry_after=STORE_SECONDS,
     )
 
 
 async def _unavailable(_request: Request, error: Exception) -> Response:
-    LOG.error("the store is unavailable at %s", place_of(error))
+    LOG.error("the store is unavailable: %s at %s", type(error).__name__, place_of(error))
     refused = unavailable()
     return problem_response(refused.problem, refused.headers)
 

@@ -8,6 +8,8 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select
 
 from confide.contest.terms import ContestTerms
+from confide.errors import HomeError
+from confide.service.chain import History
 from confide.service.clock import next_day, written
 from confide.service.problems import Kind, Refused
 from confide.service.tables import SUBMISSIONS
@@ -38,6 +40,15 @@ def limits_of(connection: Connection, terms: ContestTerms, member: int, at: date
         total_left=total_left,
         resets_at=written(next_day(at)),
     )
+
+
+def require_counted(connection: Connection, history: History | None, member: int, participant: str) -> None:
+    """Refuse to count by rows that are fewer or more than the sealed submissions of a participant."""
+    rows = connection.execute(select(func.count()).where(SUBMISSIONS.c.member == member)).scalar_one()
+    if history is None or rows != history.sent[participant]:
+        raise HomeError(
+            "submissions of a participant were added or removed; check the records with `confide serve --verify`"
+        )
 
 
 def require_left(limits: Limits, at: datetime) -> None:

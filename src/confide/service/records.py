@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection
 
 from confide.errors import HomeError
 from confide.service import chain
-from confide.service.chain import Anchor, Head, Writer
+from confide.service.chain import Anchor, Head, Histories, Writer
 from confide.service.clock import now
 from confide.service.database import Database
 from confide.service.home import Home
 from confide.service.migrations.upgrade import upgrade, version_of
-from confide.service.tables import SESSIONS
+from confide.service.sessions import Sessions
 from confide.service.tokens import Caller, adopt_tokens, require_valid
 
 ADMINISTRATOR = "administrator"
@@ -30,11 +30,13 @@ _BEFORE_ANCHORS = "0001"
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """Database, key and anchor of a home folder, which belong together."""
+    """Database, key and anchor of a home folder, which belong together, and the sessions of browsers."""
 
     database: Database
     key: bytes = field(repr=False)
     anchor: Anchor
+    histories: Histories
+    sessions: Sessions = field(default_factory=Sessions)
 
     @classmethod
     def start(cls, home: Home, database: Database) -> Records:
@@ -89,14 +91,21 @@ class Records:
             raise HomeError(f"{home.anchor_file} is missing; put it back from a backup of the home folder")
         if not rollback:
             _require_all(connection, heads, seen or {})
-        return cls(database=database, key=key, anchor=anchor)
+        return cls(database=database, key=key, anchor=anchor, histories=Histories(database, key, anchor))
 
     @contextmanager
     def writing(self, caller: Caller) -> Iterator[Writer]:
         """Run a block in one transaction of a caller, whose token is checked once more. Locks the contest's row."""
         with self._writing(caller.contest, by=caller.participant, token=caller.token) as writer:
-            require_valid(writer.connection, self.key, caller, writer.at)
+            lives = caller.session is None or self.sessions.token(caller.session, writer.at) == caller.token
+            require_valid(writer.connection, self.histories, caller, writer.at, lives=lives)
             yield writer
+
+    def check(self) -> None:
+        """Refuse a database and a home folder that cannot be read, or do not agree."""
+        with self.database.reading() as connection:
+            for contest in chain.heads_of(connection):
+                self.histories.of(connection, contest)
 
     @contextmanager
     def administering(self, contest: str) -> Iterator[Writer]:
@@ -108,13 +117,22 @@ class Records:
     def _writing(self, contest: str, *, by: str, token: str | None) -> Iterator[Writer]:
         with self.database.writing() as connection:
             known = chain.locked(connection, contest) is not None
+            history = None
             if known:
                 head, seen = chain.head_of(connection, contest), self.anchor.seen(contest)
                 chain.require_sealed(self.key, contest, head)
                 if seen is not None:
                     chain.require_seen(connection, contest, head, seen)
+                history = self.histories.of(connection, contest, newest=True)
             yield Writer(
-                connection=connection, key=self.key, contest=contest, known=known, by=by, token=token, at=now()
+                connection=connection,
+                key=self.key,
+                contest=contest,
+                known=known,
+                history=history,
+                by=by,
+                token=token,
+                at=now(),
             )
             after = chain.head_of(connection, contest)
         self.anchor.advance({contest: after})
@@ -126,8 +144,7 @@ def _require_all(connection: Connection, heads: dict[str, Head], seen: dict[str,
 
 
 def _adopt(connection: Connection, key: bytes, current: str) -> None:
-    """Seal what an older version left unsealed. Nothing tells a forged session from another: all of them end."""
+    """Seal what an older version left unsealed."""
     if current == _BEFORE_ANCHORS:
-        connection.execute(delete(SESSIONS))
         for contest in chain.heads_of(connection):
             adopt_tokens(connection, key, contest, now())

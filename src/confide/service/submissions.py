@@ -20,14 +20,15 @@ from sqlalchemy import Connection, Row, insert, select
 from confide.contest.finalists import scores_digest
 from confide.contest.terms import ContestTerms, Mode
 from confide.counts import FloatArray
-from confide.errors import SubmissionError
+from confide.errors import HomeError, SubmissionError
+from confide.ledger.seals import same_seal, seal
 from confide.service import chain
 from confide.service.chain import Writer
 from confide.service.clock import new_id, now, written
 from confide.service.contests import LoadedContest, state_of
 from confide.service.home import Home
 from confide.service.problems import Kind, Refused
-from confide.service.quotas import Limits, limits_of, require_left
+from confide.service.quotas import Limits, limits_of, require_counted, require_left
 from confide.service.records import Records
 from confide.service.scoring import Scored, Scorer
 from confide.service.states import State
@@ -92,11 +93,14 @@ class Recorder:
     ) -> Outcome:
         entry = _Entry(contest=contest.name, caller=caller, digest=digest, key=idempotency_key)
         with self.records.database.reading() as connection:
-            require_valid(connection, self.records.key, caller, now())  # before an answer is paid for
-            entry.require_same_file(connection)
+            require_valid(connection, self.records.histories, caller, now())  # before an answer is paid for
+            entry.require_same_file(connection, self.records.key)
             earlier = entry.earlier(connection)
             if earlier is None:
                 _require_open(connection, contest.name)
+                if contest.terms.mode != Mode.MASKED:  # one file at a time, so that nobody else adds rows
+                    history = self.records.histories.of(connection, contest.name)
+                    require_counted(connection, history, caller.member, caller.participant)
                 require_left(limits_of(connection, contest.terms, caller.member, at := now()), at)
         scored = None
         if earlier is None:
@@ -115,7 +119,8 @@ class Recorder:
 
     def _record(self, writer: Writer, terms: ContestTerms, entry: _Entry, scored: Scored | None) -> Outcome:
         connection, at = writer.connection, writer.at
-        entry.require_same_file(connection)
+        entry.require_same_file(connection, writer.key)
+        require_counted(connection, writer.history, entry.caller.member, entry.caller.participant)
         earlier = entry.earlier(connection)
         if earlier is not None:
             entry.remember_key(writer, earlier.id)
@@ -140,16 +145,18 @@ class _Entry:
     digest: str
     key: str | None
 
-    def require_same_file(self, connection: Connection) -> None:
+    def require_same_file(self, connection: Connection, key: bytes) -> None:
         """Refuse a key that was used for other scores."""
         if self.key is None:
             return
         known = connection.execute(
-            select(SUBMISSIONS.c.digest)
-            .join(KEYS, KEYS.c.submission == SUBMISSIONS.c.id)
+            select(KEYS, SUBMISSIONS.c.digest)
+            .join(SUBMISSIONS, KEYS.c.submission == SUBMISSIONS.c.id)
             .where(KEYS.c.member == self.caller.member, KEYS.c.key == self.key)
-        ).scalar()
-        if known is not None and known != self.digest:
+        ).first()
+        if known is not None and not is_sealed_key(key, known):
+            raise HomeError("an idempotency key was changed; check the records with `confide serve --verify`")
+        if known is not None and known.digest != self.digest:
             raise Refused(
                 Kind.KEY_REUSED,
                 "this Idempotency-Key was used for a file with other scores",
@@ -169,7 +176,9 @@ class _Entry:
         connection = writer.connection
         mine = (KEYS.c.member == self.caller.member, KEYS.c.key == self.key)
         if connection.execute(select(KEYS.c.key).where(*mine)).first() is None:
-            connection.execute(insert(KEYS), {"member": self.caller.member, "key": self.key, "submission": submission})
+            sealed = seal(writer.key, "oracle idempotency", self.caller.member, self.key, submission)
+            row = {"member": self.caller.member, "key": self.key, "submission": submission, "seal": sealed}
+            connection.execute(insert(KEYS), row)
 
     def insert(self, writer: Writer, scored: Scored) -> Submission:
         at = writer.at
@@ -203,6 +212,11 @@ class _Entry:
             },
         )
         return submission
+
+
+def is_sealed_key(key: bytes, row: Row[Any]) -> bool:
+    """Return whether the row of an idempotency key is as the server wrote it."""
+    return same_seal(row.seal, seal(key, "oracle idempotency", row.member, row.key, row.submission))
 
 
 def chain_entry(submission: Submission) -> dict[str, Any]:

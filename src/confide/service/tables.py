@@ -62,15 +62,6 @@ TOKENS = Table(
     CheckConstraint("role IN ('participant', 'organiser')", name="role"),
 )
 
-SESSIONS = Table(
-    "oracle_sessions",
-    SCHEMA,
-    Column("digest", String(64), primary_key=True),  # SHA-256 of the secret in the browser's cookie
-    Column("token", String(26), ForeignKey("oracle_tokens.id"), nullable=False, index=True),
-    Column("expires_at", String(40), nullable=False, index=True),
-    Column("seal", String(64), nullable=False, server_default=""),  # of all other columns
-)
-
 SUBMISSIONS = Table(
     "oracle_submissions",
     SCHEMA,
@@ -96,6 +87,7 @@ KEYS = Table(
     Column("member", Integer, ForeignKey("oracle_members.id"), primary_key=True),
     Column("key", String(200), primary_key=True),  # the header Idempotency-Key
     Column("submission", String(26), ForeignKey("oracle_submissions.id"), nullable=False),
+    Column("seal", String(64), nullable=False, server_default=""),  # of all other columns
 )
 
 FINALISTS = Table(

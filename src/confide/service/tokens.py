@@ -1,7 +1,8 @@
 """Tokens: 256 random bits, shown once. The database keeps their SHA-256.
 
-The row of a token is sealed with the key of the home folder: a row that somebody else wrote opens nothing. Every token
-has an end.
+The row of a token is sealed with the key of the home folder, and must agree with the contest's sealed entries: a row
+that somebody else wrote opens nothing, nor does one that was put back as it was before a revocation. Every token has an
+end.
 """
 
 from __future__ import annotations
@@ -9,23 +10,22 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 
 from confide.errors import HomeError, ParameterError
 from confide.ledger.seals import same_seal, seal
 from confide.service import chain
-from confide.service.chain import Writer
+from confide.service.chain import Histories, History, SealedToken, Writer
 from confide.service.clock import new_id, written
 from confide.service.members import member_named
 from confide.service.problems import Kind, Refused
-from confide.service.tables import MEMBERS, SESSIONS, TOKENS
+from confide.service.tables import MEMBERS, TOKENS
 
 PREFIX = "cfd_"
 FORM = re.compile(r"cfd_[A-Za-z0-9_-]{43}")
@@ -113,12 +113,12 @@ def issue(
     return secret, record
 
 
-def find_caller(connection: Connection, key: bytes, secret: str, at: datetime) -> Caller | None:
+def find_caller(connection: Connection, histories: Histories, secret: str, at: datetime) -> Caller | None:
     """Return who holds a token; None if the token is unknown or revoked. Refuse one that has ended, and say when."""
     if not FORM.fullmatch(secret):
         return None
     digest = digest_of(secret)
-    row = _row(connection, key, TOKENS.c.digest == digest)
+    row = _row(connection, histories, TOKENS.c.digest == digest)
     if row is None or not hmac.compare_digest(row.digest, digest) or row.revoked_at is not None:
         return None
     if row.expires_at <= written(at):
@@ -130,9 +130,9 @@ def find_caller(connection: Connection, key: bytes, secret: str, at: datetime) -
     return caller_of(row)
 
 
-def find_by_id(connection: Connection, key: bytes, identity: str, at: datetime) -> Caller | None:
+def find_by_id(connection: Connection, histories: Histories, identity: str, at: datetime) -> Caller | None:
     """Return whose token it is, by its id; None if it is unknown, revoked, or has ended."""
-    row = _row(connection, key, TOKENS.c.id == identity)
+    row = _row(connection, histories, TOKENS.c.id == identity)
     if row is None or row.revoked_at is not None or row.expires_at <= written(at):
         return None
     return caller_of(row)
@@ -145,10 +145,11 @@ def caller_of(row: Row[Any]) -> Caller:
     )
 
 
-def require_valid(connection: Connection, key: bytes, caller: Caller, at: datetime) -> None:
+def require_valid(
+    connection: Connection, histories: Histories, caller: Caller, at: datetime, *, lives: bool = True
+) -> None:
     """Refuse a caller whose token was revoked or has ended, or whose session has, since the request began."""
-    found = find_by_id(connection, key, caller.token, at)
-    lives = caller.session is None or session_token(connection, key, caller.session, at) == caller.token
+    found = find_by_id(connection, histories, caller.token, at)
     same = found is not None and (found.contest, found.member, found.role) == (
         caller.contest,
         caller.member,
@@ -162,28 +163,29 @@ def require_valid(connection: Connection, key: bytes, caller: Caller, at: dateti
         )
 
 
-def session_seal(key: bytes, digest: str, token: str, expires_at: str) -> str:
-    """Return the seal of a session's row."""
-    return seal(key, "oracle session", digest, token, expires_at)
-
-
-def session_token(connection: Connection, key: bytes, digest: str, at: datetime) -> str | None:
-    """Return the id of the token that a session belongs to; None if the session is unknown, forged, or has ended."""
-    row = connection.execute(select(SESSIONS).where(SESSIONS.c.digest == digest)).first()
-    if row is None or row.expires_at <= written(at):
-        return None
-    return str(row.token) if same_seal(row.seal, session_seal(key, row.digest, row.token, row.expires_at)) else None
-
-
 _ROWS = select(TOKENS, MEMBERS.c.contest, MEMBERS.c.name.label("participant")).join(
     MEMBERS, TOKENS.c.member == MEMBERS.c.id
 )
 
 
-def _row(connection: Connection, key: bytes, condition: ColumnElement[bool]) -> Row[Any] | None:
-    """Return the row of a token, with its member; None if there is none, or if it is not sealed with our key."""
+def _row(connection: Connection, histories: Histories, condition: ColumnElement[bool]) -> Row[Any] | None:
+    """Return the row of a token, with its member; None if there is none, or it is not as sealed entries say."""
     row = connection.execute(_ROWS.where(condition)).first()
-    return row if row is not None and is_sealed(key, row) else None
+    if row is None or not is_sealed(histories.key, row):
+        return None
+    return row if _sealed_token(row) == histories.of(connection, row.contest).tokens.get(row.id) else None
+
+
+def _sealed_token(row: Row[Any]) -> SealedToken:
+    """Return what the sealed entries must say of a token."""
+    return SealedToken(
+        participant=row.participant,
+        role=row.role,
+        secret=row.digest,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+    )
 
 
 def is_sealed(key: bytes, row: Row[Any]) -> bool:
@@ -224,7 +226,7 @@ def list_tokens(connection: Connection, contest: str) -> list[TokenRecord]:
 
 
 def revoke(writer: Writer, identity: str) -> bool:
-    """Revoke a token of the contest and end its sessions; return False if there is none with this id."""
+    """Revoke a token of the contest, and so its sessions; return False if there is none with this id."""
     connection = writer.connection
     ours = select(MEMBERS.c.id).where(MEMBERS.c.contest == writer.contest)
     there = connection.execute(
@@ -232,7 +234,6 @@ def revoke(writer: Writer, identity: str) -> bool:
     ).first()
     if there is None:
         return False
-    connection.execute(delete(SESSIONS).where(SESSIONS.c.token == identity))
     if there.revoked_at is None:
         connection.execute(update(TOKENS).where(TOKENS.c.id == identity).values(revoked_at=written(writer.at)))
         _seal_row(connection, writer.key, identity)
@@ -256,40 +257,22 @@ def adopt_tokens(connection: Connection, key: bytes, contest: str, at: datetime)
     chain.append(connection, key, contest, entry)
     for row in token_rows(connection, contest):
         _seal_row(connection, key, row.id)
-    if faults or not fits_chain(connection, key, contest, [*entries, entry]):
+    history = History()
+    for one in (*entries, entry):
+        history.apply(one)
+    if faults or not fits_chain(connection, key, contest, history):
         raise HomeError(
             f"the tokens of the contest {contest!r} are not those of its sealed record. Restore the database and the "
             "home folder from one backup"
         )
 
 
-def fits_chain(connection: Connection, key: bytes, contest: str, sealed: Sequence[dict[str, Any]]) -> bool:
+def fits_chain(connection: Connection, key: bytes, contest: str, history: History) -> bool:
     """Return whether members and tokens are those of the sealed entries, with all their dates and roles."""
-    made: dict[str, dict[str, Any]] = {}
-    joined: dict[str, str] = {}
-    for entry in sealed:
-        if entry["kind"] == "token":
-            made[entry["id"]] = entry | {"revoked_at": None}
-            joined.setdefault(entry["participant"], entry["at"])
-        elif entry["kind"] == "revocation" and entry["token"] in made:
-            token = made[entry["token"]]
-            token["revoked_at"] = token["revoked_at"] or entry["at"]
-        elif entry["kind"] == "token-ends":
-            for token in made.values():
-                token.setdefault("until", entry["until"])
-    expected = {
-        identity: (
-            *(one[name] for name in ("participant", "role", "secret", "at")),
-            one.get("until"),
-            one["revoked_at"],
-        )
-        for identity, one in made.items()
-    }
     rows = token_rows(connection, contest)
-    found = {
-        row.id: (row.participant, row.role, row.digest, row.created_at, row.expires_at, row.revoked_at) for row in rows
-    }
     members = connection.execute(select(MEMBERS.c.name, MEMBERS.c.created_at).where(MEMBERS.c.contest == contest))
     return (
-        found == expected and all(is_sealed(key, row) for row in rows) and {row[0]: row[1] for row in members} == joined
+        {row.id: _sealed_token(row) for row in rows} == history.tokens
+        and all(is_sealed(key, row) for row in rows)
+        and {row[0]: row[1] for row in members} == history.joined
     )

@@ -11,13 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from confide.ledger.seals import same_seal
 from confide.service import chain
 from confide.service.finalists import finalists_of
 from confide.service.home import Home
-from confide.service.submissions import Submission, all_submissions, chain_entry
-from confide.service.tables import CHAIN, CONTESTS, FINALISTS, FINALS, KEYS, MEMBERS, SESSIONS, SUBMISSIONS, TOKENS
-from confide.service.tokens import fits_chain, session_seal
+from confide.service.submissions import Submission, all_submissions, chain_entry, is_sealed_key
+from confide.service.tables import CHAIN, CONTESTS, FINALISTS, FINALS, KEYS, MEMBERS, SUBMISSIONS, TOKENS
+from confide.service.tokens import fits_chain
 
 Sealed = Sequence[dict[str, Any]]
 
@@ -52,12 +51,15 @@ def check_records(connection: Connection, place: Home, key: bytes) -> Verificati
 
 def _faults(sealed: Sealed, connection: Connection, place: Home, key: bytes, contest: str) -> Iterator[chain.Fault]:
     """Yield each record that is not as its sealed entry says."""
-    last = len(sealed)
+    last, history = len(sealed), chain.History()
+    for entry in sealed:
+        history.apply(entry)
     checks = (
-        (_same_state(sealed, connection, contest), "does not fit the state of the contest"),
+        (_same_state(sealed, history, connection, contest), "does not fit the state of the contest"),
         (_is_whole(place.bundle(contest), sealed[0]["bundle"]), "does not fit the bundle in the home folder"),
-        (fits_chain(connection, key, contest, sealed), "does not fit the members and tokens"),
-        (_sealed_sessions(connection, key, contest), "does not know a session of its tokens"),
+        (fits_chain(connection, key, contest, history), "does not fit the members and tokens"),
+        (_sealed_keys(connection, key, contest), "does not fit an idempotency key"),
+        (_own_members(connection, contest), "does not fit a submission of a member of another contest"),
         (_same_finalists(sealed, connection, contest), "does not fit the finalists"),
         (_same_final(sealed, connection, contest), "does not fit the published final"),
     )
@@ -68,8 +70,7 @@ def _faults(sealed: Sealed, connection: Connection, place: Home, key: bytes, con
 def _strays(connection: Connection, contests: set[str]) -> Iterator[chain.Fault]:
     """Yield a fault for each table with rows that belong to no contest, which no chain speaks of."""
     members = set(connection.execute(select(MEMBERS.c.id).where(MEMBERS.c.contest.in_(contests))).scalars())
-    tokens = set(connection.execute(select(TOKENS.c.id).where(TOKENS.c.member.in_(select(MEMBERS.c.id)))).scalars())
-    submissions = set(connection.execute(select(SUBMISSIONS.c.id)).scalars())
+    submissions = set(connection.execute(select(SUBMISSIONS.c.id).where(SUBMISSIONS.c.contest.in_(contests))).scalars())
     owners = (
         (MEMBERS.c.contest, contests),
         (CHAIN.c.contest, contests),
@@ -77,8 +78,8 @@ def _strays(connection: Connection, contests: set[str]) -> Iterator[chain.Fault]
         (SUBMISSIONS.c.contest, contests),
         (SUBMISSIONS.c.member, members),
         (TOKENS.c.member, members),
-        (SESSIONS.c.token, tokens),
         (FINALISTS.c.member, members),
+        (FINALISTS.c.submission, submissions),
         (KEYS.c.member, members),
         (KEYS.c.submission, submissions),
     )
@@ -102,27 +103,37 @@ def _of_submissions(sealed: Sealed, connection: Connection, place: Home, contest
         yield chain.Fault(contest=contest, sequence=number, problem="has lost its submission")
 
 
-def _same_state(sealed: Sealed, connection: Connection, contest: str) -> bool:
+def _same_state(sealed: Sealed, history: chain.History, connection: Connection, contest: str) -> bool:
     row = connection.execute(select(CONTESTS).where(CONTESTS.c.name == contest)).one()
-    states = ["draft", *(str(entry["state"]) for entry in sealed if entry["kind"] == "state")]
-    return (row.state, row.bundle, row.created_at) == (states[-1], sealed[0]["bundle"], sealed[0]["at"])
+    return (row.state, row.bundle, row.created_at) == (history.state, sealed[0]["bundle"], sealed[0]["at"])
 
 
 def _is_sealed(submission: Submission, entry: dict[str, Any] | None) -> bool:
     """Return whether a submission is as its entry says; older entries do not name the token."""
     sealed = chain_entry(submission) | {"at": submission.received_at}
-    actor = {"by": submission.participant, "by_token": submission.token}
-    return entry == sealed | (actor if entry is not None and "by_token" in entry else {})
+    if entry is None or "by_token" not in entry:
+        return entry == sealed and submission.token is None
+    return entry == sealed | {"by": submission.participant, "by_token": submission.token}
 
 
-def _sealed_sessions(connection: Connection, key: bytes, contest: str) -> bool:
+def _sealed_keys(connection: Connection, key: bytes, contest: str) -> bool:
     rows = connection.execute(
-        select(SESSIONS)
-        .join(TOKENS, SESSIONS.c.token == TOKENS.c.id)
-        .join(MEMBERS, TOKENS.c.member == MEMBERS.c.id)
+        select(KEYS, SUBMISSIONS.c.member.label("owner"))
+        .join(SUBMISSIONS, KEYS.c.submission == SUBMISSIONS.c.id)
+        .join(MEMBERS, KEYS.c.member == MEMBERS.c.id)
         .where(MEMBERS.c.contest == contest)
     )
-    return all(same_seal(row.seal, session_seal(key, row.digest, row.token, row.expires_at)) for row in rows)
+    return all(is_sealed_key(key, row) and row.owner == row.member for row in rows)
+
+
+def _own_members(connection: Connection, contest: str) -> bool:
+    """Return whether all submissions belong to members of the contest: a namesake in another one is somebody else."""
+    foreign = (
+        select(SUBMISSIONS.c.id)
+        .join(MEMBERS, SUBMISSIONS.c.member == MEMBERS.c.id)
+        .where(SUBMISSIONS.c.contest == contest, MEMBERS.c.contest != contest)
+    )
+    return connection.execute(foreign.limit(1)).first() is None
 
 
 def _same_finalists(sealed: Sealed, connection: Connection, contest: str) -> bool:

@@ -47,7 +47,7 @@ async def optional_caller(request: Request, oracle: TheOracle) -> Caller | None:
 
 def _caller(oracle: Oracle, secret: str) -> Caller | None:
     with oracle.database.reading() as connection:
-        return find_caller(connection, oracle.records.key, secret, now())
+        return find_caller(connection, oracle.records.histories, secret, now())
 
 
 OptionalCaller = Annotated[Caller | None, Depends(optional_caller)]

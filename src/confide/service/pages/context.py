@@ -13,15 +13,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from confide.contest.terms import NAME
-from confide.errors import StoreUnavailableError
+from confide.errors import HomeError
 from confide.service.clock import now
 from confide.service.contests import Counts, LoadedContest, counts
 from confide.service.oracle import Oracle
 from confide.service.pages.forms import Form, FormError, is_own_origin, read_form
 from confide.service.pages.rendering import HEADERS, page
-from confide.service.pages.sessions import COOKIE, find_session
 from confide.service.pages.views import ContestView, Tab, tabs
 from confide.service.problems import LOG, Kind, Problem, Refused, place_of, unavailable
+from confide.service.sessions import COOKIE
 from confide.service.states import is_public
 from confide.service.tokens import Caller, Role
 
@@ -115,9 +115,9 @@ async def caller_of(request: Request) -> Caller | None:
         return None
 
     def find() -> Caller | None:
-        oracle = oracle_of(request)
-        with oracle.database.reading() as connection:
-            return find_session(connection, oracle.records.key, secret, now())
+        records = oracle_of(request).records
+        with records.database.reading() as connection:
+            return records.sessions.find(connection, records.histories, secret, now())
 
     return await run_in_threadpool(find)
 
@@ -126,7 +126,7 @@ async def _known_caller(request: Request) -> Caller | None:
     """Return whose session the browser has, for the head of a refusal; None also if the database does not answer."""
     try:
         return await caller_of(request)
-    except StoreUnavailableError:
+    except HomeError:
         return None
 
 
@@ -183,8 +183,8 @@ class PageRoute(APIRoute):
                 return redirect(f"/signin?next={here}")
             except RequestValidationError:
                 return problem_page(unknown_page().problem)
-            except StoreUnavailableError as error:
-                LOG.error("the store is unavailable at %s", place_of(error))
+            except HomeError as error:
+                LOG.error("the store is unavailable: %s at %s", type(error).__name__, place_of(error))
                 refused = unavailable()
                 return problem_page(refused.problem, refused.headers)
             except Refused as error:

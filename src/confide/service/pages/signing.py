@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from confide.service.clock import now
 from confide.service.pages.context import PageRoute, caller_of, form_of, oracle_of, reader, redirect
 from confide.service.pages.rendering import page
-from confide.service.pages.sessions import COOKIE, clear_cookie, end_session, set_cookie, start_session
 from confide.service.problems import Kind, Problem
+from confide.service.sessions import COOKIE, clear_cookie, set_cookie
 from confide.service.tokens import Caller, find_caller
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -44,23 +44,17 @@ async def sign_in(request: Request) -> Response:
 def _start(request: Request, token: str) -> tuple[str, Caller] | None:
     records = oracle_of(request).records
     with records.database.reading() as connection:
-        caller = find_caller(connection, records.key, token, now())
+        caller = find_caller(connection, records.histories, token, now())
     if caller is None:
         return None
-    with records.writing(caller) as writer:
-        end_session(writer.connection, request.cookies.get(COOKIE, ""))
-        return start_session(writer, caller), caller
+    records.sessions.end(request.cookies.get(COOKIE, ""))
+    return records.sessions.start(caller, now()), caller
 
 
 @router.post("/signout")
 async def sign_out(request: Request) -> Response:
     """End the session."""
-
-    def end() -> None:
-        with oracle_of(request).database.writing() as connection:
-            end_session(connection, request.cookies.get(COOKIE, ""))
-
-    await run_in_threadpool(end)
+    oracle_of(request).records.sessions.end(request.cookies.get(COOKIE, ""))
     response = redirect("/")
     clear_cookie(response)
     return response
