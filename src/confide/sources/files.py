@@ -82,8 +82,8 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
             unread = next((name for name in wide if columns is None or name in columns), None)
             if unread is not None:
                 raise ColumnError(
-                    f"column {unread!r} has decimals of more than {_WIDEST} digits, which cannot be read; write it with "
-                    "fewer, as floats or as text"
+                    f"column {unread!r} has decimals of more than {_WIDEST} digits, which cannot be read; "
+                    "write it with fewer, as floats or as text"
                 )
         table = getattr(connection, reader)(literally(file), **_OPTIONS[reader])
         if as_written and reader == "read_json" and list(table.columns) != ["json"]:
