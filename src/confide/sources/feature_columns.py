@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -255,8 +256,11 @@ def _written(value: object) -> str:
         return str.__str__(value)  # of an enumeration the value, not the name
     if is_missing(value):
         return ""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
         return _digits(int(value))
+    if isinstance(value, Fraction):
+        whole = value.denominator == 1
+        return _digits(value.numerator) + ("" if whole else f"/{_digits(value.denominator)}")
     if isinstance(value, float | np.floating):
         return _shown(float(value)) if float(value) == value else np.format_float_scientific(value)
     if isinstance(value, Decimal):
@@ -305,7 +309,7 @@ class _ColumnEncoder:
         return rows, features[rows]
 
     def _feature(self, value: object) -> int:
-        if not isinstance(value, str):
+        if type(value) is not str:  # a type of its own may take two texts for one
             return self._looked_up(value)
         result = self._met.get(value)
         if result is None:

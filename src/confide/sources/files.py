@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from confide.errors import DataError, NoRowsError, UnreadableError, UsageError
+from confide.errors import ColumnError, DataError, NoRowsError, UnreadableError, UsageError
 from confide.sources.details import detail
 from confide.sources.locations import no_file
-from confide.sources.named_csv import read_named
+from confide.sources.named_csv import quoted_text, read_named
 from confide.sources.written_csv import read_written
 from confide.sources.written_json import select_written
 
@@ -32,6 +32,7 @@ _READERS = {
     ".json": "read_json",
 }
 MISSING = ["", "NA"]
+_WIDEST = 38  # digits of DuckDB's decimals
 # Types are decided from the whole file: a late odd value must be neither rounded nor fail. Of text only
 # numbers are read as such: "yes", "T" and dates stay what was written. "NA" is a missing value, as R writes it.
 # A folder such as `died=1` is no column: DuckDB would let it replace the one in the file.
@@ -76,6 +77,14 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
             named = read_named(connection, literally(file), columns, missing=MISSING)
             if named is not None:
                 return named
+        if reader == "read_parquet":
+            wide = wide_decimals(connection.con, file)
+            unread = next((name for name in wide if columns is None or name in columns), None)
+            if unread is not None:
+                raise ColumnError(
+                    f"column {unread!r} has decimals of more than {_WIDEST} digits, which cannot be read; "
+                    "write it with fewer, as floats or as text"
+                )
         table = getattr(connection, reader)(literally(file), **_OPTIONS[reader])
         if as_written and reader == "read_json" and list(table.columns) != ["json"]:
             texts = dict.fromkeys(table.columns, "VARCHAR")
@@ -104,6 +113,12 @@ def _with_null_columns(table: Any, file: Path) -> Any:
 
     empty = [field.name for field in pq.read_schema(file) if pa.types.is_null(field.type)]
     return table.mutate(**{name: ibis.null("string") for name in empty if name in table.columns}) if empty else table
+
+
+def wide_decimals(con: Any, file: Path) -> list[str]:
+    """Return the columns of a Parquet file that DuckDB would read as other numbers, without an error."""
+    schema = f"parquet_schema({quoted_text(literally(file))})"
+    return [name for (name,) in con.execute(f"SELECT name FROM {schema} WHERE precision > {_WIDEST}").fetchall()]  # noqa: S608
 
 
 def reader_of(file: Path, given: str | Path) -> tuple[str, bool]:

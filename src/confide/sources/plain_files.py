@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from confide.counts import FloatArray
 from confide.errors import ConfideError
 from confide.sources.arrays import count_checked
-from confide.sources.files import MISSING, limit_engine, literally, reader_of, spill_folder
+from confide.sources.files import MISSING, limit_engine, literally, reader_of, spill_folder, wide_decimals
 from confide.sources.labels import positive_value
 from confide.sources.named_csv import NAMED, keep_named, quoted_name, quoted_text
 from confide.sources.tables import STREAMED_ROWS, CountedTable
@@ -53,6 +53,8 @@ def count_plain_file(path: str | Path, *, label: str, score: str, positive: obje
 def _source(con: Any, file: Path, reader: str, columns: tuple[str, str]) -> str | None:
     """Return what to select from: a Parquet file, or a table with the named columns of a CSV file."""
     if reader == "read_parquet":
+        if wide_decimals(con, file):
+            return None
         return f"read_parquet({quoted_text(literally(file))}, hive_partitioning = false)"
     return NAMED if keep_named(con, literally(file), columns, missing=MISSING) else None
 

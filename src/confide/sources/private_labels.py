@@ -113,10 +113,14 @@ def label_rows(labels: Any, positive: object = None) -> NDArray[np.bool_]:
         typed = _typed(array, spelling(positive))
         if typed is not None:
             return typed
-    if array is None and any(isinstance(value, list | tuple | np.ndarray) and np.ndim(value) for value in values):
+    if array is None and any(map(_is_nested, values)):
         raise ParameterError("labels must be one-dimensional; give one value for each row")
     result.add(held if array is None else list(array) if array.dtype.kind in "mM" else array.tolist())
     return result.decided()
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _typed(array: NDArray[Any], positive: str | None) -> NDArray[np.bool_] | None:

@@ -36,12 +36,13 @@ def read_written(
         numbered = _Numbered(lines)
         try:
             first = next(line for line in numbered if line.strip())
+            at_top = numbered.line == 1  # PyArrow takes a line of spaces for a row of a single column
             separator = "\t" if tabs else _separator(first)
             rows = csv.reader(chain([first], numbered), delimiter=separator, strict=True)
             names = distinct(next(rows))
             some = columns is not None and set(columns) <= set(names)
             wanted = list(dict.fromkeys(columns or ())) if some else names
-            quickly = _read_quickly(file, packed, separator, names, wanted)
+            quickly = _read_quickly(file, packed, separator, names, wanted) if at_top else None
             return _read_strictly(rows, names, wanted) if quickly is None else quickly
         except (csv.Error, UnicodeDecodeError):
             line, more = detail(f" near line {numbered.line}"), "" if shows_errors() else f"; {MORE}"
