@@ -22,7 +22,9 @@ from confide.client.results import (
 )
 from confide.errors import OracleError, ParameterError, ScoreError, UnreadableError
 from confide.sources.score_frames import score_csv
+from tests.client.real_server import made_contest
 from tests.client.small_servers import TOKEN, Seen, Told, small_server, told_json
+from tests.waiting import seconds_at_most
 
 LIMITS = {"daily_limit": 5, "daily_left": 4, "total_limit": 9, "total_left": 8, "resets_at": "2026-11-18T00:00:00Z"}
 INTERVAL = {"lower": 0.4, "upper": 0.6, "level": 0.95, "method": "Fieller"}
@@ -147,3 +149,36 @@ def test_other_ids_and_scores_are_refused(scores: Any, kind: type[Exception]) ->
 
 def test_whole_numbers_are_ids() -> None:
     assert score_csv({1: 1, 2: 0.5}, id_column="id", score_column="s") == b"id,s\r\n1,1.0\r\n2,0.5\r\n"
+
+
+CONTEST = {
+    "name": "heart",
+    "title": "Heart",
+    "state": "open",
+    "terms": made_contest("heart").bundle.terms.to_dict(),
+    "promise": {"epsilon": 2.0, "certainty": 0.9, "final_certainty": None, "words": []},
+    "participants": 1,
+    "submissions": 1,
+}
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", "1e9_9_9_9_9_9_9_9_9", "1/0", "9" * 5000])
+@pytest.mark.parametrize("name", ["public_share", "epsilon", "flip", "final_epsilon", "final_delta"])
+def test_a_server_cannot_keep_a_client_busy_with_a_number(name: str, number: str) -> None:
+    assert Contest.from_dict(CONTEST).to_dict() == CONTEST
+    plain = {**CONTEST, "terms": {**CONTEST["terms"], name: number}}  # type: ignore[dict-item]
+    with seconds_at_most(2.0), pytest.raises(OracleError, match="install the server's version"):
+        Contest.from_dict(plain)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_answers_that_nest_without_end_are_errors(status: int) -> None:
+    deep = b'{"a":' * 200_000
+    with small_server(lambda seen, before: Told(status, deep, {"Content-Type": "application/json"})) as server:
+        with pytest.raises(OracleError):
+            OracleClient(server.url, TOKEN, contest="heart").limits()
+
+
+def test_numbers_that_no_float_holds_are_errors() -> None:
+    with pytest.raises(OracleError, match="value"):
+        Submission.from_dict({**SUBMISSION, "value": 10**400})

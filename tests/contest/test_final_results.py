@@ -190,7 +190,14 @@ def test_plain_data_come_back(delta: Fraction) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [{"schema": "confide.board/1"}, {"entries": [{}]}, {"entries": None}, {"metric": {"name": "x"}}, {"noise": 3}],
+    [
+        {"schema": "confide.board/1"},
+        {"entries": [{}]},
+        {"entries": None},
+        {"metric": {"name": "x"}},
+        {"noise": 3},
+        {"rows": float("inf")},
+    ],
 )
 def test_what_is_no_result_is_refused(damage: dict[str, Any]) -> None:
     result = drawn(prepare_final(final_terms(150), LABELS, FINALISTS, part=FINAL), seeded(2))

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from confide import Guarantee, Neighbours
 from confide.errors import ParameterError
 from confide.privacy.accounting import split_evenly, total
-from confide.privacy.guarantee import checked_delta, checked_epsilon, exact_fraction, shown, typed
+from confide.privacy.guarantee import checked_delta, checked_epsilon, exact_fraction, shown, stored_fraction, typed
 from confide.privacy.neighbours import price_factor
+from tests.waiting import seconds_at_most
 
 REPLACE, ADD_REMOVE, LABELS = Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE, Neighbours.LABEL_ONLY
 
@@ -301,3 +302,26 @@ def test_relations_say_what_they_do_not_hide() -> None:
         assert "person" in relation.meaning.format(unit="person")
         assert Neighbours.parse(relation.value) is relation
         assert Neighbours.parse(relation) is relation
+
+
+HUGE = ("1e999999999", "1e-999999999", "1E+9_9_9_9_9_9_9_9_9", "1e-9_99999999", "1e999_999_999", "1e٩٩٩٩٩٩٩٩٩")
+
+
+@pytest.mark.parametrize("written", [*HUGE, Decimal("1e999999999"), "9" * 5000])
+def test_numbers_that_would_take_hours_are_refused_at_once(written: object) -> None:
+    with seconds_at_most(2.0), pytest.raises(ParameterError, match="finite number"):
+        exact_fraction(written, "epsilon")
+
+
+@pytest.mark.parametrize(
+    "text", [*HUGE, "9" * 5000, "1/0", "0.5", " 1", "1\n", "1_0", "", "+1", "nan", "²", 1, 0.5, None]
+)
+def test_stored_fractions_are_digits_alone(text: object) -> None:
+    with seconds_at_most(2.0), pytest.raises(ParameterError, match="get it again"):
+        stored_fraction(text)
+
+
+@given(st.fractions())
+def test_stored_fractions_are_read_as_they_were_written(number: Fraction) -> None:
+    assert stored_fraction(str(number)) == number
+    assert stored_fraction(str(number / 3**4000)) == number / 3**4000

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from confide.service.problems import Kind, Refused
 from confide.service.queue import UNCOUNTED_SECONDS, Uncounted
+from tests.ports import free_port
 from tests.service.running import Running, served, small_contest
 from tests.service.test_submissions_over_http import problem
 
 pytestmark = pytest.mark.processes
 
+METRICS = free_port()
 BODIES = (
     ("POST", "/v1/contests/heart/state", "organiser"),
     ("POST", "/v1/contests/heart/tokens", "organiser"),
@@ -23,7 +26,7 @@ BODIES = (
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    options = {"uncounted_files": 3}
+    options = {"uncounted_files": 3, "metrics_port": METRICS}
     with served(tmp_path_factory.mktemp("strict") / "server", small_contest("heart"), options=options) as running:
         running.set_state("heart", "open")
         yield running
@@ -45,6 +48,30 @@ def test_large_bodies_are_for_files_and_finals(strict: Running, method: str, pat
     for size, refused in ((60_000, False), (70_000, not large), (5 << 20, True)):
         answer = strict.call(method, path, token, content=b"{" + b" " * size)
         assert (answer.status_code == 413) is refused, (size, answer.text)
+
+
+def metric_labels() -> set[str]:
+    """Return the name and labels of every number that the server keeps for its operator."""
+    text = httpx.get(f"http://127.0.0.1:{METRICS}/metrics", timeout=60).text
+    return {line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")}
+
+
+def test_strangers_add_no_label_to_the_metrics(strict: Running) -> None:
+    """Each label stays in memory until the server ends."""
+    paths = ("/v1/contests/heart/state", "/contests/heart", "/healthz", "/no/such/{}", "/v1/contests/{}/board?a={}")
+
+    def attack(numbers: range) -> None:
+        for number in numbers:
+            name = "".join(chr(ord("A") + int(digit)) for digit in str(number))
+            for path in paths:
+                strict.call(f"X{name}", path.replace("{}", name))
+                strict.call("GET", path.replace("{}", name))
+
+    attack(range(1, 2))
+    before = metric_labels()
+    assert any('method="other"' in one for one in before)
+    attack(range(2, 52))
+    assert metric_labels() == before
 
 
 def test_files_that_are_not_scored_are_limited_for_each_token(strict: Running) -> None:

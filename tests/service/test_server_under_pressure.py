@@ -14,13 +14,15 @@ from functools import partial
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
+from confide.service.server import DRAIN_SECONDS
 from confide.service.settings import Settings
 from tests.service.running import PARQUET, Running, served, small_contest
 from tests.service.test_submissions_over_http import problem
 from tests.sources.hostile_parquet import padded_pages
-from tests.waiting import wait_until
+from tests.waiting import is_gone, wait_until
 
 pytestmark = pytest.mark.processes
 
@@ -191,10 +193,13 @@ def test_a_file_that_takes_long_to_decode_stops_neither_scoring_nor_the_server(n
     assert narrow.submit("large", token, content).status_code == 201
     sender = threading.Thread(target=narrow.submit, args=("large", token, bomb), kwargs={"kind": PARQUET})
     sender.start()
-    wait_until(lambda: list((narrow.home / "tmp").iterdir()))
+    (helper,) = psutil.Process(narrow.process.pid).children()
+    wait_until(helper.children)  # until a child decodes the file
+    (child,) = helper.children()
     narrow.process.send_signal(signal.SIGTERM)
-    assert narrow.process.wait(timeout=PATIENCE) == 0
+    assert narrow.process.wait(timeout=DRAIN_SECONDS) == 0
     sender.join()
+    wait_until(lambda: is_gone(helper.pid) and is_gone(child.pid), seconds=5.0)
 
 
 def test_a_full_queue_refuses_and_says_when_to_return(narrow: Running) -> None:

@@ -45,7 +45,10 @@ class Fields:
         value = self.plain.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise unexpected(f"{self.what}: {name}")
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise unexpected(f"{self.what}: {name}") from None
 
     def whole(self, name: str) -> int:
         """Return a whole number."""

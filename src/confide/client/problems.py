@@ -164,7 +164,7 @@ def _document(headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
         return {}
     try:
         plain = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return plain if isinstance(plain, dict) else {}
 

@@ -64,7 +64,7 @@ class Reply:
         """Read the content as a JSON object."""
         try:
             plain = json.loads(self.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             plain = None
         if not isinstance(plain, dict):
             raise OracleError(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from confide.contest.metric import ContestMetric
 from confide.contest.terms import FinalMechanism
-from confide.errors import DataError, ParameterError
+from confide.errors import DataError
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee, exact_fraction
 
@@ -114,7 +113,7 @@ class FinalResult:
                     guarantee=_guarantee(plain["guarantee"]) if guarantee is None else guarantee,
                     noise=dict(plain["noise"]),
                 )
-        except (KeyError, TypeError, ValueError, AttributeError, ParameterError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             pass
         raise DataError("this is no result of a final; publish it again from the holder's folder")
 
@@ -127,7 +126,7 @@ def _guarantee(plain: Mapping[str, Any]) -> Guarantee:
         neighbours=plain["neighbours"],
         unit=str(plain["unit"]),
         public=tuple(str(fact) for fact in plain["public"]),
-        rho=None if rho is None else Fraction(repr(float(rho))),
+        rho=None if rho is None else exact_fraction(rho, "rho"),
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from confide.contest.masked import MaskedLabels
 from confide.errors import DataError, ParameterError
-from confide.privacy.guarantee import Guarantee, checked_epsilon
+from confide.privacy.guarantee import Guarantee, checked_epsilon, stored_fraction
 from confide.privacy.mechanisms.masked_labels import checked_labels, masked_labels
 from confide.privacy.mechanisms.masked_labels import flip_probability as flip_probability
 from confide.privacy.neighbours import Neighbours
@@ -110,7 +110,7 @@ def labels_to_dict(labels: MaskedLabels) -> dict[str, Any]:
 def labels_from_dict(plain: Mapping[str, Any]) -> MaskedLabels:
     """Read masked labels, refusing text that does not hold exactly as many as it says."""
     try:
-        rows, flip = int(plain["rows"]), Fraction(str(plain["flip"]))
+        rows, flip = int(plain["rows"]), stored_fraction(plain["flip"])
         packed = base64.b64decode(plain["labels"], validate=True)
         if rows >= 0 and len(packed) == math.ceil(rows / 8):
             bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), bitorder="little")

@@ -78,6 +78,6 @@ class Template:
                     score_column=str(plain["score_column"]),
                     probabilities=bool(plain["probabilities"]),
                 )
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         raise ParameterError("this is no template of a contest; give the organiser's file template.json")

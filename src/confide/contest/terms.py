@@ -14,7 +14,7 @@ from typing import Any
 from confide.contest.metric import ContestMetric
 from confide.errors import ParameterError
 from confide.privacy.adversary import success_bound
-from confide.privacy.guarantee import checked_delta, checked_epsilon
+from confide.privacy.guarantee import checked_delta, checked_epsilon, stored_fraction
 
 SCHEMA = "confide.contest/1"
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
@@ -168,7 +168,7 @@ class ContestTerms:
         fields = {name: value for name, value in plain.items() if name != "schema"}
         try:
             for name in ("public_share", "epsilon", "flip", "final_epsilon", "final_delta"):
-                fields[name] = None if fields[name] is None else Fraction(fields[name])
+                fields[name] = None if fields[name] is None else stored_fraction(fields[name])
             fields["metric"] = ContestMetric.from_dict(fields["metric"])
             fields["mode"] = Mode(fields["mode"])
             return cls(**fields)

@@ -14,7 +14,7 @@ from confide.ledger.budget import Budget
 from confide.ledger.entries import Entry, canonical_json
 from confide.ledger.question import checked_text, is_digest
 from confide.privacy.concentration import Concentration
-from confide.privacy.guarantee import UNITS, checked_delta, checked_rows_per_person, exact_fraction
+from confide.privacy.guarantee import UNITS, checked_delta, checked_rows_per_person, exact_fraction, stored_fraction
 from confide.privacy.neighbours import Neighbours
 
 _LONGEST_NAME = 200
@@ -100,8 +100,8 @@ class Caps:
         each = plain["each_analyst"]
         return cls(
             total=total,
-            each_analyst=None if each is None else Fraction(each),
-            analysts={name: Fraction(cap) for name, cap in plain["analysts"].items()},
+            each_analyst=None if each is None else stored_fraction(each),
+            analysts={name: stored_fraction(cap) for name, cap in plain["analysts"].items()},
         )
 
 

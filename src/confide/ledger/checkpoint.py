@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from confide.errors import LedgerError
@@ -13,6 +12,7 @@ from confide.ledger.account_terms import AccountTerms, Caps
 from confide.ledger.budget import Budget
 from confide.ledger.entries import canonical_json
 from confide.ledger.spending import Spending
+from confide.privacy.guarantee import stored_fraction
 from confide.privacy.prepared import Part
 
 
@@ -58,7 +58,7 @@ def _budget(budget: Budget, *, with_rho: bool = False) -> list[str]:
 def _read_budget(plain: list[str]) -> Budget:
     epsilon, delta, *others = plain
     (rho,) = others or ("0",)
-    return Budget(epsilon=Fraction(epsilon), delta=Fraction(delta), rho=Fraction(rho))
+    return Budget(epsilon=stored_fraction(epsilon), delta=stored_fraction(delta), rho=stored_fraction(rho))
 
 
 def _spending(spending: Spending, *, with_rho: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from confide.errors import ParameterError
 from confide.ledger.budget import NOTHING, Budget
 from confide.ledger.seals import same_seal, seal
+from confide.privacy.guarantee import stored_fraction
 from confide.privacy.prepared import Part
 
 START = ""  # the hash before the first entry
@@ -106,8 +107,9 @@ class Entry:
     @property
     def amount(self) -> Budget:
         """Caps or price, as exact fractions. A concentrated price is stored with the request."""
-        rho = self.request_data.get(_RHO, 0) if self.kind == Kind.CHARGE else 0
-        return Budget(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta), rho=Fraction(rho))
+        rho = self.request_data.get(_RHO, "0") if self.kind == Kind.CHARGE else "0"
+        epsilon, delta, exact_rho = map(stored_fraction, (self.epsilon, self.delta, rho))
+        return Budget(epsilon=epsilon, delta=delta, rho=exact_rho)
 
     @property
     def request_data(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import Any
 
 from confide.errors import ParameterError
-from confide.privacy.guarantee import Guarantee
+from confide.privacy.guarantee import Guarantee, stored_fraction
 from confide.privacy.noise.reals import lower_log, upper_log
 
 CONVERSION_SHARE = Fraction(9, 10)
@@ -102,7 +102,7 @@ class Concentration:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Concentration:
         """Read plain data."""
-        return cls(order=Fraction(plain["order"]), delta=Fraction(plain["delta"]))
+        return cls(order=stored_fraction(plain["order"]), delta=stored_fraction(plain["delta"]))
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:

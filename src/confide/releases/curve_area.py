@@ -18,6 +18,7 @@ import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.privacy.concentration import rho_of_pure
+from confide.privacy.guarantee import stored_fraction
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.auc import prepare_auc
@@ -64,7 +65,7 @@ class CurveArea:
             return None
         guarantee = counts.guarantee
         return cls(
-            epsilon=Fraction(options["epsilon"]),
+            epsilon=stored_fraction(options["epsilon"]),
             neighbours=guarantee.neighbours,
             unit=guarantee.unit,
             rows_per_person=guarantee.rows_per_person,

@@ -42,7 +42,7 @@ def media_kind(content_type: str | None) -> FileKind:
 
 def check_length(content_length: str | None, most: int) -> None:
     """Refuse a body by its header Content-Length, before any of it is read."""
-    if content_length is not None and content_length.isdigit() and int(content_length) > most:
+    if content_length is not None and content_length.isdecimal() and int(content_length[:20]) > most:
         raise too_large(most)
 
 

@@ -256,7 +256,7 @@ def _server(settings: bytes) -> dict[str, Any]:
             "port": checked_port(int(port)),
             "identity": checked_server(server["identity"]),
         }
-    except (ValueError, TypeError, KeyError, IndexError, ParameterError):
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         raise FederationError(f"this kit does not say where its server is; it {_NO_KIT}") from None
     if not mutual or found["scheme"] != SCHEME or not found["project"].isalnum():
         raise FederationError("this kit would connect without certificates on both sides; ask for a new one")

@@ -27,6 +27,7 @@ from confide.errors import FederationError, ParameterError
 from confide.ledger.budget import NOTHING, Budget
 from confide.privacy.accounting import epsilon_for, rho_for
 from confide.privacy.concentration import rho_of_pure
+from confide.privacy.guarantee import stored_fraction
 from confide.privacy.noise.reals import upper_sqrt
 
 if TYPE_CHECKING:
@@ -91,11 +92,11 @@ def _largest_rho(limit: Fraction, delta: Fraction) -> Fraction:
 
 def _charged(charge: Entry) -> Prices:
     amount, guarantee = charge.amount, charge.request_data["guarantee"]
-    if Fraction(guarantee["delta"]):  # Gaussian noise: Laplace noise has no delta
+    if stored_fraction(guarantee["delta"]):  # Gaussian noise: Laplace noise has no delta
         return Prices(rho=_stated(amount.rho))
     if not amount.rho:
         return Prices(pure=(amount.epsilon,))
-    epsilon = Fraction(guarantee["epsilon"])
+    epsilon = stored_fraction(guarantee["epsilon"])
     return Prices(pure=(epsilon if rho_of_pure(epsilon) == amount.rho else upper_sqrt(2 * amount.rho),))
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from confide.federation.coordinator.series import MEASURES, POOLED, Edition, series_names
 from confide.federation.coordinator.series_cost import SeriesCost, series_cost
-from confide.privacy.guarantee import shown
+from confide.privacy.guarantee import shown, stored_fraction
 from confide.releases.share_noise import GAUSSIAN
 from confide.report.shared.guarantees import attacker_words
 from confide.report.shared.names import NAME_LETTERS, cut
@@ -157,4 +156,4 @@ def _further(cost: SeriesCost) -> str:
 
 
 def _delta(question: Mapping[str, Any]) -> str:
-    return f", delta {shown(Fraction(question['delta']))}" if "delta" in question else ""
+    return f", delta {shown(stored_fraction(question['delta']))}" if "delta" in question else ""
