@@ -7,6 +7,7 @@ public values only. `ScoreCounts` and rows show nothing in exact work either: th
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import importlib
 import inspect
@@ -20,6 +21,7 @@ import pytest
 import confide
 from confide.tasks.contest_answer import Answerer
 
+GENERATED = collections.namedtuple("Any", ()).__repr__.__code__.co_filename
 PRIVATE_TYPE = re.compile(r"Array|ndarray|\bbytes\b|^Any$|UnitRows|LabelledIds|list\[(list\[)?int|DataFrame")
 PRIVATE_NAME = re.compile(r"_?(labels?|keys?|seeds?|secrets?|tokens?|passwords?|distinct|positives|negatives|counts?)")
 
@@ -106,7 +108,7 @@ def shown_fields(one: type) -> dict[str, str]:
         return {}
     if dataclasses.is_dataclass(one):
         return {part.name: str(part.type) for part in dataclasses.fields(one) if part.repr}
-    if issubclass(one, tuple) and hasattr(one, "_fields"):
+    if issubclass(one, tuple) and hasattr(one, "_fields") and one.__repr__.__code__.co_filename == GENERATED:
         return {name: str(kind) for name, kind in inspect.get_annotations(one).items()}
     return {}
 
@@ -120,7 +122,8 @@ def suspicious(one: type) -> list[str]:
 
 
 def writes_its_own(one: type) -> bool:
-    return dataclasses.is_dataclass(one) and "__repr__" in vars(one) and not one.__dataclass_params__.repr  # type: ignore[attr-defined]
+    parameters = getattr(one, "__dataclass_params__", None)
+    return parameters is not None and "__repr__" in vars(one) and not parameters.repr
 
 
 def test_no_text_of_a_value_shows_private_data() -> None:

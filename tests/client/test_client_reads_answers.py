@@ -174,9 +174,9 @@ def test_a_server_cannot_keep_a_client_busy_with_a_number(name: str, number: str
 @pytest.mark.parametrize("status", [200, 400])
 def test_answers_that_nest_without_end_are_errors(status: int) -> None:
     deep = b'{"a":' * 200_000
-    with small_server(lambda seen, before: Told(status, deep, {"Content-Type": "application/json"})) as server:
-        with pytest.raises(OracleError):
-            OracleClient(server.url, TOKEN, contest="heart").limits()
+    answer = Told(status, deep, {"Content-Type": "application/json"})
+    with small_server(lambda seen, before: answer) as server, pytest.raises(OracleError):
+        OracleClient(server.url, TOKEN, contest="heart").limits()
 
 
 def test_numbers_that_no_float_holds_are_errors() -> None:

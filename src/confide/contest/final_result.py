@@ -9,7 +9,7 @@ from typing import Any
 
 from confide.contest.metric import ContestMetric
 from confide.contest.terms import FinalMechanism
-from confide.errors import DataError
+from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval
 from confide.privacy.guarantee import Guarantee, exact_fraction
 

@@ -50,7 +50,9 @@ class _Places(NamedTuple):
     positives: Counts
     negatives: Counts
 
-    __repr__ = object.__repr__  # shows no rows
+    def __repr__(self) -> str:
+        """Show no rows."""
+        return object.__repr__(self)
 
 
 def replicate_auc_ap(

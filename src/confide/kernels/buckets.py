@@ -58,7 +58,9 @@ class Partition(NamedTuple):
     positives_before: Counts
     zero: int
 
-    __repr__ = object.__repr__  # shows no rows
+    def __repr__(self) -> str:
+        """Show no rows."""
+        return object.__repr__(self)
 
 
 def partition_rows(labels: Labels, scores: Scores, sample: tuple[Scores, int], threads: Threads) -> Partition:

@@ -31,7 +31,9 @@ class Rows(NamedTuple):
     negatives: Scores
     negative_starts: Counts
 
-    __repr__ = object.__repr__  # shows no rows
+    def __repr__(self) -> str:
+        """Show no rows."""
+        return object.__repr__(self)
 
     @property
     def datasets(self) -> int:
@@ -52,7 +54,9 @@ class Exact(NamedTuple):
     area: Scores
     reversed: NDArray[np.bool_]
 
-    __repr__ = object.__repr__  # shows no rows
+    def __repr__(self) -> str:
+        """Show no rows."""
+        return object.__repr__(self)
 
 
 class Noisy(NamedTuple):
