@@ -22,9 +22,11 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import event
 
+from confide.contest.finalists import Finalists
 from confide.service import boards
 from confide.service import oracle as oracles
 from confide.service.administration import new_token
+from confide.service.api import contests
 from confide.service.app import create_app
 from confide.service.oracle import Oracle
 from confide.service.pages import public
@@ -32,6 +34,7 @@ from confide.service.problems import LOG
 from confide.service.settings import Settings
 from tests.ports import free_port
 from tests.service.running import CSV, small_contest
+from tests.service.test_organisers_run_contests import published
 from tests.waiting import wait_until
 
 SECONDS = 0.05
@@ -377,3 +380,27 @@ def test_the_board_for_programs_has_a_tag(site: Site) -> None:
     assert first.headers["Cache-Control"] == "no-cache"
     assert site.client.get(BOARD, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
     assert site.client.get(BOARD, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_a_final_for_programs_is_made_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can have megabytes, and anybody may ask for it."""
+    done, plain = [], contests._final
+
+    def counting(*values: Any) -> Any:
+        done.append(values)
+        return plain(*values)
+
+    monkeypatch.setattr(contests, "_final", counting)
+    assert site.submit("ada", 1).status_code == 201
+    wait_until(lambda: site.names() == {"ada"})
+    path, host = "/v1/contests/heart", {"Authorization": f"Bearer {new_token(site.home, 'heart', 'host', 'organiser')}"}
+    assert site.client.post(f"{path}/state", json={"state": "closed"}, headers=host).status_code == 200
+    assert site.client.get(f"{path}/final").status_code == 404
+    finalists = Finalists.from_bytes(site.client.get(f"{path}/finalists/archive", headers=host).content)
+    result = published(site.contest, finalists)
+    assert site.client.put(f"{path}/final", json=result, headers=host).status_code == 200
+    first, again = (site.client.get(f"{path}/final", headers=one) for one in ({}, host))
+    assert first.content == again.content
+    assert first.headers["content-type"] == "application/json"
+    assert [entry["participant"] for entry in first.json()["shake_up"]] == ["ada"]
+    assert len(done) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import re
@@ -12,11 +13,18 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import psutil
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
+from confide.service.metrics import Metrics
+from confide.service.middleware import Guard
+from confide.service.protocol import Protocol
 from confide.service.server import DRAIN_SECONDS
 from confide.service.settings import Settings
 from tests.service.running import PARQUET, Running, served, small_contest
@@ -154,6 +162,90 @@ def test_headers_that_are_huge_or_malformed_get_a_problem(tight: Running, header
     assert tight.call("GET", "/healthz").status_code == 200
 
 
+def test_an_answer_that_is_not_read_ends_the_connection(tmp_path: Path) -> None:
+    """A hundred bytes ask for half a megabyte, forty times: more than the system's own buffers take."""
+    contest = small_contest("large", rows=60_000)
+    with served(tmp_path / "server", contest, options=OPTIONS | {"idle_seconds": 0.3}) as running:
+        running.set_state("large", "open")
+        whole = len(running.call("GET", "/v1/contests/large/template").content)
+        assert whole > 500_000
+        question = b"GET /v1/contests/large/template HTTP/1.1\r\nHost: x\r\n\r\n"
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", running.port))
+            connection.sendall(40 * question)
+            process = psutil.Process(running.process.pid)
+
+            def is_served() -> bool:
+                mine = connection.getsockname()[1]
+                return any(one.raddr and one.raddr.port == mine for one in process.net_connections("tcp"))
+
+            assert connection.recv(12) == b"HTTP/1.1 200"
+            wait_until(lambda: not is_served())
+            assert len(answer(connection)) < 40 * whole
+        assert running.call("GET", "/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("size", [0, 2**16, 2**16 + 1, 300_000])
+def test_a_large_answer_is_written_piece_by_piece(size: int) -> None:
+    """The transport copies what a client does not read, so the server waits before it writes the next piece."""
+    content, sent = bytes(range(256)) * (size // 256 + 1), []
+    parts = (content[:size], b"the last")
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number, part in enumerate(parts):
+            await send({"type": "http.response.body", "body": part, "more_body": number == 0})
+
+    async def receive() -> Any:
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    oracle: Any = SimpleNamespace(
+        settings=Settings(home=Path("home")), metrics=Metrics(), queue=SimpleNamespace(length=0)
+    )
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+    asyncio.run(Guard(app, oracle=oracle)(scope, receive, send))
+    start, *bodies = sent
+    assert start["status"] == 200
+    assert b"".join(one["body"] for one in bodies) == b"".join(parts)
+    assert max(len(one["body"]) for one in bodies) <= 2**16
+    assert [one["more_body"] for one in bodies] == [True] * (len(bodies) - 1) + [False]
+
+
+def test_connections_take_turns_in_small_parts() -> None:
+    """Who sends a body as chunks of one byte keeps the server busy; others are served in between."""
+    sizes: list[int] = []
+
+    class Recording(Protocol):
+        def data_received(self, data: bytes) -> None:
+            sizes.append(len(data))
+            super().data_received(data)
+
+    async def app(_scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def send_chunks() -> bytes:
+        config, state = uvicorn.Config(app, log_config=None), ServerState()
+        config.load()
+        loop = asyncio.get_running_loop()
+        async with await loop.create_server(lambda: Recording(config, state, {}, loop), "127.0.0.1", 0) as server:
+            reading, writing = await asyncio.open_connection(*server.sockets[0].getsockname())
+            head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+            writing.write(head + 50_000 * b"1\r\na\r\n" + b"0\r\n\r\n")
+            received = await reading.read()
+            writing.close()
+            return received
+
+    assert asyncio.run(send_chunks()).startswith(b"HTTP/1.1 204")
+    assert max(sizes) <= 16 * 1024
+
+
 def test_a_parquet_bomb_is_refused_before_it_unfolds(tight: Running) -> None:
     import pyarrow as pa
     import pyarrow.parquet
@@ -194,8 +286,14 @@ def test_a_file_that_takes_long_to_decode_stops_neither_scoring_nor_the_server(n
     sender = threading.Thread(target=narrow.submit, args=("large", token, bomb), kwargs={"kind": PARQUET})
     sender.start()
     (helper,) = psutil.Process(narrow.process.pid).children()
-    wait_until(helper.children)  # until a child decodes the file
-    (child,) = helper.children()
+    living: list[psutil.Process] = []
+
+    def is_decoding() -> bool:  # a child that has ended stays in the list until the next file
+        living[:] = [one for one in helper.children() if not is_gone(one.pid)]
+        return bool(living)
+
+    wait_until(is_decoding)
+    (child,) = living
     narrow.process.send_signal(signal.SIGTERM)
     assert narrow.process.wait(timeout=DRAIN_SECONDS) == 0
     sender.join()

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -37,6 +37,9 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 _DRAIN_SECONDS = 5.0
 
+_PIECE = 2**16
+"""Bytes of an answer that are written at once: what a client does not read is copied, and the rest is not."""
+
 
 class Guard:
     """Adds security headers, limits bodies, writes one line of log, and hides defects."""
@@ -63,7 +66,8 @@ class Guard:
                     headers["Connection"] = "close"  # the rest of the body cannot be told from a next request
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-            await send(message)
+            for piece in _pieces(message):
+                await send(piece)
 
         settings = self.oracle.settings
         most = largest_body(scope, settings)
@@ -88,6 +92,21 @@ class Guard:
         metrics.waiting.set(self.oracle.queue.length)
         # Without the query string, which may hold anything.
         LOG.info("%s %s %d %.0f ms", scope["method"][:20], quote(scope["path"][:200]), status, 1e3 * seconds)
+
+
+def _pieces(message: Message) -> Iterator[Message]:
+    """Yield a message, a large body in several: before each the server waits until the client has read the last."""
+    body = message.get("body", b"")
+    if message["type"] != "http.response.body" or len(body) <= _PIECE:
+        yield message
+        return
+    for start in range(0, len(body), _PIECE):
+        last = start + _PIECE >= len(body)
+        yield {
+            **message,
+            "body": body[start : start + _PIECE],
+            "more_body": not last or message.get("more_body", False),
+        }
 
 
 class Body:

@@ -1,8 +1,9 @@
-"""HTTP connections: slow or huge headers end a connection, and a malformed request gets a problem."""
+"""HTTP connections: slow or huge headers and unread answers end one, and a malformed request gets a problem."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import h11
@@ -12,22 +13,33 @@ from confide.service.problems import MEDIA, Kind, Refused
 
 LARGEST_HEADERS = 16 * 1024
 
+_READ_BYTES = 16 * 1024
+"""Bytes that are read from one connection before others have their turn: parsing tiny chunks takes time."""
+
 
 class Protocol(H11Protocol):
     """Connection of one client."""
 
     header_seconds = 10.0
+    idle_seconds = 10.0
 
     cycle: RequestResponseCycle | None  # type: ignore[assignment]  # None until headers are whole
     _waiting: asyncio.TimerHandle | None = None
+    _checking: asyncio.TimerHandle | None = None
+    _unread = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
-        """Begin to wait for the first headers."""
+        """Begin to wait for the first headers, and to look whether the client reads its answers."""
         super().connection_made(transport)
+        with contextlib.suppress(AttributeError):  # a transport of another event loop
+            transport.max_size = _READ_BYTES  # type: ignore[attr-defined]  # of asyncio's own transport
         self._wait()
+        self._checking = self.loop.call_later(self.idle_seconds, self._check_reader)
 
     def data_received(self, data: bytes) -> None:
         """Handle bytes; wait for the rest of headers that have begun, of the first request and of later ones."""
+        if not self.flow.write_paused:
+            self._unread = False
         super().data_received(data)
         if not self._lacks_headers:
             self._stop_waiting()
@@ -46,9 +58,25 @@ class Protocol(H11Protocol):
             self._waiting.cancel()
             self._waiting = None
 
+    def resume_writing(self) -> None:
+        """Go on writing: the client has read most of what waited for it."""
+        self._unread = False
+        super().resume_writing()
+
+    def _check_reader(self) -> None:
+        """End a connection whose client left unread what waited at the last check. Closing alone would wait for it."""
+        waiting = self.transport.get_write_buffer_size() > 0
+        if waiting and self._unread:
+            self.transport.abort()
+            return
+        self._unread = waiting
+        self._checking = self.loop.call_later(self.idle_seconds, self._check_reader)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop_waiting()
+        if self._checking is not None:
+            self._checking.cancel()
         super().connection_lost(exc)
 
     def _give_up(self) -> None:

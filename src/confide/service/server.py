@@ -92,7 +92,11 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         app,
         host=settings.host,
         port=settings.port,
-        http=type("TimedProtocol", (Protocol,), {"header_seconds": settings.header_seconds}),
+        http=type(
+            "TimedProtocol",
+            (Protocol,),
+            {"header_seconds": settings.header_seconds, "idle_seconds": settings.idle_seconds},
+        ),
         ws="none",
         lifespan="on",
         log_config=None,

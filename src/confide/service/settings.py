@@ -42,7 +42,8 @@ class Settings:
     largest_body, largest_final, largest_request
         Bytes of the largest score file, of the largest result of a final, and of the largest other request.
     header_seconds, body_seconds, idle_seconds
-        The longest time that the first headers and a body may take, and that a client may send nothing in a body.
+        The longest time that the first headers and a body may take, and that a client may send nothing in a body. After
+        once or twice `idle_seconds` a client that leaves its answer unread is disconnected.
     workers, queue
         Score files that are read at once, and those that may wait; one more is refused.
     uploads_each

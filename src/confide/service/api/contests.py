@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from confide.contest.board import Board
 from confide.report.contest.promise_text import promise_of
 from confide.service.api.access import PUBLIC, OptionalCaller, TheOracle, VisibleContest
-from confide.service.contests import Counts, LoadedContest, counts
+from confide.service.contests import Counts, LoadedContest, counts, state_of
 from confide.service.finals import published, shake_up
 from confide.service.middleware import tagged_response
 from confide.service.models import BoardModel, ContestModel, ContestsModel, FinalModel, PromiseModel, TermsModel
 from confide.service.oracle import Oracle
+from confide.service.pages.rendering import KeptPages
 from confide.service.problems import Kind, Refused, refusals
-from confide.service.states import is_public
+from confide.service.states import State, is_public
 
 router = APIRouter(prefix="/v1", tags=["contests"])
 
@@ -85,20 +86,40 @@ async def read_leaderboard(
     return tagged_response(snapshot.json, "application/json", snapshot.etag, if_none_match, {"Vary": "Authorization"})
 
 
-@router.get("/contests/{contest}/final", responses=refusals(Kind.NO_TOKEN, Kind.NOT_FOUND), openapi_extra=PUBLIC)
-async def read_final(oracle: TheOracle, contest: VisibleContest) -> FinalModel:
+@router.get(
+    "/contests/{contest}/final",
+    response_model=FinalModel,
+    responses=refusals(Kind.NO_TOKEN, Kind.NOT_FOUND),
+    openapi_extra=PUBLIC,
+)
+async def read_final(request: Request, oracle: TheOracle, contest: VisibleContest) -> Response:
     """Read the published final, beside the ranks of the board."""
+    await run_in_threadpool(_require_final, oracle, contest)
     snapshot = await oracle.boards.current(contest.name)
-    return await run_in_threadpool(final_model, oracle, contest, snapshot.board)
+    pages: KeptPages = request.app.state.pages
+    # It is the same for everybody, and large: made once for each board, in a thread.
+    kept = await pages.get(contest.name, "final.json", snapshot.etag, lambda: _final(oracle, contest, snapshot.board))
+    return Response(kept.content, media_type="application/json")
 
 
-def final_model(oracle: Oracle, contest: LoadedContest, board: Board) -> FinalModel:
-    """Return the published final, or refuse a contest that has none yet."""
+def _require_final(oracle: Oracle, contest: LoadedContest) -> None:
+    with oracle.database.reading() as connection:
+        if state_of(connection, contest.name) != State.PUBLISHED:
+            raise _no_final()
+
+
+def _final(oracle: Oracle, contest: LoadedContest, board: Board) -> Response:
+    """Return the published final as JSON."""
     with oracle.database.reading() as connection:
         found = published(connection, contest.name)
         if found is None:
-            raise Refused(Kind.NOT_FOUND, "the final is not published yet", "look at the leaderboard until then")
-    return FinalModel.model_validate({**found.result, "published_at": found.at, "shake_up": shake_up(found, board)})
+            raise _no_final()
+    model = FinalModel.model_validate({**found.result, "published_at": found.at, "shake_up": shake_up(found, board)})
+    return Response(model.model_dump_json(by_alias=True))
+
+
+def _no_final() -> Refused:
+    return Refused(Kind.NOT_FOUND, "the final is not published yet", "look at the leaderboard until then")
 
 
 def contest_model(contest: LoadedContest, found: Counts) -> ContestModel:

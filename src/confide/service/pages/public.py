@@ -110,7 +110,7 @@ async def _answer(
     pages: KeptPages = request.app.state.pages
     kept = await pages.get(here.contest.name, name, (here.counts, snapshot.etag, snapshot.late), render)
     headers = HEADERS | {"Cache-Control": "no-cache", "Vary": "Cookie"}
-    return tagged_response(kept.html, "text/html", kept.etag, request.headers.get("if-none-match"), headers)
+    return tagged_response(kept.content, "text/html", kept.etag, request.headers.get("if-none-match"), headers)
 
 
 def _own(here: Visit) -> str | None:

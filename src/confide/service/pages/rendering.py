@@ -100,10 +100,10 @@ def page(template: str, status: int = 200, headers: dict[str, str] | None = None
 
 @dataclass(frozen=True, slots=True)
 class KeptPage:
-    """A page as everybody without a session sees it. `key` is all that it depends on."""
+    """A page, or an answer for programs, as everybody without a session sees it. `key` is all that it depends on."""
 
     key: Hashable
-    html: bytes
+    content: bytes
     etag: str
 
 
@@ -125,8 +125,8 @@ class KeptPages:
         async with self._locks[place]:
             if (kept := self._known(place, key)) is not None:
                 return kept
-            html = bytes((await run_in_threadpool(render)).body)
-            self._pages[place] = KeptPage(key, html, f'"{sha256(html).hexdigest()}"')
+            content = bytes((await run_in_threadpool(render)).body)
+            self._pages[place] = KeptPage(key, content, f'"{sha256(content).hexdigest()}"')
             return self._pages[place]
 
     def _known(self, place: tuple[str, str], key: Hashable) -> KeptPage | None:
