@@ -266,14 +266,21 @@ def test_signing_in_leads_to_our_own_pages_only(site: Site, wanted: str, place: 
     assert answer.headers["location"] == place
 
 
-def test_a_form_held_open_does_not_outlive_its_token(site: Site) -> None:
+@pytest.mark.parametrize(
+    ("form", "body"),
+    [
+        ("tokens", b"participant=accomplice&role=organiser"),
+        ("tokens", b"participant=accomplice&until=nonsense"),
+        ("state", b"state=closed"),
+    ],
+)
+def test_a_form_held_open_does_not_outlive_its_token(site: Site, form: str, body: bytes) -> None:
     secret = new_token(site.home, "heart", "Olive", "organiser")
-    (token,) = (one.id for one in administration.tokens(site.home, "heart") if one.participant == "Olive")
+    token = administration.tokens(site.home, "heart")[-1].id
     browser = site.browser()
     sign_in(browser, secret)
-    body = b"participant=accomplice&role=organiser"
     head = (
-        f"POST /contests/heart/tokens HTTP/1.1\r\nHost: {site.address[7:]}\r\nOrigin: {site.address}\r\n"
+        f"POST /contests/heart/{form} HTTP/1.1\r\nHost: {site.address[7:]}\r\nOrigin: {site.address}\r\n"
         f"Cookie: {COOKIE}={browser.session}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
@@ -286,6 +293,7 @@ def test_a_form_held_open_does_not_outlive_its_token(site: Site) -> None:
         answer = b"".join(iter(lambda: held.recv(65536), b"")).decode()
     assert answer.startswith("HTTP/1.1 401")
     assert "cfd_" not in answer
+    assert token not in answer, "nor does it show what organisers see"
     assert "accomplice" not in {one.participant for one in administration.tokens(site.home, "heart")}
 
 

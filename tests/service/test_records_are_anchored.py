@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import sqlite3
@@ -18,26 +19,30 @@ from typing import Any
 import pytest
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from confide import service
 from confide.contest.final import prepare_final
+from confide.contest.terms import ContestTerms
 from confide.counts import FloatArray
 from confide.errors import HomeError, ParameterError, StoreUnavailableError
-from confide.service import administration, chain
+from confide.service import administration, chain, quotas, submissions
 from confide.service.clock import now, written
 from confide.service.contests import change_state
 from confide.service.database import Database
+from confide.service.finalists import set_choice
 from confide.service.finals import final_entries, publish, read_result
 from confide.service.home import Home
 from confide.service.migrations.versions import v0001_first_tables
 from confide.service.oracle import Oracle
 from confide.service.problems import Kind, Refused
+from confide.service.quotas import Limits
 from confide.service.records import Records
 from confide.service.scoring import Scored
 from confide.service.settings import Settings
 from confide.service.states import State
 from confide.service.submissions import Outcome
+from confide.service.tables import SCHEMA
 from confide.service.tokens import DAYS, MOST_DAYS, Caller, Role, find_caller, issue, revoke
 from tests.service.running import small_contest
 
@@ -73,10 +78,10 @@ class Server:
         with self.records.administering("heart") as writer:
             assert revoke(writer, caller.token)
 
-    def submit(self, caller: Caller, seed: int) -> Outcome:
+    def submit(self, caller: Caller, seed: int, key: str | None = None) -> Outcome:
         file = self.oracle.home.temporary / "sent.csv"
         file.write_bytes(CONTEST.csv(seed))
-        return self.oracle.recorder.accept(self.oracle.contest("heart"), caller, file, "csv")
+        return self.oracle.recorder.accept(self.oracle.contest("heart"), caller, file, "csv", key)
 
     def publish(self, organiser: Caller) -> None:
         contest, rows = self.oracle.contest("heart"), CONTEST.bundle.final_rows
@@ -110,7 +115,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made.move(State.OPEN)
     organiser = made.caller("host", Role.ORGANISER)
     for seed, name in enumerate(("ada", "ben")):
-        made.submit(made.caller(name), seed)
+        caller = made.caller(name)
+        sent = made.submit(caller, seed, key=f"sent by {name}").submission
+        with made.records.writing(caller) as writer:
+            set_choice(writer, made.oracle.contest("heart"), caller, [sent.id])
     made.move(State.CLOSED)
     made.publish(organiser)
     made.oracle.close()
@@ -185,6 +193,31 @@ def test_a_file_is_not_recorded_if_rights_or_state_change_while_it_is_scored(ser
         server.submit(caller, 1)
     assert refused.value.kind == (Kind.NO_TOKEN if event == "revoked" else Kind.WRONG_STATE)
     assert rows(server.oracle.home.folder, "SELECT count(*) FROM oracle_submissions") == [(0,)]
+
+
+def test_the_last_submission_is_not_used_twice_by_files_that_are_scored_at_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = server.caller("ada")
+
+    def limits_of(connection: Connection, terms: ContestTerms, member: int, at: datetime) -> Limits:
+        return quotas.limits_of(connection, replace(terms, total_limit=1), member, at)
+
+    monkeypatch.setattr(submissions, "limits_of", limits_of)
+    score = server.oracle.recorder.scorers["heart"]
+    happened: list[Outcome] = []
+
+    def scored(scores: FloatArray) -> Scored:
+        if not happened:
+            happened.append(None)  # type: ignore[arg-type]  # the second file does not send a third
+            happened[:] = [server.submit(caller, 2)]
+        return score(scores)
+
+    server.oracle.recorder.scorers["heart"] = scored  # type: ignore[index]  # a dict
+    with pytest.raises(Refused) as refused:
+        server.submit(caller, 1)
+    assert (len(happened), refused.value.kind) == (1, Kind.LIMIT)
+    assert rows(server.oracle.home.folder, "SELECT count(*) FROM oracle_submissions") == [(1,)]
 
 
 def test_a_revoked_caller_costs_no_answer(server: Server) -> None:
@@ -271,6 +304,15 @@ TABLES = ("keys", "finalists", "finals", "chain", "submissions", "tokens", "memb
         ("UPDATE oracle_tokens SET expires_at = '9999' WHERE role = 'organiser'",),
         ("UPDATE oracle_tokens SET created_at = '2020'",),
         ("UPDATE oracle_tokens SET seal = ''",),
+        ("UPDATE oracle_tokens SET seal = CAST(seal AS BLOB)",),
+        ("UPDATE oracle_keys SET seal = CAST(seal AS BLOB)",),
+        ("UPDATE oracle_contests SET chain_seal = CAST(chain_seal AS BLOB)",),
+        ("UPDATE oracle_finals SET result = CAST(result AS BLOB)",),
+        ("UPDATE oracle_submissions SET detail = 'nothing'",),
+        ("UPDATE oracle_submissions SET detail = '[' || detail",),
+        (f"UPDATE oracle_submissions SET detail = '{100_000 * '['}'",),
+        ("UPDATE oracle_version SET version_num = '0002'",),
+        ("UPDATE oracle_version SET version_num = 'another'",),
         ("UPDATE oracle_members SET created_at = '2020'",),
         ("UPDATE oracle_contests SET created_at = '2020'",),
         ("UPDATE oracle_submissions SET token = (SELECT min(id) FROM oracle_tokens)",),
@@ -301,6 +343,26 @@ def test_the_check_notices(home: Path, statements: tuple[str, ...]) -> None:
         assert before != (rows(home, "SELECT * FROM oracle_finals"), rows(home, "SELECT * FROM oracle_contests"))
     with pytest.raises(HomeError, match=r"[Rr]estore"):
         administration.verify(home)
+
+
+def test_a_change_of_any_column_is_noticed(home: Path) -> None:
+    unnoticed, columns = [], [column for name in SCHEMA.tables.values() for column in name.columns]
+    for column in columns:
+        table, first = column.table.name, f"rowid = (SELECT min(rowid) FROM {column.table.name})"
+        ((value,),) = rows(home, f"SELECT {column.name} FROM {table} WHERE {first}")
+        other = 1000 if isinstance(value, int) else value + 1.0 if isinstance(value, float) else f"{value or ''}x"
+        with closing(sqlite3.connect(home / "oracle.sqlite")) as database, database:
+            database.execute("PRAGMA ignore_check_constraints = ON")
+            database.execute(f"UPDATE {table} SET {column.name} = ? WHERE {first}", (other,))
+        with contextlib.suppress(HomeError):
+            administration.verify(home)
+            unnoticed.append(str(column))
+        with closing(sqlite3.connect(home / "oracle.sqlite")) as database, database:
+            where = f"{column.name} = ?" if column.primary_key else first
+            values = (value, other) if column.primary_key else (value,)
+            database.execute(f"UPDATE {table} SET {column.name} = ? WHERE {where}", values)
+    administration.verify(home)
+    assert (len(columns) > 40, unnoticed) == (True, [])
 
 
 def test_the_check_reads_the_bundle(home: Path) -> None:

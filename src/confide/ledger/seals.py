@@ -18,9 +18,9 @@ def seal(key: bytes, purpose: str, *parts: str | int | bytes | None) -> str:
     return digest.hexdigest()
 
 
-def same_seal(one: str, other: str) -> bool:
-    """Compare seals in a time that does not tell where they differ."""
-    return hmac.compare_digest(one.encode(), other.encode())
+def same_seal(one: object, other: str) -> bool:
+    """Compare seals in a time that does not tell where they differ. A value of a database that is no text is none."""
+    return isinstance(one, str) and hmac.compare_digest(one.encode(), other.encode())
 
 
 def _written(part: str | int | bytes | None) -> bytes:

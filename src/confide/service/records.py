@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -18,7 +19,7 @@ from confide.service.chain import Anchor, Head, Histories, Writer
 from confide.service.clock import now
 from confide.service.database import Database
 from confide.service.home import Home
-from confide.service.migrations.upgrade import upgrade, version_of
+from confide.service.migrations.upgrade import newest_version, upgrade, version_of
 from confide.service.sessions import Sessions
 from confide.service.tokens import Caller, adopt_tokens, require_valid
 
@@ -67,8 +68,11 @@ class Records:
                 _require_all(connection, {}, Anchor(home.anchor_file, home.key()).read() or {})
             if version is None:
                 raise HomeError("the database has no tables; start the server once with `confide serve`")
-            if version == _BEFORE_ANCHORS:
-                raise HomeError("the tables are those of an older confide; start the server once with `confide serve`")
+            if version != newest_version():
+                raise HomeError(
+                    "the tables are those of another version of confide; start the server once with `confide serve`. "
+                    "If it refuses, restore the database and the home folder from one backup"
+                )
             return cls._checked(home, database, connection, version, chain.heads_of(connection), rollback=rollback)
 
     @classmethod
@@ -97,9 +101,13 @@ class Records:
     def writing(self, caller: Caller) -> Iterator[Writer]:
         """Run a block in one transaction of a caller, whose token is checked once more. Locks the contest's row."""
         with self._writing(caller.contest, by=caller.participant, token=caller.token) as writer:
-            lives = caller.session is None or self.sessions.token(caller.session, writer.at) == caller.token
-            require_valid(writer.connection, self.histories, caller, writer.at, lives=lives)
+            self.require_valid(writer.connection, caller, writer.at)
             yield writer
+
+    def require_valid(self, connection: Connection, caller: Caller, at: datetime) -> None:
+        """Refuse a caller whose token or session was revoked or has ended since the request began."""
+        lives = caller.session is None or self.sessions.token(caller.session, at) == caller.token
+        require_valid(connection, self.histories, caller, at, lives=lives)
 
     def check(self) -> None:
         """Refuse a database and a home folder that cannot be read, or do not agree."""

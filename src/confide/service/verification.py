@@ -42,11 +42,21 @@ def check_records(connection: Connection, place: Home, key: bytes) -> Verificati
     faults: list[chain.Fault] = []
     for contest in names:
         sealed, broken = chain.checked_entries(connection, key, contest)
-        faults += broken or _faults(sealed, connection, place, key, contest)
+        faults += broken or _readable_faults(sealed, connection, place, key, contest)
         entries += len(sealed)
         submissions += sum(entry["kind"] == "submission" for entry in sealed)
     faults += _strays(connection, set(names))
     return Verification(contests=len(names), entries=entries, submissions=submissions, faults=tuple(faults))
+
+
+def _readable_faults(
+    sealed: Sealed, connection: Connection, place: Home, key: bytes, contest: str
+) -> list[chain.Fault]:
+    """Return the faults of a contest. A value that cannot be read is one, whatever reading it raises."""
+    try:
+        return list(_faults(sealed, connection, place, key, contest))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return [chain.Fault(contest=contest, sequence=len(sealed), problem="does not fit a record that is damaged")]
 
 
 def _faults(sealed: Sealed, connection: Connection, place: Home, key: bytes, contest: str) -> Iterator[chain.Fault]:

@@ -51,6 +51,11 @@ def version_of(connection: Connection) -> str | None:
     return MigrationContext.configure(connection, opts={"version_table": _VERSIONS}).get_current_revision()
 
 
+def newest_version() -> str | None:
+    """Return the version of the tables that this code uses."""
+    return _script().get_current_head()
+
+
 def differences(database: Database) -> list[Any]:
     """Return how the tables of a database differ from those that this version expects."""
     with database.engine.connect() as connection:

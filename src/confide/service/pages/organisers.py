@@ -54,7 +54,7 @@ _NOTICES = {"state": "The state is changed.", "revoked": "The token is revoked, 
 
 
 async def _organise_page(here: Visit, status: int = 200, **values: Any) -> Response:
-    found, tokens, events = await run_in_threadpool(_status, here)
+    found, tokens, events = await run_in_threadpool(_status, here, here.require(Role.ORGANISER))
     state = State(found["state"])
     steps = [
         {"state": one.value, "name": _STEPS[one], "stop": one == State.CLOSED}
@@ -99,8 +99,9 @@ async def _organise_page(here: Visit, status: int = 200, **values: Any) -> Respo
     return here.page("organise.html", "/organise", status=status, **(shown | values))
 
 
-def _status(here: Visit) -> tuple[dict[str, Any], list[TokenRecord], list[Event]]:
+def _status(here: Visit, caller: Caller) -> tuple[dict[str, Any], list[TokenRecord], list[Event]]:
     with here.oracle.database.reading() as connection:
+        here.oracle.records.require_valid(connection, caller, now())  # a form may have arrived slowly
         name = here.contest.name
         events = list_events(connection, name, limit=_EVENTS)
         return status_of(connection, name, now()), list_tokens(connection, name), events
