@@ -16,11 +16,12 @@ from nvflare.lighter.utils import load_private_key_file, sign_content, sign_fold
 
 from confide.errors import FederationError, ParameterError, RefusedError
 from confide.federation.channel import ANSWER, OFFER
+from confide.federation.flare import executor
 from confide.federation.flare.executor import ConfideExecutor, signer
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.job import write_job
 from confide.federation.flare.provision import provision
-from confide.federation.flare.signed_question import SignedQuestion, read_question, write_question
+from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question, write_question
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.data import SiteConfig, SiteModel
 from confide.federation.site.site_folder import SiteFolder
@@ -97,8 +98,8 @@ def test_what_nobody_signed_is_refused_and_logged(deployed: Deployed) -> None:
     request = json.dumps({"protocol": PROTOCOL, "session": "5" * 32, "question": QUESTION.to_dict()})
     (deployed.app / "config" / "more.json").write_text("{}")
     signed = deployed.signed
-    executor = ConfideExecutor(signed.question, signed.signature, signed.certificate, signed.until)
-    reply = executor._reply(OFFER, request, deployed.workspace, RUN)
+    asked = ConfideExecutor(signed.question, signed.signature, signed.certificate, signed.until)
+    reply = asked._reply(OFFER, request, deployed.workspace, RUN)
     assert reply["state"] == "refused"
     assert "not signed by one coordinator" in reply["message"]
     last = json.loads((deployed.kit.parent / "requests.jsonl").read_text().splitlines()[-1])
@@ -167,6 +168,18 @@ def test_the_files_of_a_run_are_signed_by_the_coordinator_who_asks(
     shutil.copytree(job / "app", deployed.app)
     assert deployed.verified_by_flare()
     assert deployed.signed.signer(deployed.root, at=datetime.now(UTC)) == deployed.federation.coordinator
+    assert deployed.signer() is None
+
+
+@pytest.mark.parametrize(("verified", "other"), [(True, True), (False, False)])
+def test_one_coordinator_signs_files_and_question(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, verified: bool, other: bool
+) -> None:
+    """What one coordinator signed does not go with files of another, nor with files whose signatures are not good."""
+    coordinator = deployed.federation.coordinator
+    signers = [("someone-else@example" if other else coordinator, "org", COORDINATOR_ROLE)]
+    monkeypatch.setattr(executor, "verify_folder_signature_and_get_signers", lambda *_: (verified, signers))
+    assert deployed.signed.signer(deployed.root, at=datetime.now(UTC)) == coordinator
     assert deployed.signer() is None
 
 
