@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -241,6 +243,17 @@ class _Seen:
         (value,) = column.tolist()
         self.rows.add((str(column.dtype), repr(value)))
         return np.zeros(1)
+
+
+def test_a_missing_whole_number_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    """Ibis reads SQLite, and Spark, by way of pandas, which makes floats of a column with a missing whole number."""
+    big, encoding = 2**53, Encoding.parse(columns=[f"code={2**53}|{2**53 + 1}"])
+    with closing(sqlite3.connect(tmp_path / "rows.sqlite")) as file, file:
+        file.execute("CREATE TABLE rows (code INTEGER, label INTEGER)")
+        file.executemany("INSERT INTO rows VALUES (?, ?)", [(None, 0), (big + 1, 1), (big, 1), (big + 1, 0)])
+    table = ibis.sqlite.connect(tmp_path / "rows.sqlite").table("rows")
+    assert read_rows(table, encoding, label="label", positive="1").features.tolist() == [1, 0, 1]
+    assert row_keys(table, ["code"]).tolist() == row_keys({"code": [None, big + 1, big, big + 1]}, ["code"]).tolist()
 
 
 @pytest.mark.parametrize("odd", [b"x\xed\xa0\x80", b"x\xff", b"\xc0\x80"])
