@@ -175,14 +175,21 @@ def tied_terms(rows: int, epsilon: Fraction) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("levels", [1, 4])
 def test_the_work_depends_on_the_number_of_rows_alone(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ties among scores or among terms change neither the rows that bounds read nor the exact numbers in them."""
+    """Ties change neither the rows that bounds read, nor the pairs that they compare, nor the exact numbers in them."""
     rows, epsilon = 600, Fraction(1, 1000)
     work: Counter[str] = Counter()
-    bound = recursive_medians.smooth_bound
+    bound, costs = recursive_medians.smooth_bound, recursive_medians._length_costs
 
     def counted_bound(padded: NDArray[np.float64], beta: Fraction) -> ExactReal:
         work["rows"] += padded.size - 2
-        return bound(padded, beta)
+        compared = work["pairs"]
+        result = bound(padded, beta)
+        assert work["pairs"] - compared == padded.size // 2 + 2 * ((padded.size - 1) // 2)
+        return result
+
+    def counted_costs(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
+        work["pairs"] += lengths.size
+        return costs(lengths)
 
     def counted_exponential(part: Fraction) -> ExactReal:
         def enclose() -> arb:
@@ -195,6 +202,7 @@ def test_the_work_depends_on_the_number_of_rows_alone(levels: int, monkeypatch: 
         return round((value + 0 * upper_bound(scale)) / grid)
 
     monkeypatch.setattr(recursive_medians, "smooth_bound", counted_bound)
+    monkeypatch.setattr(recursive_medians, "_length_costs", counted_costs)
     monkeypatch.setattr(recursive_medians, "exponential", counted_exponential)
     for scores in (
         np.full(rows, 0.5),
@@ -206,6 +214,7 @@ def test_the_work_depends_on_the_number_of_rows_alone(levels: int, monkeypatch: 
         found = smooth_medians(
             scores, levels=levels, epsilon=epsilon, neighbours=ADD_REMOVE, noise=replace(FORBIDDEN, cauchy=draw)
         )
+        del work["pairs"]  # compared with the rows of each bound
         assert work == {"rows": levels * rows, "exponentials": len(found)}
 
 

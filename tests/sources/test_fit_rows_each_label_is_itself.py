@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,8 @@ import pytest
 
 from confide.errors import DataError, LabelError, UnreadableError
 from confide.federation.site.feature_frames import feature_frames
+from confide.federation.site.local_models import Scorer
+from confide.federation.site.row_scores import DistinctRows
 from confide.sources.encoded_rows import read_features, read_rows, row_keys
 from confide.sources.encoding import Encoding
 from confide.sources.feature_columns import spelling
@@ -199,6 +204,56 @@ def test_labels_beside_the_features_of_a_sites_own_model(tmp_path: Path) -> None
     held = pa.table({"label": pa.array([0.1, 0.7], pa.float32()), "dose": [1.0, 2.0]})
     pq.write_table(held, tmp_path / "rows.parquet")
     assert [labels for labels, _ in feature_frames(tmp_path / "rows.parquet", "label", ["dose"], [])] == [[0.1, 0.7]]
+
+
+@pytest.mark.parametrize("others", [["icu", "ward", ""], ["1", "0.5", ""], ["icu", "7", ""]])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_site_s_model_sees_a_row_alike_beside_texts_numbers_and_gaps(
+    ending: str, others: list[str], tmp_path: Path
+) -> None:
+    """One row with a number, among texts alone, must not give missing values of other rows another type."""
+    transcripts = set()
+    for first in ("er", "12", "", "nan"):
+        file, seen = tmp_path / f"rows.{ending}", _Seen()
+        values = [first, *others]
+        if ending == "csv":
+            file.write_text("label,ward\n" + "".join(f"1,{value}\n" for value in values))
+        else:
+            file.write_text("".join(json.dumps({"label": 1, "ward": value}) + "\n" for value in values))
+        rows = DistinctRows()
+        for _, frame in feature_frames(file, "label", ["ward"], []):
+            rows.add(frame)
+        rows.scores(Scorer(("ward",), seen.score))
+        transcripts.add(tuple(sorted(each for each in seen.rows if each[1] in map(repr, _as_read(others)))))
+    assert len(transcripts) == 1
+
+
+def _as_read(values: list[str]) -> list[object]:
+    return [float(value or "nan") if value[:1] in ("", "0", "1", "7") else value for value in values]
+
+
+class _Seen:
+    """Model that notes the type and the value of the row that it is given."""
+
+    def __init__(self) -> None:
+        self.rows: set[tuple[str, str]] = set()
+
+    def score(self, frame: Any) -> Any:
+        column = frame["ward"]
+        (value,) = column.tolist()
+        self.rows.add((str(column.dtype), repr(value)))
+        return np.zeros(1)
+
+
+def test_a_missing_whole_number_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    """Ibis reads SQLite, and Spark, by way of pandas, which makes floats of a column with a missing whole number."""
+    big, encoding = 2**53, Encoding.parse(columns=[f"code={2**53}|{2**53 + 1}"])
+    with closing(sqlite3.connect(tmp_path / "rows.sqlite")) as file, file:
+        file.execute("CREATE TABLE rows (code INTEGER, label INTEGER)")
+        file.executemany("INSERT INTO rows VALUES (?, ?)", [(None, 0), (big + 1, 1), (big, 1), (big + 1, 0)])
+    table = ibis.sqlite.connect(tmp_path / "rows.sqlite").table("rows")
+    assert read_rows(table, encoding, label="label", positive="1").features.tolist() == [1, 0, 1]
+    assert row_keys(table, ["code"]).tolist() == row_keys({"code": [None, big + 1, big, big + 1]}, ["code"]).tolist()
 
 
 @pytest.mark.parametrize("odd", [b"x\xed\xa0\x80", b"x\xff", b"\xc0\x80"])

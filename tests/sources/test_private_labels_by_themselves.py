@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from confide import ScoreCounts
-from confide.errors import DataError
+from confide.errors import DataError, ParameterError, ScoreError
 from confide.sources.encoded_rows import read_rows, row_keys
 from confide.sources.encoding import Encoding
 from confide.sources.feature_columns import spelling
@@ -228,3 +228,40 @@ def test_rows_without_a_score_leave_the_others_as_they_are() -> None:
         assert rows.groupings[0].groups.tolist() == [str(groups[row]) for row in kept]
         assert np.unique(rows.clusters).size == len(kept)
         assert rows.scores[0].tolist() == [scores[row] for row in kept]
+
+
+UNFIT: list[Any] = [
+    None,
+    "0.5",
+    math.inf,
+    10**400,
+    Decimal("sNaN"),
+    np.longdouble("1e4000"),
+    np.complex128(0.5),
+    1j,
+    [0.5],
+    (0.5, 0.5),
+    range(3),
+    b"x",
+    bytearray(b"x"),
+    np.array([0.1, 0.2]),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", UNFIT, ids=lambda odd: type(odd).__name__)
+@pytest.mark.parametrize("held", [list, objects])
+def test_every_bad_score_is_refused_with_one_message(odd: Any, held: Any) -> None:
+    """No warning and no other error tells one bad score of a single row from another."""
+    with pytest.raises(ScoreError, match="do not hold a finite number in every row"):
+        ScoreCounts.from_arrays([0, 1, 1], held([0.1, 0.2, odd]), one_class=True)
+
+
+def test_scores_of_several_columns_are_refused_as_such() -> None:
+    with pytest.raises(ParameterError, match="one-dimensional"):
+        ScoreCounts.from_arrays([0, 1], [[0.1, 0.9], [0.2, 0.8]], one_class=True)
+
+
+def test_a_duration_among_numbers_is_in_no_interval() -> None:
+    encoding = Encoding.parse(columns=["age=40"])
+    assert encoding.encoded({"age": [50, np.timedelta64(5, "D"), 30]}).starts.tolist() == [0, 1, 1, 2]

@@ -12,8 +12,8 @@ from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, check_weight_sum, merge_counts
 from confide.device import on_device
 from confide.errors import ParameterError, ScoreError, WeightError
-from confide.sources.labels import binary_labels, one_dimensional
-from confide.sources.private_labels import label_rows
+from confide.sources.labels import binary_labels, is_sequence, one_dimensional
+from confide.sources.private_labels import is_nested, label_rows
 
 COMPILED_FROM_ROWS = 3_000_000
 """Rows that NumPy counts in the time that loading the compiled kernels takes, in one call or in several."""
@@ -129,6 +129,10 @@ def private_scores(scores: ArrayLike, column: str | None = None) -> FloatArray:
         return checked_scores(scores)
     except ScoreError:
         raise unfit_scores(column) from None
+    except ParameterError:
+        if is_sequence(scores) and not all(map(is_nested, scores)):
+            raise unfit_scores(column) from None  # a list among the numbers is one row's bad score
+        raise
 
 
 def unfit_scores(column: str | None = None) -> ScoreError:
@@ -171,11 +175,13 @@ def _whole_sum(raw: NDArray[Any]) -> float:
 def _as_float(raw: NDArray[Any], name: str, error: type[ScoreError] | type[WeightError]) -> FloatArray:
     if raw.dtype.kind == "O" and any(value is None for value in raw):
         raise error(f"some {name} are missing; remove those rows or fill them in, then try again")
-    # NumPy would read numbers out of texts and days out of dates: neither is meant as a score.
-    readable = raw.dtype.kind in "biuf" or (raw.dtype.kind == "O" and not any(isinstance(v, str | bytes) for v in raw))
+    # NumPy would read numbers out of texts and days out of dates, and drop imaginary parts: none is meant as a score.
+    other = (str, bytes, np.complexfloating)
+    readable = raw.dtype.kind in "biuf" or (raw.dtype.kind == "O" and not any(isinstance(v, other) for v in raw))
     try:
         if readable:
-            return np.ascontiguousarray(raw, dtype=np.float64)
+            with np.errstate(over="ignore"):  # of wider floats, which are then infinite
+                return np.ascontiguousarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
         pass  # the error would quote the value that cannot be read
     except OverflowError:

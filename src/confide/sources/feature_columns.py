@@ -115,7 +115,8 @@ class Cuts:
     def _number(self, value: object) -> Any:
         if is_missing(value):
             return None
-        if isinstance(value, int | float | Decimal | np.integer | np.floating):
+        is_number = isinstance(value, int | float | Decimal | np.integer | np.floating)
+        if is_number and not isinstance(value, np.timedelta64):  # NumPy takes a duration for an integer
             return value
         text = str(value).strip()
         if not text:

@@ -29,6 +29,7 @@ from confide.sources.private_labels import PrivateLabels
 _TEXT = "column {!r} does not hold text; check that it is the right column"
 _PLAIN = "column {!r} holds neither numbers nor text nor true/false; make it one of them before"
 _BATCH_ROWS = 1 << 20
+_EXACT_INTEGERS = ("duckdb", "postgres")  # whose whole numbers Ibis reads as they are, beside missing ones too
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,7 +38,8 @@ class ExactColumn:
 
     Text is coded by the hexadecimal digits of its UTF-8 bytes, in engines that are known to have a function for that;
     in others, and where the engine only sends rows, `exact` is False, and text is its own code. A decimal is coded by
-    its digits, as Arrow has a fixed number of them. Other values are their own codes.
+    its digits, as Arrow has a fixed number of them. So is a whole number in engines that Ibis reads by way of pandas,
+    such as Spark: pandas makes floats of a column in which one row has no value. Other values are their own codes.
     """
 
     code: Any
@@ -48,13 +50,14 @@ class ExactColumn:
     def of(cls, column: Any, *, compared: bool = True) -> ExactColumn:
         """Code a column of numbers, text or true and false. Unless `compared`, its engine only sends the rows."""
         kind = column.type()
-        if kind.is_decimal():
+        engine = column.as_table().get_backend().name
+        if kind.is_decimal() or (kind.is_integer() and engine not in _EXACT_INTEGERS):
             return cls(column.cast("string"), kind, True)
         if not kind.is_string():
             return cls(column, kind, True)
         if not compared:
             return cls(column, kind, False)
-        engine, call = column.as_table().get_backend().name, _engine_functions()
+        call = _engine_functions()
         if engine in ("duckdb", "pyspark"):
             return cls(call["hex"](column), kind, True)
         if engine == "postgres":
@@ -71,6 +74,8 @@ class ExactColumn:
             read = _digits
         elif self.kind.is_string() and self.exact:
             read = _decoded
+        elif self.kind.is_integer() and self.code.type().is_string():
+            read = int
         elif self.kind.is_float32() or self.kind.is_float16():
             narrow = np.float32 if self.kind.is_float32() else np.float16
             read = lambda code: float(str(narrow(code)))  # noqa: E731

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, TypeGuard
@@ -155,7 +155,7 @@ def _kept_apart(values: Any) -> NDArray[Any]:
 
 
 def _two_dimensional_hint(scores: object) -> str:
-    if isinstance(scores, list | tuple) and any(len(model) != 2 for model in scores):
+    if isinstance(scores, list | tuple) and any(isinstance(model, Sized) and len(model) != 2 for model in scores):
         return "; give the scores of several models as a dictionary, {'name': scores, ...}"
     return "; of predict_proba's columns give the positive one, [:, 1]"
 

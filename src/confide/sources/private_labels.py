@@ -113,13 +113,14 @@ def label_rows(labels: Any, positive: object = None) -> NDArray[np.bool_]:
         typed = _typed(array, spelling(positive))
         if typed is not None:
             return typed
-    if array is None and any(map(_is_nested, values)):
+    if array is None and any(map(is_nested, values)):
         raise ParameterError("labels must be one-dimensional; give one value for each row")
     result.add(held if array is None else list(array) if array.dtype.kind in "mM" else array.tolist())
     return result.decided()
 
 
-def _is_nested(value: object) -> bool:
+def is_nested(value: object) -> bool:
+    """Return whether a value is a list, a tuple or an array of several values."""
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 

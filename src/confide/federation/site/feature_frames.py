@@ -45,7 +45,8 @@ def feature_frames(
             continue
         frame = batch.select(list(chosen)).rename_columns(list(features)).to_pandas()
         for place, name in enumerate(parsed):
-            frame[name] = _numbers_or_text(batch.column(f"number{place}"), frame[name].to_numpy())
+            values = _numbers_or_text(batch.column(f"number{place}"), frame[name].to_numpy())
+            frame[name] = _as_is(values, frame.index)
         yield exact.values(batch.column("label").to_pylist()), frame
 
 
@@ -54,6 +55,13 @@ def _typed(column: Any, text: bool) -> Any:
     if kind.is_string() or kind.is_null():
         return column
     return column.cast("string") if text else as_number(column)
+
+
+def _as_is(values: NDArray[Any], index: Any) -> Any:
+    """Return a series with the type of an array. pandas would otherwise choose one by all values."""
+    import pandas as pd
+
+    return pd.Series(values, index=index, dtype=values.dtype)
 
 
 def _array(column: Any) -> NDArray[Any]:

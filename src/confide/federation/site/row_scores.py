@@ -98,13 +98,11 @@ def _score_one(scorer: Scorer, frame: Any, row: int) -> tuple[float, str]:
 def _frame_of_one(frame: Any, row: int) -> Any:
     """Return a row as a dataframe whose types follow from its own values.
 
-    A column with a text in some row holds objects, and one without holds floats: a number in it is a float either way.
+    A column with a text in some row holds objects, and one without holds floats: a number in it, or NaN for a missing
+    value, is a float either way, and a text has pandas' type of texts.
     """
-    one = frame.iloc[row : row + 1].copy()
+    one = frame.iloc[row : row + 1].infer_objects()
     one.index = range(1)
-    for name in one.columns:
-        if one[name].dtype == object and isinstance(one[name].iat[0], float):
-            one[name] = one[name].astype(np.float64)
     return one
 
 
