@@ -6,6 +6,7 @@ that is in neither fails the test, so that none is forgotten.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import importlib
@@ -113,7 +114,7 @@ CALLS: Mapping[str, Call] = {
         {"a": rows.scores, "b": rows.others},
         groups={"group": rows.groups},
         replicates=0,
-        weight=rows.weights,
+        weights=rows.weights,
     ),
     **{
         f"confide.{name}": PLAIN
@@ -384,6 +385,23 @@ def refused(path: str, cases: Mapping[str, Given]) -> None:
         message = refusal(path, rows, name)
         assert len(message) > 30, (name, message)
         assert any(sign in message for sign in (";", ".", ":")), f"{name}: no next step in {message!r}"
+
+
+@pytest.mark.parametrize("path", [path for path in CALLS if path not in WEIGHTLESS])
+def test_weights_are_taken(path: str) -> None:
+    """So a refusal of bad weights is about the weights, not about the way they were handed over."""
+    whole = replace(ROWS, weights=np.arange(SIZE) % 3 + 1)
+    weighted = plain(answer(path, whole))
+    assert weighted != plain(answer(path, ROWS)) or path.endswith("_threshold")  # which may stay where it is
+
+
+@pytest.mark.parametrize("path", [path for path in CALLS if path not in WEIGHTLESS])
+def test_weights_of_any_allowed_size_end_in_no_raw_error(path: str) -> None:
+    shape = np.random.default_rng(2).gamma(2.0, 1.0, SIZE)
+    halves = np.where(np.arange(SIZE) < SIZE // 2, 1e20, 1e-20)
+    for weights in (1e-20 * shape, 1e40 * shape, shape / shape.sum(), halves):
+        with contextlib.suppress(ConfideError), np.errstate(all="ignore"):
+            answer(path, replace(ROWS, weights=weights))
 
 
 def parts_read(path: str) -> set[str]:

@@ -9,6 +9,8 @@ import pytest
 
 import confide
 from confide.errors import WeightError
+from confide.report.evaluation.plots import DRAWINGS, available, figure_size
+from confide.report.shared.style import drawn_figure
 
 RNG = np.random.default_rng(4)
 SCORES = RNG.beta(2.0, 3.0, 200)
@@ -21,7 +23,8 @@ def model(weights: Any) -> dict[str, Any]:
     numbers = {name: getattr(plain, name) for name in ("auc", "average_precision", "brier", "log_loss")}
     assert plain.calibration is not None
     calibration = {name: getattr(plain.calibration, name) for name in plain.calibration.__slots__}
-    return {name: estimate.value for name, estimate in (numbers | calibration).items()}
+    areas = {f"aucpr_{name}": area for name, area in plain.aucpr.items()}
+    return {name: estimate.value for name, estimate in (numbers | calibration).items()} | areas
 
 
 @pytest.mark.parametrize("factor", [2.0**-40, 0.01, 1_000.0, 2.0**60, 1e40])
@@ -29,6 +32,32 @@ def test_the_unit_of_weights_does_not_matter(factor: float) -> None:
     found, expected = model(WEIGHTS * factor), model(WEIGHTS)
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-12), name
+
+
+def drawn(weights: Any) -> list[Any]:
+    """Return all lines and bands of an evaluation's plots."""
+    group = np.where(np.arange(200) % 2, "x", "y")
+    evaluation = confide.evaluate(LABELS, SCORES, survey_weights=weights, groups={"g": group}, replicates=0)
+    names = available(evaluation)
+    figures = [drawn_figure([(DRAWINGS[each], evaluation)], size=figure_size(evaluation, each)) for each in names]
+    axes = [each for figure in figures for each in figure.axes]
+    lines = [line.get_xydata() for each in axes for line in each.lines]
+    bands = [path.vertices for each in axes for shade in each.collections for path in shade.get_paths()]
+    return [*lines, *bands]
+
+
+@pytest.mark.parametrize("factor", [2.0**-40, 3.0, 2.0**40])
+def test_the_unit_of_weights_does_not_change_plots(factor: float) -> None:
+    found, expected = drawn(WEIGHTS * factor), drawn(WEIGHTS)
+    assert len(found) == len(expected) > 10
+    for ours, theirs in zip(found, expected, strict=True):
+        assert np.asarray(ours, dtype=float) == pytest.approx(np.asarray(theirs, dtype=float), abs=1e-9, nan_ok=True)
+
+
+def test_totals_are_those_of_the_weights_as_given() -> None:
+    evaluation = confide.evaluate(LABELS, SCORES, survey_weights=WEIGHTS * 1_000.0, replicates=0)
+    assert evaluation.positives == pytest.approx(1_000.0 * WEIGHTS[LABELS].sum())
+    assert evaluation.negatives == pytest.approx(1_000.0 * WEIGHTS[~LABELS].sum())
 
 
 @pytest.mark.parametrize("weight", [1e300, 1e-300])

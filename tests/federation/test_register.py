@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from confide import ScoreCounts
 from confide.errors import FederationError, RefusedError
 from confide.federation.question import Question
+from confide.federation.site.fixed_terms import pooled_terms
 from confide.federation.site.register import Register
 from confide.federation.site.rows import SiteRows
 from tests.federation.held_rows import held
@@ -221,6 +222,63 @@ def test_what_the_sum_does_not_depend_on_makes_no_difference(register: Register,
         register.fix(ask("private", **same), CHANGED)
 
 
+LARGE: dict[str, Any] = {"sites": ["a", "b", "c", "d", "e", "f", "g"], "colluders": 1, "fewest": 5}
+"""A sum that survives dropouts, so that `threshold` is in use."""
+
+OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "study": ({}, {"study": "x"}),
+    "model": ({}, {"model": "x"}),
+    "mode": ({"mode": "secure-sum"}, {"mode": "disclosure-control"}),
+    "sites": ({}, {"sites": ["a", "b", "c", "e"]}),
+    "fewest": ({}, {"fewest": 3, "threshold": 0}),
+    "grid": ({}, {"grid": "arcsine:12"}),
+    "bins": ({}, {"bins": 5}),
+    "minimum_cell": ({"mode": "secure-sum"}, {"minimum_cell": 3}),
+    "epsilon": ({}, {"epsilon": 2}),
+    "site_share": ({}, {"site_share": 0}),
+    "colluders": ({}, {"colluders": 0}),
+    "unit": ({}, {"unit": "person"}),
+    "rows_per_person": ({"unit": "person"}, {"rows_per_person": 2}),
+    "delta": ({"noise": "gaussian", "delta": "1e-6"}, {"delta": "1e-7"}),
+    "sensitivity": ({"mode": "noisy-scores", **NOISY}, {"sensitivity": "0.2"}),
+    "edition": ({}, {"edition": 2}),
+    "threshold": ({**LARGE}, {"threshold": 6}),
+    "noise": ({}, {"noise": "gaussian", "delta": "1e-6"}),
+    "protocol": ({}, {}),
+    "purpose": ({}, {"purpose": "a trial"}),
+}
+"""Every field of a question: terms of a question, and what makes it another one by that field."""
+
+
+def pairs(name: str) -> tuple[Question, Question]:
+    usual, other = OTHERWISE[name]
+    first = {"mode": "private", "grid": "arcsine:16", **usual}
+    question = ask(**first)
+    return question, replace(question, protocol=4) if name == "protocol" else ask(**{**first, **other})
+
+
+def test_every_field_of_a_question_is_varied() -> None:
+    assert set(OTHERWISE) == {field.name for field in fields(Question)}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_a_question_is_identified_by_each_of_its_fields(name: str) -> None:
+    """An approval, and the list of sites that a question was answered with, are about one question."""
+    one, other = pairs(name)
+    assert getattr(one, name) != getattr(other, name)
+    assert one.digest() != other.digest()
+    assert (one.lasting_digest() == other.lasting_digest()) == (name in ("protocol", "purpose"))
+    alone = replace(one, **{name: getattr(other, name)})
+    assert (one.lasting_digest() == alone.lasting_digest()) == (name in ("protocol", "purpose"))
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERWISE if name not in ("mode", "minimum_cell", "sensitivity")])
+def test_a_stored_share_is_for_everything_that_the_sum_depends_on(name: str) -> None:
+    one, other = pairs(name)
+    same = name in ("study", "fewest", "bins", "unit", "protocol", "purpose")
+    assert (pooled_terms(one) == pooled_terms(other)) == same
+
+
 def test_forgetting_is_for_answers_without_noise_alone(register: Register) -> None:
     register.fix(ask("private"), ROWS)
     assert not register.forget("m")
@@ -318,6 +376,7 @@ class TestDamage:
 RACE = """
 import sys
 from confide.errors import RefusedError
+from confide.federation.site.fixed_terms import pooled_terms
 from confide.federation.site.register import Register
 from tests.federation.test_register import ask, rows_of
 

@@ -19,6 +19,7 @@ from confide.learning.models import prepare_model
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion, score_digest
 from confide.ledger.requests import Request
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import Noise
@@ -122,7 +123,7 @@ VARIED: Mapping[str, Sequence[Any]] = {
     "unit": ("person",),
     "rows_per_person": (2,),
     "level": (0.9,),
-    "prevalence_guess": (0.02, 0.03, 0.2, 0.6),
+    "prevalence_guess": (0.001, 0.02, 0.03, 0.2, 0.6),  # the first has the least class of no guess
     "threshold": (0.25, 0.75),
     "grid": ("uniform:8", "medians:2"),
     "strategy": ("haar", "per-point"),
@@ -172,6 +173,31 @@ def test_requests_of_one_identity_draw_the_same(way: Way) -> None:
             draws[Request.of(prepared, PublicQuestion(data="rows, version 1")).parameters].add("\n".join(calls))
     assert len(draws) > 4
     assert all(len(found) == 1 for found in draws.values())
+
+
+GUARANTEES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "epsilon": ({}, {"epsilon": Fraction(2)}),
+    "delta": ({"delta": Fraction(1, 10**6)}, {"delta": Fraction(1, 10**5)}),
+    "neighbours": ({}, {"neighbours": Neighbours.ADD_REMOVE_ONE}),
+    "unit": ({}, {"unit": "person"}),
+    "rows_per_person": ({"unit": "person"}, {"rows_per_person": 2}),
+    "public": ({}, {"public": ("number of rows", "grid")}),
+    "rho": ({"delta": Fraction(1, 10**6), "rho": Fraction(1, 50)}, {"rho": Fraction(1, 60)}),
+}
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Guarantee)])
+def test_a_request_is_identified_by_each_field_of_its_guarantee(name: str) -> None:
+    usual, other = GUARANTEES[name]
+    terms: dict[str, Any] = {
+        "epsilon": Fraction(1),
+        "neighbours": Neighbours.REPLACE_ONE,
+        "public": ("number of rows",),
+    }
+    one = Guarantee(**{**terms, **usual})
+    another = Guarantee(**{**terms, **usual, **other})
+    asked = [Request.of(replace(ask(), guarantee=each), PublicQuestion(data="x")).parameters for each in (one, another)]
+    assert asked[0] != asked[1]
 
 
 def test_what_identifies_features_and_models_is_the_same_for_neighbours() -> None:

@@ -165,15 +165,23 @@ def test_the_integer_in_use_pays_for_the_normaliser() -> None:
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
-def test_the_rate_in_use_is_within_the_proof(relation: Neighbours) -> None:
-    """At every step of the distance, `1/n1` is left to the noise of AUC."""
-    parameters = parameters_of(relation, Fraction(3), 60, 2, HALF)
+@pytest.mark.parametrize(("epsilon", "least"), [("3", 2), ("1/2", 3), ("3", 10)])
+def test_the_rate_in_use_is_within_the_proof(relation: Neighbours, epsilon: str, least: int) -> None:
+    """At every step of the distance, each of the proof's limits of the rate holds, and `n1` is at least `n0`.
+
+    The first limit leaves `1/n1` to the noise of AUC; each of the others is the narrowest for one of these parameters.
+    """
+    parameters = parameters_of(relation, Fraction(epsilon), 60, least, HALF)
     found = [(step, free_sizes(parameters, Fraction(step, STEPS) + 2 * GRID)) for step in range(STEPS // 2)]
     drawn = [(Fraction(step, STEPS), free) for step, free in found if free is not None]
     assert len(drawn) > 10
     for distance, free in drawn:
-        steps = 1 if parameters.rows is None else parameters.rows
-        assert steps / free.scale <= parameters.epsilon * distance - Fraction(1, free.least)
+        rate = (1 if parameters.rows is None else parameters.rows) / free.scale
+        assert rate <= parameters.epsilon * distance - Fraction(1, free.least)
+        assert free.least >= parameters.least
+        if parameters.rows is not None:
+            assert rate <= (parameters.epsilon - Fraction(1, parameters.least)) * distance
+            assert rate <= Fraction(8, 9) * parameters.epsilon * distance
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])

@@ -221,6 +221,8 @@ class _Likelihood:
         below, alarm = (
             ndtri(np.cumsum(side + 0.5)[:-1] / (side + 0.5).sum()) for side in (self.positives, self.negatives)
         )
+        if not np.isfinite([below, alarm]).all():  # weights of very different size
+            raise DataError(_NO_FIT)
         slope, level = np.polyfit(alarm, below, 1)
         return np.concatenate(([-level, max(slope, 0.1)], alarm))
 
@@ -228,6 +230,13 @@ class _Likelihood:
 def _by_likelihood(positives: FloatArray, negatives: FloatArray) -> BinormalRoc:
     if positives.size < 3:
         raise DataError(_NO_FIT)
+    try:
+        return _maximum(positives, negatives)
+    except np.linalg.LinAlgError:  # an information matrix out of range, as weights are
+        raise DataError(_NO_FIT) from None
+
+
+def _maximum(positives: FloatArray, negatives: FloatArray) -> BinormalRoc:
     likelihood = _Likelihood(positives, negatives)
     theta = likelihood.start()
     best = likelihood.value(theta)

@@ -12,7 +12,7 @@ from confide.blocks import map_blocks
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.natural_spline import NaturalSpline
 from confide.curves.penalised_logistic import logistic, penalised_fit
-from confide.errors import ParameterError
+from confide.errors import ParameterError, WeightError
 
 MOST_CELLS = 4_096
 """Distinct scores beyond which neighbours share a cell in the fit: cells of equal width in log-odds, at their mean."""
@@ -48,8 +48,15 @@ class Spline:
         if basis is None or positives in (0.0, total):
             return ConstantCurve(share=positives / total, rows=total)
         ours = basis.cells.positives[None, :].astype(np.float64)
-        fit = penalised_fit(basis.design, ours, ours + basis.cells.negatives)
-        return SplineCurve(basis=basis, coefficients=fit.coefficients[0], covariance=np.linalg.inv(fit.information[0]))
+        try:
+            fit = penalised_fit(basis.design, ours, ours + basis.cells.negatives)
+            covariance = np.linalg.inv(fit.information[0])
+        except np.linalg.LinAlgError:
+            raise WeightError(
+                "weights are too large or too small for a smooth calibration curve, in which they count as rows; "
+                "multiply all by one number"
+            ) from None
+        return SplineCurve(basis=basis, coefficients=fit.coefficients[0], covariance=covariance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -105,6 +105,7 @@ def evaluate_rows(
         settings=settings,
         design=replace(design_of(rows), imputed=tuple(imputed or ())),
         class_rows=_class_rows(rows),
+        totals=every[0] if rows.survey else None,
         comparisons=() if compared is None else compared.differences,
         joint=None if compared is None else compared.joint,
         groups=tuple(
@@ -223,8 +224,10 @@ def _class_rows(rows: Rows) -> tuple[float, float] | None:
     return (positives, len(rows) - positives) if rows.survey else None
 
 
-def _evaluation(rows: int | None, models: tuple[ModelEvaluation, ...], **parts: Any) -> Evaluation:
-    counts = models[0].counts
+def _evaluation(
+    rows: int | None, models: tuple[ModelEvaluation, ...], *, totals: ScoreCounts | None = None, **parts: Any
+) -> Evaluation:
+    counts = models[0].counts if totals is None else totals
     evaluation = Evaluation(
         rows=rows, positives=counts.total_positives, negatives=counts.total_negatives, models=models, **parts
     )

@@ -125,7 +125,10 @@ class PartialArea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEvaluation:
-    """Numbers of one model. Those that need probabilities are None where scores lie outside [0, 1]."""
+    """Numbers of one model. Those that need probabilities are None where scores lie outside [0, 1].
+
+    Curves are drawn from `counts`, in which sampling weights have mean 1.
+    """
 
     score: str
     auc: Estimate

@@ -59,6 +59,11 @@ class Sample(Protocol):
         """Counts of all rows."""
         ...
 
+    @property
+    def per_row(self) -> ScoreCounts:
+        """Counts in which a row weighs 1 on average, if weights are sampling weights; else all counts as they are."""
+        ...
+
     def estimates(self, requests: Sequence[Request]) -> Sequence[Estimate]:
         """Estimate metrics; NaN where a metric does not exist."""
         ...
@@ -73,7 +78,7 @@ def evaluate_model(name: str, sample: Sample, settings: Settings, *, probabiliti
     distinct = list(dict.fromkeys(requests))
     found = dict(zip(distinct, sample.estimates(distinct), strict=True))
     average_precision = found[Request.of("average_precision")]
-    least, areas = aucpr_minimum(counts), _areas(counts)
+    least, areas = aucpr_minimum(counts), _areas(sample.per_row)
     rules = {
         rule: ChosenThreshold(
             rule=rule,
@@ -102,7 +107,7 @@ def evaluate_model(name: str, sample: Sample, settings: Settings, *, probabiliti
         thresholds=tuple(_at_threshold(counts, each, found) for each in stated),
         youden=rules["youden"],
         least_cost=rules.get("cost"),
-        counts=counts,
+        counts=sample.per_row,
         **numbers,
     )
 

@@ -66,6 +66,11 @@ class IndependentSample:
     settings: Settings
     resample: bool = True
 
+    @property
+    def per_row(self) -> ScoreCounts:
+        """Counts of all rows."""
+        return self.counts
+
     def estimates(self, requests: Sequence[Request]) -> list[Estimate]:
         """Estimate metrics by the method that was chosen, or by the default of each."""
         settings = self.settings
@@ -128,6 +133,11 @@ class ClusteredSample:
         """Counts of all rows."""
         return self.independent.counts
 
+    @property
+    def per_row(self) -> ScoreCounts:
+        """Counts of all rows."""
+        return self.independent.counts
+
     def estimates(self, requests: Sequence[Request]) -> list[Estimate]:
         """Estimate metrics with cluster-robust standard errors, or by resampling clusters."""
         base, settings = self.independent, self.independent.settings
@@ -166,6 +176,11 @@ class FoldSample:
         """Counts of all rows."""
         return self.independent.counts
 
+    @property
+    def per_row(self) -> ScoreCounts:
+        """Counts of all rows."""
+        return self.independent.counts
+
     def estimates(self, requests: Sequence[Request]) -> list[Estimate]:
         """Estimate metrics."""
         pooled = [each for each in requests if each.metric not in _MEAN_OVER_FOLDS]
@@ -200,7 +215,8 @@ class FoldSample:
 class SurveySample:
     """Rows with sampling weights: smooth metrics have design-based intervals, the others values alone.
 
-    `counts` have the weights as given. Metrics are estimated with weights of mean 1, so that only ratios matter.
+    `counts` have the weights as given. Metrics are estimated, and curves drawn, with weights of mean 1, so that only
+    ratios matter.
     """
 
     counts: ScoreCounts
@@ -209,6 +225,11 @@ class SurveySample:
     scores: FloatArray
     weights: CountArray
     clusters: NDArray[np.int64] | None
+
+    @property
+    def per_row(self) -> ScoreCounts:
+        """Counts with weights of mean 1."""
+        return self.independent.counts
 
     def estimates(self, requests: Sequence[Request]) -> list[Estimate]:
         """Estimate metrics in the population that the weighted rows stand for."""

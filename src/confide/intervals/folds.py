@@ -171,6 +171,10 @@ def fold_estimate_checked(
         raise ParameterError(f"weighting must be 'rows' or 'equal', got {weighting!r}")
     members = _folds(labels, folds)
     weight = np.ones(labels.size) if weights is None else weights.astype(np.float64)
+    if codes is None and min(weight[rows].sum() for rows in members) <= 1.0:
+        raise DataError(
+            "a fold weighs no more than one row, which a variance needs; multiply all weights by one number"
+        )
     sizes = np.array([weight[rows].sum() if weighting == "rows" else 1.0 for rows in members])
     shares = sizes / sizes.sum()
     if not has_influence(metric, **options):

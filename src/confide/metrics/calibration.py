@@ -32,8 +32,9 @@ def brier_score(counts: ScoreCounts) -> float:
 @accepts_predictions
 def scaled_brier_score(counts: ScoreCounts) -> float:
     """`1 - Brier / (pi (1 - pi))`: 1 is perfect, 0 no better than giving everybody the prevalence."""
-    counts.both_classes()
-    return 1.0 - brier_score(counts) / (counts.prevalence * (1.0 - counts.prevalence))
+    positives, negatives = counts.both_classes()
+    rows = positives + negatives
+    return 1.0 - brier_score(counts) / (positives / rows * (negatives / rows))
 
 
 @accepts_predictions

@@ -240,12 +240,28 @@ def test_rho_of_a_receipt_is_read_where_it_is_a_number(tmp_path: Path, rho: obje
             del reply["signature"]
             reply["receipt"] |= {"charged": charged}
             terms = {"session": request["session"], "question": asked(network, "private").digest()}
-            reply = signed_reply(honest.identity, reply, topic=topic, **terms)
+            reply = signed_reply(honest.identity, reply, topic=topic, request=request, **terms)
         return reply
 
     outcome = network.run(asked(network, "private"), replaced={"a": odd})
     receipt = reread({"private": network}, outcome).reports[0].receipt
     assert (None if receipt is None else receipt["charged"]) == (charged if kept else None)
+
+
+def test_a_server_that_shows_a_site_other_replies_than_there_were_invents_no_result(tmp_path: Path) -> None:
+    """The request of a round is worked out from earlier replies; a site signs to which request it replied."""
+    network = Network.build(tmp_path, {"a": 60, "b": 70, "c": 80}, 'modes = ["noisy-scores"]\n')
+    question = network.question("noisy-scores", epsilon=5, delta="0.01", sensitivity="0.1")
+    honest = network.sites["a"]
+
+    def lied_to(topic: str, request: Message) -> Message:
+        if topic == ANSWER:
+            request = json.loads(json.dumps(request))
+            request["pooled"]["negatives"] = request["pooled"]["positives"]
+        return honest.reply(topic, request)
+
+    with pytest.raises(RunError, match="the reply of site 'a' is not signed by its own key"):
+        network.run(question, replaced={"a": lied_to})
 
 
 @pytest.fixture(scope="module")

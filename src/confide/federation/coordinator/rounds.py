@@ -82,7 +82,7 @@ def validate(
     started = time.monotonic()
     request = {"protocol": PROTOCOL, "session": run.session, "question": question.to_dict()}
     accepted = run.ask(OFFER, dict.fromkeys(question.sites, request), ProgressState.ASKED)
-    offers = _offers(run, accepted, pinned)
+    offers = _offers(run, request, accepted, pinned)
     _require_approved(run)
     _require_enough(run, "Nothing was charged or released.")
     offers = _same_sites(run, offers, accepted)
@@ -109,8 +109,9 @@ def replay(
 ) -> Outcome:
     """Work an outcome out anew from the replies in a transcript, with every check that a run makes; ask nobody.
 
-    Each reply must be signed by its site, for this question and this session, and masks must cancel. So whoever made
-    the transcript can leave replies out, and invent none. `session` is the name of the run, if it is known.
+    Each reply must be signed by its site, for this question, this session and the request that follows from the earlier
+    replies, and masks must cancel. So whoever made the transcript can leave replies out, and invent none. `session` is
+    the name of the run, if it is known.
     """
     if session not in (None, transcript["session"]):
         raise FederationError("the transcript is of another run than this; nothing of its result is used")
@@ -128,7 +129,9 @@ def checked_timeout(timeout: float, name: str = "timeout") -> float:
     return float(timeout)
 
 
-def _offers(run: Run, accepted: Mapping[str, Message], pinned: Mapping[str, str] | None) -> dict[str, Offer]:
+def _offers(
+    run: Run, request: Message, accepted: Mapping[str, Message], pinned: Mapping[str, str] | None
+) -> dict[str, Offer]:
     """Return the offers of the sites that take part, each verified to be that site's and for this run."""
     offers: dict[str, Offer] = {}
     for site, reply in accepted.items():
@@ -137,7 +140,7 @@ def _offers(run: Run, accepted: Mapping[str, Message], pinned: Mapping[str, str]
             if (offer.site, offer.session, offer.question) != (site, run.session, run.question.digest()):
                 raise FederationError(f"the offer of site {site!r} is not for this run")
             offer.verified(run.root, at=datetime.now(UTC), pinned=pinned, revoked=run.revoked)
-            run.check_signed(OFFER, site, reply, offer.own_key)
+            run.check_signed(OFFER, site, reply, offer.own_key, request)
             mode_of(run.question).check_first_reply(reply)
             if run.question.threshold:
                 check_sealing(reply, offer)

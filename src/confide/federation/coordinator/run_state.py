@@ -77,24 +77,25 @@ class Run:
         reports = []
         for site in requests:
             reply = replies.get(site, Silence("it did not reply"))
-            reports.append(self._signed_report(topic, site, reply))
+            reports.append(self._signed_report(topic, site, reply, requests[site]))
             if reports[-1].state is SiteState.ANSWERED and not isinstance(reply, Silence):
                 good[site] = reply
         return good, reports
 
-    def _signed_report(self, topic: str, site: str, reply: Message | Silence) -> SiteReport:
+    def _signed_report(self, topic: str, site: str, reply: Message | Silence, request: Message) -> SiteReport:
         """Return the report of a site; after the offers, only a reply that the site signed counts as its answer."""
         report = _reported(site, reply)
         if report.state is SiteState.ANSWERED and topic != OFFER and not isinstance(reply, Silence):
             try:
-                self.check_signed(topic, site, reply, self.own_keys[site])
+                self.check_signed(topic, site, reply, self.own_keys[site], request)
             except FederationError as error:
                 return SiteReport(name=site, state=SiteState.FAILED, message=str(error))
         return report
 
-    def check_signed(self, topic: str, site: str, reply: Message, own_key: bytes) -> None:
-        """Refuse a reply that a site did not sign for this run."""
-        check_reply(reply, own_key, site=site, topic=topic, session=self.session, question=self.question.digest())
+    def check_signed(self, topic: str, site: str, reply: Message, own_key: bytes, request: Message) -> None:
+        """Refuse a reply that a site did not sign for this run, or to another request than this."""
+        terms = {"topic": topic, "session": self.session, "question": self.question.digest()}
+        check_reply(reply, own_key, site=site, request=request, **terms)
 
     def note(self, report: SiteReport) -> None:
         """Record how a site takes part."""

@@ -258,31 +258,48 @@ def _statement(session: str, question: str, site: str, public_key: bytes, own_ke
 
 
 def signed_reply(
-    identity: Identity, reply: Mapping[str, Any], *, topic: str, session: str, question: str
+    identity: Identity,
+    reply: Mapping[str, Any],
+    *,
+    topic: str,
+    session: str,
+    question: str,
+    request: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return a site's reply with its signature by the site's own key, over everything in it.
 
-    The signature names the round (`topic`), the session and the digest of the question. So whoever carries replies can
-    neither change one nor use it elsewhere, and the coordinator can check a result by itself.
+    The signature names the round (`topic`), the session, the digest of the question and the request that it replies to.
+    So whoever carries requests and replies can neither change one nor use it elsewhere, and the coordinator can check a
+    result by itself.
     """
     plain = json.loads(json.dumps(reply))
-    signature = identity.own.sign(_reply_statement(plain, topic, session, question))
+    signature = identity.own.sign(_reply_statement(plain, topic, session, question, request))
     return {**plain, "signature": base64.b64encode(signature).decode("ascii")}
 
 
 def check_reply(
-    reply: Mapping[str, Any], own_key: bytes, *, site: str, topic: str, session: str, question: str
+    reply: Mapping[str, Any],
+    own_key: bytes,
+    *,
+    site: str,
+    topic: str,
+    session: str,
+    question: str,
+    request: Mapping[str, Any],
 ) -> None:
-    """Refuse a reply that the holder of a site's own key did not sign for this round, session and question."""
+    """Refuse a reply that the holder of a site's own key did not sign for this round, session, question and request."""
     signature = reply.get("signature")
     given = decoded(signature, _LONGEST_SIGNATURE, "the signature") if isinstance(signature, str) else b""
     unsigned = {name: value for name, value in reply.items() if name != "signature"}
-    check_signed(own_key, given, _reply_statement(unsigned, topic, session, question), site=site, what="the reply")
+    statement = _reply_statement(unsigned, topic, session, question, request)
+    check_signed(own_key, given, statement, site=site, what="the reply")
 
 
-def _reply_statement(reply: Mapping[str, Any], topic: str, session: str, question: str) -> bytes:
-    hashed = sha256(json.dumps(reply, sort_keys=True).encode()).digest()
-    return written(b"reply", topic.encode(), session.encode(), question.encode(), hashed)
+def _reply_statement(
+    reply: Mapping[str, Any], topic: str, session: str, question: str, request: Mapping[str, Any]
+) -> bytes:
+    replied, asked = (sha256(json.dumps(each, sort_keys=True).encode()).digest() for each in (reply, request))
+    return written(b"reply", topic.encode(), session.encode(), question.encode(), asked, replied)
 
 
 def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:

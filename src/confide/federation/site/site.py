@@ -318,7 +318,8 @@ class Site:
         """Sign a reply, so that the coordinator knows it for this site's whatever the server says."""
         session = _session(request)
         question = self.asked[session] if session in self.asked else self.answered[session][1]
-        return signed_reply(self.identity, reply, topic=topic, session=session, question=question.digest())
+        terms = {"topic": topic, "session": session, "question": question.digest()}
+        return signed_reply(self.identity, reply, request=request, **terms)
 
     def _log(self, topic: str, request: Message, state: SiteState, message: str) -> None:
         """Write a line for the site's administrator: the coordinator, the question, and the result."""
