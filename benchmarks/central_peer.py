@@ -21,10 +21,9 @@ from benchmarks.parallel import in_parallel
 from benchmarks.private_curves import drawn_table
 from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
-from confide.curves.distance import Curve, area_between
-from confide.curves.roc import roc_curve
+from confide.curves.roc import Curve, area_between, roc_curve
 from confide.privacy.neighbours import Neighbours
-from confide.releases.curves_from_counts import drawn_counts
+from confide.releases.curves import drawn_counts
 from confide.releases.grids import worthwhile_cells
 
 EPSILONS = ("0.1", "0.3", "1", "3")

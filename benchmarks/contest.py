@@ -16,10 +16,8 @@ import numpy as np
 
 from benchmarks.parallel import in_parallel
 from benchmarks.timing import table
-from confide.attacks.contest.boosting import boost, expected_accuracy
-from confide.attacks.contest.ladder import LadderOracle, climb, ladder, parameter_free_ladder
-from confide.attacks.contest.oracle import Oracle
-from confide.attacks.contest.recovered import Agreement, Recovered, least_queries
+from confide.attacks.contest.ladder import LadderOracle, boost, climb, expected_accuracy, ladder, parameter_free_ladder
+from confide.attacks.contest.oracle import Agreement, Oracle, Recovered, least_queries
 from confide.attacks.contest.recovery import recover_labels
 from confide.attacks.disclosure import Publication
 from confide.privacy.adversary import success_bound

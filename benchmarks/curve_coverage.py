@@ -25,7 +25,7 @@ from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.pr import pr_curve
 from confide.curves.roc import roc_curve
-from confide.intervals.bands import Band
+from confide.intervals.resample import Band
 from confide.metrics.calibration import brier_score, observed_expected_ratio
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.shared import shared_file
 from confide.features import FeatureRows
-from confide.sources.encoded_rows import read_rows
-from confide.sources.encoding import Encoding
+from confide.sources.encoding import Encoding, read_rows
 
 WORD_BITS = 12
 """The words of messages are hashed to 2**12 places, few enough for libraries that need a dense matrix."""

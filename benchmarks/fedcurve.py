@@ -16,8 +16,8 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from confide.counts import FloatArray
-from confide.curves.distance import Curve
-from confide.intervals.private_counts import NoisePart
+from confide.curves.roc import Curve
+from confide.privacy.noisy_counts import NoisePart
 
 QUANTILES = tuple(2**power for power in range(2, 11))
 """The numbers of quantiles that the paper tries."""

@@ -20,22 +20,21 @@ from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.errors import DataError
-from confide.federation.coordinator.decode import noise_parts, strategy_of
-from confide.federation.coordinator.expected_accuracy import noisy_table
+from confide.federation.coordinator.answers import noise_parts
 from confide.federation.coordinator.performance import pooled_private
-from confide.federation.coordinator.pooled_groups import pooled_from_groups
-from confide.federation.grouped_tables import disclosed
-from confide.federation.modes.disclosure_control import DisclosureControl
-from confide.federation.modes.secure_sum import SecureSum
-from confide.federation.noisy_placements import NoisyScores, PlacementSums, analytic_gaussian_scale, validated
+from confide.federation.coordinator.planning import noisy_table
+from confide.federation.coordinator.pooling import pooled_from_groups
+from confide.federation.modes.exact import DisclosureControl, SecureSum
+from confide.federation.modes.noisy_scores import NoisyScores, PlacementSums, analytic_gaussian_scale, validated
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
-from confide.federation.tables import SiteTable
+from confide.federation.tables import SiteTable, disclosed
 from confide.grid import Grid
 from confide.intervals.delong import delong_variance
-from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
+from confide.privacy.noisy_counts import NoisyCells
 from confide.releases.curve_numbers import table_auc
-from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves import curves_of
 from confide.releases.shapes import fitting_shape, shaped
 
 SITES = tuple("abcde")
@@ -167,7 +166,7 @@ def _noisy(question: Question, integers: FloatArray) -> NoisyCells:
 @cache
 def _noise(question: Question) -> FloatArray:
     """Plausible noise, which is the same for every table."""
-    integers = strategy_of(question).measure(np.zeros((2, len(question.public_grid)), dtype=np.int64))
+    integers = noise_of(question).strategy.measure(np.zeros((2, len(question.public_grid)), dtype=np.int64))
     return _noisy(question, integers.ravel().astype(np.float64)).noise(np.random.default_rng(0))
 
 

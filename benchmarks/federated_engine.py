@@ -17,7 +17,7 @@ from benchmarks.timing import seconds, table, timed
 if TYPE_CHECKING:
     from confide.federation.flare.federation import Federation
     from confide.federation.flare.session import FederationSession
-    from confide.federation.site.site_folder import SiteFolder
+    from confide.federation.site.config import SiteFolder
 
 SITES = tuple(f"hospital-{letter}" for letter in "abcde")
 ROWS = 20_000
@@ -81,10 +81,9 @@ def _set_up(folder: Path, sites: tuple[str, ...] = SITES, rows: int = ROWS) -> t
     import numpy as np
     import polars as pl
 
-    from confide.federation.flare.provision import provision
-    from confide.tasks.federation_certificates import sign_site
-    from confide.tasks.site import init_site
-    from confide.tasks.site_certificates import request_site
+    from confide.federation.flare.signing import provision
+    from confide.tasks.federation import sign_site
+    from confide.tasks.site import init_site, request_site
 
     network = provision(folder / "coordinator", name="benchmark", sites=sites)
     places = []
@@ -125,7 +124,7 @@ def _run(
     from confide.federation.coordinator.validation import derive
     from confide.federation.question import Question
     from confide.federation.site.register import Register
-    from confide.report.validation.page import validation_page
+    from confide.report.validation.pages import validation_page
 
     for place in places:  # without noise a site answers one question about its rows
         Register(place.path).forget(_MODEL)

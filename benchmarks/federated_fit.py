@@ -15,8 +15,8 @@ from studies.schalk.fisher_scoring import DistributedFit, SiteStep, distributed_
 from benchmarks.timing import best_of, seconds, table
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds, fit_roc_glm, survivor, threshold_counts
-from confide.federation.modes.secure_sum import SecureSum
-from confide.federation.noisy_placements import share_above
+from confide.federation.modes.exact import SecureSum
+from confide.federation.modes.noisy_scores import share_above
 from confide.federation.tables import SiteTable
 from confide.grid import Grid
 

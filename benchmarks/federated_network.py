@@ -33,19 +33,18 @@ from benchmarks.federated_rounds import reference
 from benchmarks.federated_sites import SESSION, identity
 from benchmarks.timing import seconds, table
 from confide.counts import FloatArray, ScoreCounts
-from confide.curves.distance import Curve, area_between
-from confide.curves.roc import roc_curve
+from confide.curves.roc import Curve, area_between, roc_curve
 from confide.curves.roc_glm import roc_glm
-from confide.federation.coordinator.decode import strategy_of
 from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
 from confide.federation.crypto.recovery import Answered, Sharer, Unmasking, Vote, check_answered, check_votes
 from confide.federation.crypto.secure_sum import MaskedVector, Masks, unmasked_sum
-from confide.federation.crypto.share_boxes import SealingKey, verified_keys
+from confide.federation.crypto.shares import SealingKey, verified_keys
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
 from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.queries import SYSTEM_NOISE
-from confide.releases.curves_from_counts import drawn_counts
+from confide.releases.curves import drawn_counts
 from confide.releases.shapes import fitting_shape, shaped
 
 NETWORKS = (3, 10, 50)
@@ -164,7 +163,7 @@ def _agreed(question: Question, offers: Sequence[Mapping[str, str]]) -> Agreemen
 
 
 def _drawn(question: Question, cells: Any) -> Any:
-    query = shared_counts(cells, question.pooled_epsilon, honest=question.honest, strategy=strategy_of(question))
+    query = shared_counts(cells, question.pooled_epsilon, honest=question.honest, strategy=noise_of(question).strategy)
     return np.array(query.draw(SYSTEM_NOISE), dtype=np.int64)
 
 

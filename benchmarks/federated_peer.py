@@ -23,20 +23,20 @@ from benchmarks.federated_laws import ADULT, LAWS, compared_settings, drawn, pop
 from benchmarks.parallel import in_parallel
 from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
-from confide.curves.distance import Curve, area_between
-from confide.curves.roc import roc_curve
-from confide.federation.coordinator.decode import noise_parts, pooled_counts, strategy_of
-from confide.federation.coordinator.expected_accuracy import noisy_table
+from confide.curves.roc import Curve, area_between, roc_curve
+from confide.federation.coordinator.answers import noise_parts, pooled_counts
 from confide.federation.coordinator.performance import pooled_private
+from confide.federation.coordinator.planning import noisy_table
+from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
-from confide.intervals.private_counts import NoisyCells
 from confide.metrics.ranking import auc_score
 from confide.privacy.mechanisms.noise_shares import shared_counts
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.noisy_counts import NoisyCells
 from confide.privacy.queries import SYSTEM_NOISE
 from confide.releases.curve_numbers import auc_intervals, table_auc
-from confide.releases.curves_from_counts import curves_of, drawn_counts
+from confide.releases.curves import curves_of, drawn_counts
 from confide.releases.release import Release
 from confide.releases.shapes import fitting_shape, shaped
 
@@ -209,7 +209,7 @@ class Asked:
     def __init__(self, question: Question, rng: np.random.Generator) -> None:
         self.question = question
         self.parts, _ = noise_parts(question)
-        integers = strategy_of(question).measure(np.zeros((2, len(question.public_grid)), dtype=np.int64))
+        integers = noise_of(question).strategy.measure(np.zeros((2, len(question.public_grid)), dtype=np.int64))
         self.noise = noisy_table(question, integers.astype(np.float64), self.parts).noise(rng)
 
     def answer(self, counts: ScoreCounts, exact: Curve, rng: np.random.Generator) -> Answer:
@@ -229,7 +229,9 @@ class Asked:
         )
 
     def noisy(self, counts: ScoreCounts, rng: np.random.Generator) -> NoisyCells:
-        integers = strategy_of(self.question).measure(cells_on(counts, self.question.public_grid)).astype(np.float64)
+        integers = (
+            noise_of(self.question).strategy.measure(cells_on(counts, self.question.public_grid)).astype(np.float64)
+        )
         added = sum(part.weight * part.draw(rng, integers.shape) for part in self.parts)
         return noisy_table(self.question, integers + added, self.parts)
 
@@ -259,7 +261,7 @@ def check_coordinator(question: Question, labels: NDArray[np.bool_], scores: Flo
 
 def coordinator_release(question: Question, sites: Sequence[ScoreCounts]) -> Release:
     """What a coordinator is sent by sites that draw real noise, put together as it does."""
-    grid, strategy = question.public_grid, strategy_of(question)
+    grid, strategy = question.public_grid, noise_of(question).strategy
     cells = [cells_on(site, grid) for site in sites]
     shares = [
         shared_counts(each, question.pooled_epsilon, honest=question.honest, strategy=strategy).draw(SYSTEM_NOISE)

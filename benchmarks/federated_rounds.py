@@ -24,12 +24,12 @@ from benchmarks.shared import shared_file
 from benchmarks.timing import table
 from confide.counts import FloatArray
 from confide.curves.roc_glm import equidistant_thresholds
-from confide.federation.channel import InProcess, Message, Patience, Silence
 from confide.federation.coordinator.rounds import validate
 from confide.federation.coordinator.validation import derive
-from confide.federation.noisy_placements import share_above
+from confide.federation.modes.noisy_scores import share_above
+from confide.federation.protocol import InProcess, Message, Patience, Silence
 from confide.federation.question import Question
-from confide.federation.site.data import SiteModel
+from confide.federation.site.config import SiteModel
 
 _STEP_BYTES = 6 * 20
 """Bytes of a reply in Fisher scoring: a gradient of two numbers and four of second derivatives."""

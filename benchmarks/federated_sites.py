@@ -13,13 +13,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from confide.federation.crypto.agreement import KeyPair, Offer
-from confide.federation.crypto.identity import Identity
-from confide.federation.crypto.site_key import SiteKey
+from confide.federation.crypto.identity import Identity, SiteKey
 from confide.federation.modes.registry import MODES
-from confide.federation.policy_template import default_policy
-from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.policy import default_policy
+from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
 from confide.federation.site.site import Site
-from confide.federation.site.site_folder import SiteFolder
 
 MODEL = "risk"
 SESSION = "0123456789abcdef" * 2

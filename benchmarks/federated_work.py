@@ -143,9 +143,9 @@ def done(work: Work) -> Taken:
 def _site_work(work: Work) -> Taken:
     clock = _Clock()
     from benchmarks import federated_sites as sites
-    from confide.federation.channel import ANSWER, OFFER
+    from confide.federation.protocol import ANSWER, OFFER
     from confide.federation.question import PROTOCOL, Question
-    from confide.federation.site.data import SiteModel
+    from confide.federation.site.config import SiteModel
     from confide.metrics.ranking import auc_score
     from confide.sources.tables import as_table
 

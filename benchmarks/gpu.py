@@ -173,7 +173,7 @@ def _check(move: Callable[[Any], Any]) -> None:
 
 
 def _kernels(torch: Any, device: str) -> str:
-    from confide.kernels.device_kernels import device_kernels
+    from confide.kernels.array_rows import device_kernels
 
     triton = device_kernels(torch.empty(0, device=device))
     return "PyTorch's own" if triton is None else f"Triton {import_module('triton').__version__}"

@@ -24,23 +24,31 @@ from scipy.special import stdtrit
 
 from benchmarks.simulated import Samples, Scores, draw_samples, laplace_integers
 from confide.counts import FloatArray
-from confide.intervals.auc_spread import auc_spread
-from confide.intervals.private import (
+from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds
+from confide.privacy.mechanisms.rank_sum import rank_sum_scales
+from confide.privacy.neighbours import Neighbours
+from confide.privacy.noisy_numbers import (
     ClassSizes,
     Probability,
+    auc_spread,
     binomial_spread,
+    local_probability,
     plausible_pairs,
     plausible_sizes,
     rank_sum_probability,
     smooth_probability,
 )
-from confide.intervals.private_local import local_probability
-from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds
-from confide.privacy.mechanisms.rank_sum import rank_sum_scales
-from confide.privacy.neighbours import Neighbours
-from confide.releases.auc import auc_of, rank_sum_limits
+from confide.releases.auc import (
+    auc_of,
+    followed_by,
+    local_limits,
+    local_terms,
+    plausible_after,
+    rank_sum_limits,
+    scale_of,
+    sizes_epsilon,
+)
 from confide.releases.average_precision import average_precision_bounds
-from confide.releases.local_auc import followed_by, local_limits, local_terms, plausible_after, scale_of, sizes_epsilon
 from confide.releases.smooth_sensitivity import SIZES_SHARE, Bounds, calibrate, smooth_limits
 from confide.releases.terms import Terms
 

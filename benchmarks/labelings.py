@@ -14,10 +14,9 @@ import numpy as np
 from benchmarks.timing import best_of, seconds, table
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.disclosure import Publication
-from confide.attacks.from_auc.decision_tree import ranking_attack, tree_attack
+from confide.attacks.from_auc.labeling_count import ranking_attack, tree_attack
 from confide.attacks.from_auc.labelings import Labelings
-from confide.attacks.from_auc.posterior import label_posterior
-from confide.attacks.from_auc.sampling import sample_labelings
+from confide.attacks.from_auc.posterior import label_posterior, sample_labelings
 
 WHITEHILLS = (106, "1387/1440")
 TARGETS = {"count": 2.0, "attack": 30.0, "gigabytes": 2.0}

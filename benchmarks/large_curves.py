@@ -11,8 +11,7 @@ from benchmarks.timing import seconds, table, timed
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.releases.counting import Counting
-from confide.releases.curves import prepare_curves, release_curves
-from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves import curves_of, prepare_curves, release_curves
 from confide.releases.terms import Terms
 
 ROWS, CELLS = 10_000_000, 1_024

@@ -19,10 +19,10 @@ from confide.features import FeatureRows
 from confide.learning.logistic import prepare_logistic
 from confide.learning.models import LOGISTIC_ROW_WEIGHT
 from confide.learning.naive_bayes import prepare_naive_bayes
+from confide.learning.selection import METHODS
+from confide.learning.selection_methods import prepare_selection
 from confide.privacy.mechanisms.feature_scores import SCORES, scored, units_of
 from confide.privacy.neighbours import Neighbours
-from confide.selection.methods import prepare_selection
-from confide.selection.rules import METHODS
 
 SCORES_TARGET, SELECTION_TARGET, TRAINING_TARGET = 0.3, 3.0, 5.0
 """Seconds that a score of every feature, a selection and the training of naive Bayes may take on the large rows."""

@@ -19,8 +19,8 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, vstack
 
 from benchmarks.timing import table
-from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
 from confide.privacy.mechanisms.local_auc import LEAST
+from confide.privacy.noisy_numbers import NoiseSide, ParetoNoise
 
 SMALLER_CLASS = 40
 PRODUCTS = (5.0, 10.0, 20.0)

@@ -18,7 +18,7 @@ from benchmarks.timing import table
 from confide.counts import FloatArray
 from confide.privacy.mechanisms.local_auc import local_parameters
 from confide.privacy.neighbours import Neighbours
-from confide.releases.local_auc import scale_of
+from confide.releases.auc import scale_of
 
 REACHES = (100, 200)
 """Epsilon times the number of rows; the classes are balanced."""

@@ -9,9 +9,8 @@ from studies.boyd_private.data import ADULT, RowPopulation, adult
 
 from benchmarks.shared import shared_file
 from benchmarks.timing import table
-from confide.attacks.bounds import Game
-from confide.attacks.disclosure import Publication
-from confide.attacks.one_row.game import label_game
+from confide.attacks.disclosure import Game, Publication
+from confide.attacks.one_row.games import label_game
 
 RELEASED = Publication.parse("auc:epsilon=1")
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from benchmarks.oracle_server import CONTEST, Running, parquet_of, served, write_bundle
 from benchmarks.timing import table
-from confide.client.oracle_client import OracleClient
-from confide.contest.masking import prepare_masked
+from confide.contest.client.oracle_client import OracleClient
+from confide.contest.labels import prepare_masked
 from confide.contest.metric import ContestMetric
+from confide.contest.server.administration import new_token
 from confide.contest.simulation import (
     LEAST_ERROR,
     MOST_ERROR,
@@ -28,8 +29,7 @@ from confide.contest.simulation import (
 from confide.counts import FloatArray
 from confide.metrics.ranking import auc_score
 from confide.privacy.adversary import success_bound
-from confide.service.administration import new_token
-from confide.tasks.contest_demo_attacks import attack_server
+from confide.tasks.contest_demo import attack_server
 
 TEAMS, ANSWERS, SIGNAL = 50, 1_000, 1.5
 METRIC = ContestMetric.checked("auc")

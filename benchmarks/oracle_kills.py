@@ -21,12 +21,10 @@ from pathlib import Path
 from sqlalchemy import select
 
 from benchmarks.oracle_server import CONTEST, make_bundle, score_file
+from confide.contest.server.administration import new_token, verify
+from confide.contest.server.database import KEYS, SUBMISSIONS, Database
+from confide.contest.server.home import Home, Settings, database_from_environment
 from confide.ports import free_port
-from confide.service.administration import new_token, verify
-from confide.service.database import Database
-from confide.service.home import Home
-from confide.service.settings import Settings, database_from_environment
-from confide.service.tables import KEYS, SUBMISSIONS
 
 CLIENTS = 4
 ROWS = 20_000
@@ -82,7 +80,7 @@ def kill_repeatedly(folder: Path, kills: int, *, rows: int = ROWS) -> Result:
     settings = Settings(home=home, bundles=(bundle,), port=port)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["confide.service.server", "confide.sources.score_files", "pyarrow.csv", "scipy.special"]
+        ["confide.contest.server.run", "confide.sources.submissions", "pyarrow.csv", "scipy.special"]
     )
     process = _started(context, settings)
     organiser = new_token(home, CONTEST, "organiser", "organiser")
@@ -127,7 +125,7 @@ def _started(context: multiprocessing.context.ForkServerContext, settings: Setti
 def _serve(settings: Settings) -> None:
     import logging
 
-    from confide.service.server import serve
+    from confide.contest.server.run import serve
 
     logging.disable(logging.INFO)
     serve(settings)

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.oracle_server import CONTEST, Running, make_bundle, score_file, served, to_parquet
 from benchmarks.timing import table
-from confide.service.administration import new_token
+from confide.contest.server.administration import new_token
 
 ROWS = 100_000
 SUBMIT, BOARD = f"/v1/contests/{CONTEST}/submissions", f"/v1/contests/{CONTEST}/leaderboard"

@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.contest.bundle import ServerBundle
-from confide.contest.masked import MaskedLabels
-from confide.contest.masking import flip_probability
+from confide.contest.bundles import ServerBundle
+from confide.contest.labels import MaskedLabels, flip_probability
 from confide.contest.metric import ContestMetric
+from confide.contest.server.administration import new_token
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms
 from confide.ports import free_port
-from confide.service.administration import new_token
 
 CONTEST = "load"
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -27,9 +27,13 @@ from confide.privacy.mechanisms.local_average_precision import local_average_pre
 from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration, published_cauchy
 from confide.privacy.neighbours import Neighbours
-from confide.releases.average_precision import DEFAULT_GRID, average_precision_bounds, middle_average_precision
+from confide.releases.average_precision import (
+    DEFAULT_GRID,
+    average_precision_bounds,
+    middle_average_precision,
+    precision_terms,
+)
 from confide.releases.counting import noisy_cells
-from confide.releases.local_average_precision import precision_terms
 from confide.releases.smooth_sensitivity import calibrate
 from confide.releases.terms import Terms
 

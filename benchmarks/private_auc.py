@@ -21,8 +21,7 @@ from confide.privacy.mechanisms.auc_sensitivity import auc_smooth_bounds, smooth
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.smooth_sensitivity import Calibration, published_cauchy
 from confide.privacy.neighbours import Neighbours
-from confide.releases.auc import auc_of
-from confide.releases.local_auc import local_queries
+from confide.releases.auc import auc_of, local_queries
 from confide.releases.smooth_sensitivity import calibrate
 from confide.releases.terms import Terms
 

@@ -20,8 +20,7 @@ from benchmarks.parallel import in_parallel, output, shown
 from benchmarks.real_scores import SIMULATED, HeldOut, held_out
 from benchmarks.timing import table
 from confide.counts import FloatArray, ScoreCounts
-from confide.curves.distance import Curve, area_between
-from confide.curves.roc import roc_curve
+from confide.curves.roc import Curve, area_between, roc_curve
 from confide.grid import Grid
 from confide.privacy.mechanisms.average_precision_sensitivity import (
     pessimistic_average_precision,
@@ -35,8 +34,7 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.average_precision import middle_average_precision
 from confide.releases.counting import Counting, rebuilt_cells
-from confide.releases.curves import draw_curves
-from confide.releases.curves_from_counts import drawn_counts
+from confide.releases.curves import draw_curves, drawn_counts
 from confide.releases.shapes import AUTO, fitting_shape, shaped
 from confide.releases.symmetric import release_symmetric_roc
 from confide.releases.terms import Terms, public_rows
@@ -365,7 +363,7 @@ def draw_figure(errors: Errors, sets: Sequence[HeldOut], epsilons: Sequence[str]
     """Error against epsilon, a panel for each test set."""
     from matplotlib.figure import Figure
 
-    from confide.report.shared.style import COLOURS, GREY, house_style
+    from confide.report.style import COLOURS, GREY, house_style
 
     methods = {
         OURS: "confide, defaults",

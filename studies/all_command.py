@@ -16,7 +16,7 @@ from studies.catalogue import STUDIES
 from studies.options import Asked, CacheOption, DataOption, FreshOption, JobsOption, JsonOption, QuickOption, SeedOption
 
 if TYPE_CHECKING:
-    from confide.report.shared.tables import Table
+    from confide.report.writers.terminal import Table
     from studies.exhibits import StudyReport
 
 LEFT_OUT = "left out"
@@ -62,7 +62,7 @@ def all_studies(
         studies = [each.to_summary() for each in reports]
         output.print_json({"schema": "confide.study/1", "study": "all", "studies": studies, "left_out": missing})
         return
-    from confide.report.shared.text import print_bullets, print_table
+    from confide.report.writers.terminal import print_bullets, print_table
 
     console = output.console()
     print_table(overview(reports), console)
@@ -93,7 +93,7 @@ def _run(asked: Asked, pages: Path | None, summaries: Path | None) -> tuple[list
 
 def overview(reports: list[StudyReport]) -> Table:
     """Count the claims of each study by their verdict."""
-    from confide.report.shared.tables import Table
+    from confide.report.writers.terminal import Table
     from studies.claims import Answer
 
     answers = (Answer.HOLDS, Answer.IN_PART, Answer.UNCLEAR, Answer.FAILS)
@@ -113,7 +113,7 @@ def overview(reports: list[StudyReport]) -> Table:
 
 
 def _index(reports: list[StudyReport], missing: dict[str, str]) -> str:
-    from confide.report.shared.page import bullets, html_table, whole_page
+    from confide.report.writers.html import bullets, html_table, whole_page
     from studies.page import FOOTER
 
     def parts() -> Iterator[str]:

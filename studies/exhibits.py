@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confide.report.shared.style import Drawing
-from confide.report.shared.tables import Table
+from confide.report.style import Drawing
+from confide.report.writers.terminal import Table
 from studies.claims import Answer, Claim
 from studies.data_files import DataFile
 from studies.published import Comparison

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from confide.report.shared import style
-from confide.report.shared.page import bullets, figure, figures, html_table, lead, warnings, whole_page
-from confide.report.shared.tables import Table
-from confide.report.shared.text import print_bullets, print_line, print_table
+from confide.report import style
+from confide.report.writers.html import bullets, figure, figures, html_table, lead, warnings, whole_page
+from confide.report.writers.terminal import Table, print_bullets, print_line, print_table
 from studies.claims import CLEAR, Answer
 from studies.exhibits import Exhibit, Picture, StudyReport
 from studies.published import Comparison

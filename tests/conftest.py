@@ -14,7 +14,7 @@ import pytest
 from benchmarks.shared import shared_folder
 from hypothesis import settings
 
-from confide.intervals import private_counts
+from confide.privacy import noisy_counts
 from confide.releases import curve_numbers
 from tests.examples import USUAL
 from tests.long_tests import mark_long
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals are simulated from fewer tables: as sound, but rougher. Whether they hold is tested without this."""
-    monkeypatch.setattr(private_counts, "DRAWS", private_counts.FEWEST_DRAWS)
+    monkeypatch.setattr(noisy_counts, "DRAWS", noisy_counts.FEWEST_DRAWS)
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 50)
 
 
@@ -56,7 +56,7 @@ MARKERS_OF_ROOMS = {"studies": "studies"}
 
 SECOND_ATTEMPT = ("processes", "flare", "spark", "documents")
 """Markers of tests that wait for other processes, which a busy machine can keep from running."""
-ONE_ATTEMPT = ("ledger", "service")
+ONE_ATTEMPT = ("ledger", "contest")
 """Rooms whose tests kill processes to show that nothing is lost: a single failure shows the contrary."""
 
 
@@ -107,8 +107,8 @@ def _is_of_benchmarks(value: object) -> bool:
 @pytest.fixture
 def unpadded_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ledgers answer as soon as they can. That answers are padded in time is tested without this."""
+    from confide.ledger.charging import padded
     from confide.ledger.ledger import Ledger
-    from confide.ledger.padding import padded
 
     defaults = Ledger.__init__.__kwdefaults__
     assert defaults is not None

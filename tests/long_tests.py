@@ -39,7 +39,7 @@ LONG: Mapping[str, Mapping[str, int]] = {
     "benchmarks/test_fedcurve_against_peer.py": {"test_intervals_cover_and_are_no_wider_than_need_be": 4},
     "cli/test_contest_new_privacy.py": {"test_neighbours_give_the_same_transcript": 3},
     "cli/test_contest_demo.py": {
-        "test_the_demonstration_ends_with_board_attacks_and_final": ALL,  # client/test_client_against_server.py
+        "test_the_demonstration_ends_with_board_attacks_and_final": ALL,  # contest/client/test_client_against_server.py
         "test_a_demonstration_that_is_stopped_leaves_no_server": ALL,
     },
     "cli/test_federation.py": {
@@ -65,7 +65,7 @@ LONG: Mapping[str, Mapping[str, int]] = {
         "test_differences_of_entries_are_as_sure_as_they_say": 4,
         "test_equally_good_entries_are_ties": 2,
     },
-    "client/test_attacks_against_server.py": {EVERY: ALL},  # tasks/test_contest_demo_attacks.py
+    "contest/client/test_attacks_against_server.py": {EVERY: ALL},  # tasks/test_contest_demo_attacks.py
     "docs/test_documentation_runs.py": {
         "test_commands_run_and_print_what_the_page_shows": 6,
         "test_python_blocks_run": 2,
@@ -144,20 +144,20 @@ LONG: Mapping[str, Mapping[str, int]] = {
     },
     "report/test_evaluation_figures.py": {"test_nothing_leaves_the_figure": 4},
     "report/test_notebook_figures.py": {"test_each_cell_shows_one_figure_and_settings_stay": 6},
-    "service/test_access_by_role.py": {EVERY: 2},  # the others on PostgreSQL
-    "service/test_api_fits_its_description.py": {"test_drawn_requests_get_what_is_described": 2},
-    "service/test_kills_lose_nothing.py": {"test_kills_on_postgresql": ALL},  # the same on SQLite
-    "service/test_organisers_run_contests.py": {EVERY: 2},
-    "service/test_submissions_over_http.py": {
+    "contest/server/test_access_by_role.py": {EVERY: 2},  # the others on PostgreSQL
+    "contest/server/test_api_fits_its_description.py": {"test_drawn_requests_get_what_is_described": 2},
+    "contest/server/test_kills_lose_nothing.py": {"test_kills_on_postgresql": ALL},  # the same on SQLite
+    "contest/server/test_organisers_run_contests.py": {EVERY: 2},
+    "contest/server/test_submissions_over_http.py": {
         "test_probabilities_come_with_calibration": 2,
         "test_lists_continue_where_they_ended": 2,
         "test_the_board_shows_the_best_of_each_and_is_at_most_two_seconds_old": 2,
     },
-    "service/test_pages_in_chromium.py": {
+    "contest/server/test_pages_in_chromium.py": {
         "test_a_contest_from_the_first_token_to_the_end": 2,
         "test_the_script_shows_progress_and_keeps_the_page": ALL,  # the contest above
-        "test_the_watch_sees_what_breaks_the_policy": ALL,  # service/test_pages_keep_out.py
-        "test_a_foreign_page_cannot_act_for_a_member": ALL,  # service/test_pages_keep_out.py
+        "test_the_watch_sees_what_breaks_the_policy": ALL,  # contest/server/test_pages_keep_out.py
+        "test_a_foreign_page_cannot_act_for_a_member": ALL,  # contest/server/test_pages_keep_out.py
         "test_pages_are_accessible": 4,
         "test_the_checks_see_what_is_wrong": ALL,  # the pages above
     },

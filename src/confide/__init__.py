@@ -13,15 +13,13 @@ from confide._lazy import lazy_names
 if TYPE_CHECKING:
     from confide import attacks as attacks
     from confide import curves as curves
-    from confide import estimators as estimators
     from confide import intervals as intervals
     from confide import learning as learning
     from confide import ledger as ledger
     from confide import metrics as metrics
     from confide import privacy as privacy
     from confide import releases as releases
-    from confide import selection as selection
-    from confide.client.oracle_client import OracleClient as OracleClient
+    from confide.contest.client.oracle_client import OracleClient as OracleClient
     from confide.counts import ScoreCounts as ScoreCounts
     from confide.curves.pr import pr_curve as pr_curve
     from confide.curves.roc import roc_curve as roc_curve
@@ -61,17 +59,17 @@ if TYPE_CHECKING:
     from confide.tasks.attack import attack as attack
     from confide.tasks.audit import audit as audit
     from confide.tasks.evaluate import evaluate as evaluate
+    from confide.tasks.learning import predict as predict
+    from confide.tasks.learning import select as select
+    from confide.tasks.learning import train as train
     from confide.tasks.plan import plan as plan
-    from confide.tasks.predict import predict as predict
     from confide.tasks.release import release as release
-    from confide.tasks.select import select as select
-    from confide.tasks.train import train as train
     from confide.tasks.validate import validate as validate
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "confide.client.oracle_client": "OracleClient",
+    "confide.contest.client.oracle_client": "OracleClient",
     "confide.counts": "ScoreCounts",
     "confide.curves.pr": "pr_curve",
     "confide.curves.roc": "roc_curve",
@@ -105,24 +103,20 @@ _HOMES = {
     "confide.tasks.audit": "audit",
     "confide.tasks.evaluate": "evaluate",
     "confide.tasks.plan": "plan",
-    "confide.tasks.predict": "predict",
+    "confide.tasks.learning": "predict select train",
     "confide.tasks.release": "release",
-    "confide.tasks.select": "select",
-    "confide.tasks.train": "train",
     "confide.tasks.validate": "validate",
 }
 
 _ROOMS = (
     "attacks",
     "curves",
-    "estimators",
     "intervals",
     "learning",
     "ledger",
     "metrics",
     "privacy",
     "releases",
-    "selection",
 )
 
 __all__, __getattr__ = lazy_names("confide", _HOMES, _ROOMS)

@@ -10,7 +10,7 @@ import numpy as np
 from confide.counts import FloatArray
 from confide.curves.pr import minimum_area, minimum_precision, pr_curve
 from confide.metrics.precision_recall import pr_path
-from confide.report.shared import style
+from confide.report import style
 from studies.boyd_pr.claims import shown
 from studies.boyd_pr.kernels import ESTIMATORS as RECOMMENDED
 from studies.boyd_pr.region import CURVE_PREVALENCES, F_POINTS, RANGES, SAMPLE_PREVALENCE, example_counts, worst_recall

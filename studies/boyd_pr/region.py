@@ -13,8 +13,8 @@ from confide import ScoreCounts
 from confide.counts import FloatArray
 from confide.curves.pr import minimum_area, pr_curve
 from confide.errors import SkewWarning
-from confide.metrics.aggregate import mean_over_parts
 from confide.metrics.precision_recall import attained_share, aucnpr_score, aucpr_score
+from confide.metrics.registry import mean_over_parts
 from studies.boyd_pr.scenarios import Scenario
 from studies.claims import Mean
 from studies.repeatable_noise import generator_for

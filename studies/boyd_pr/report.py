@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from confide.report.shared.style import Drawing
+from confide.report.style import Drawing
 from studies.boyd_pr import plots, tables
 from studies.boyd_pr.claims import comparisons, example_claims, interval_claims, point_claims, region_claims
 from studies.boyd_pr.plan import REPETITIONS, REPLICATES, SIZES

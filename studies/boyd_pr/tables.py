@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from confide.curves.pr import minimum_area
 from confide.metrics.precision_recall import aucpr_score
-from confide.report.shared.numbers import number
-from confide.report.shared.tables import Table
+from confide.report.numbers import number
+from confide.report.writers.terminal import Table
 from studies.boyd_pr.claims import shown
 from studies.boyd_pr.kernels import ESTIMATORS as RECOMMENDED
 from studies.boyd_pr.region import (

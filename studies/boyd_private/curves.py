@@ -10,8 +10,7 @@ from scipy.special import ndtr
 
 from confide import ScoreCounts
 from confide.counts import FloatArray
-from confide.curves.distance import area_between
-from confide.curves.roc import roc_curve
+from confide.curves.roc import area_between, roc_curve
 from confide.releases.curves import draw_curves
 from confide.releases.symmetric import symmetric_recall
 from studies.boyd_private.data import Population

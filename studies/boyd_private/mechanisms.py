@@ -22,9 +22,8 @@ from confide.privacy.mechanisms.smooth_sensitivity import Calibration, published
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import as_real, lower_bound
 from confide.privacy.queries import CutQuery
-from confide.releases.auc import auc_of
-from confide.releases.local_auc import local_terms
-from confide.releases.local_average_precision import precision_terms
+from confide.releases.auc import auc_of, local_terms
+from confide.releases.average_precision import precision_terms
 from confide.releases.smooth_sensitivity import noise_of
 from confide.releases.terms import Terms
 from studies.boyd_private.data import exact_values

@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.curves.roc import roc_curve
 from confide.privacy.adversary import success_bound
-from confide.report.shared import style
+from confide.report import style
 from studies.boyd_private.curves import METHODS, PLACES
 from studies.boyd_private.data import Population
 from studies.boyd_private.errors import SHOWN

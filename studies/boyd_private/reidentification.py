@@ -9,7 +9,7 @@ import numpy as np
 
 from confide import ScoreCounts, auc_score
 from confide.attacks.disclosure import Publication
-from confide.attacks.one_row.game import missing_row_game
+from confide.attacks.one_row.games import missing_row_game
 from confide.counts import FloatArray
 from studies.boyd_private.data import Population, test_set
 from studies.boyd_private.published import DIGITS, MOST_ROWS, NEIGHBOUR_AUCS, NEIGHBOUR_SIZES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from confide.report.shared.tables import Table
+from confide.report.writers.terminal import Table
 from studies.boyd_private.claims import claims
 from studies.boyd_private.curves import METHODS
 from studies.boyd_private.data import METRICS, Population

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from confide.counts import FloatArray
-from confide.kernels.roc_glm import Rows
 from confide.kernels.threads import Counts
+from studies.schalk.compiled_fits import Rows
 
 SIZES = tuple(range(100, 2501, 100))
 SHARES = (0.0, 1.0)

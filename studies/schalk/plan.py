@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from confide.errors import ParameterError
-from confide.federation.noisy_placements import analytic_gaussian_scale
+from confide.federation.modes.noisy_scores import analytic_gaussian_scale
 from studies.repeatable_noise import checked_seed
 from studies.schalk.private_mode import PrivateMode
 from studies.schalk.published import DELTAS, EPSILONS, REPETITIONS, SENSITIVITIES

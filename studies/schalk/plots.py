@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.counts import FloatArray
-from confide.report.shared import style
+from confide.report import style
 from studies.schalk.errors import Errors
 from studies.schalk.plan import CELLS, HALF, PERSON
 from studies.schalk.published import AREA, BINS, DELTAS, EDGES, EPSILONS, LIMIT, TABLE_1, written

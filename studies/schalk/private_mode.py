@@ -14,10 +14,10 @@ import numpy as np
 
 from confide.counts import FloatArray
 from confide.grid import Grid
-from confide.intervals.private_counts import NoisyCells, nonnegative
-from confide.kernels.roc_glm import Rows
 from confide.kernels.threads import Counts
+from confide.privacy.noisy_counts import NoisyCells, nonnegative
 from confide.releases.shapes import shaped
+from studies.schalk.compiled_fits import Rows
 from studies.schalk.data import SITES
 
 HONEST = 3

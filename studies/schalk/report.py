@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from confide.federation.noisy_placements import NOT_PRIVATE
+from confide.federation.modes.noisy_scores import NOT_PRIVATE
 from studies.claims import Mean
 from studies.exhibits import Exhibit, Paper, Picture, StudyReport
 from studies.published import Comparison, Published

@@ -10,9 +10,9 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from confide.counts import FloatArray, read_only
 from confide.curves.roc_glm import equidistant_thresholds
-from confide.kernels.roc_glm import Noisy, Rates, Rows, exact_studies, noisy_studies
 from studies.repeatable_noise import generator_for
 from studies.running import Piece, run_pieces
+from studies.schalk.compiled_fits import Noisy, Rates, Rows, exact_studies, noisy_studies
 from studies.schalk.data import row_numbers, simulated, standard_noise
 from studies.schalk.errors import Errors
 from studies.schalk.plan import PIECE, NoisyMode, Settings, pieces

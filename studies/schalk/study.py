@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from confide.counts import FloatArray
-from confide.federation.noisy_placements import NOT_PRIVATE
+from confide.federation.modes.noisy_scores import NOT_PRIVATE
 from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import CELLS, NoisyMode, Settings
 from studies.schalk.private_mode import PrivateMode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from confide.report.shared.numbers import number
-from confide.report.shared.tables import Table
+from confide.report.numbers import number
+from confide.report.writers.terminal import Table
 from studies.schalk.errors import Errors
 from studies.schalk.plan import ALL_SENSITIVITIES, CELLS, HALF, PERSON
 from studies.schalk.published import (

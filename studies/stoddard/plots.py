@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confide.report.shared import style
+from confide.report import style
 from studies.stoddard.methods import ENFORCED, METHODS, Standing, shown_name
 from studies.stoddard.results import Line, TrialResult
 from studies.stoddard.study import Study

@@ -14,10 +14,10 @@ import numpy as np
 
 from confide.counts import FloatArray
 from confide.features import FeatureRows, Integers
+from confide.learning.selection_methods import prepare_selection
 from confide.privacy.mechanisms.feature_scores import scored, sensitivity_of, units_of
 from confide.privacy.mechanisms.row_limits import sampled
 from confide.privacy.neighbours import Neighbours
-from confide.selection.methods import prepare_selection
 from studies.repeatable_noise import repeatable_noise
 from studies.stoddard.attacks.cluster_selection import cluster_support
 from studies.stoddard.attacks.noisy_cut import noisycut_support

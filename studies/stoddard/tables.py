@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from confide.privacy.guarantee import shown
-from confide.report.shared.numbers import amount
-from confide.report.shared.tables import Table
+from confide.report.numbers import amount
+from confide.report.writers.terminal import Table
 from studies.claims import Mean
 from studies.stoddard.methods import shown_name
 from studies.stoddard.results import Line, TrialResult

@@ -9,13 +9,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.attacks.contest.oracle import Oracle, label_by_two_queries
-from confide.attacks.contest.recovered import UNKNOWN
+from confide.attacks.contest.oracle import UNKNOWN, Oracle, label_by_two_queries
 from confide.attacks.contest.recovery import recover_labels
 from confide.attacks.disclosure import Publication
-from confide.contest.masked import MaskedLabels
+from confide.contest.estimators import metric_values
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
-from confide.contest.ratios import metric_values
 from confide.contest.simulation import Scenario, simulate_board
 from confide.counts import FloatArray
 from studies.repeatable_noise import generator_for

@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.disclosure import Publication, Window
-from confide.attacks.from_auc.decision_tree import most_queries, ranking_attack, tree_attack
+from confide.attacks.from_auc.labeling_count import most_queries, ranking_attack, tree_attack
 from confide.attacks.from_auc.labelings import Labelings
 from studies.repeatable_noise import generator_for
 from studies.store import Arrays

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.privacy.adversary import success_bound
-from confide.report.shared import style
+from confide.report import style
 from studies.whitehill.counting import LINES
 from studies.whitehill.plan import EPSILONS
 from studies.whitehill.published import GROWTH

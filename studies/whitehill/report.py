@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from confide.report.shared.style import Drawing
+from confide.report.style import Drawing
 from studies.exhibits import Exhibit, Paper, Picture, StudyReport
 from studies.whitehill import plots, tables
 from studies.whitehill.claims import GROWTH_TABLE, claims, comparisons

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from confide.privacy.adversary import success_bound
-from confide.report.shared.tables import Table
+from confide.report.writers.terminal import Table
 from studies.whitehill.plan import EPSILONS
 from studies.whitehill.published import GROWTH
 from studies.whitehill.running import masked_name

@@ -26,67 +26,67 @@ PRIVATE_TYPE = re.compile(r"Array|ndarray|\bbytes\b|^Any$|UnitRows|LabelledIds|l
 PRIVATE_NAME = re.compile(r"_?(labels?|keys?|seeds?|secrets?|tokens?|passwords?|distinct|positives|negatives|counts?)")
 
 COLUMN_NAMES = (
-    "federation.site.data.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
-    "ledger.payer.FileSubject ledger.publications.Publication ledger.question.PublicQuestion sources.rows.RowColumns "
-    "tasks.contest_folder.HolderRecord tasks.federation_demo_rows.DemoData tasks.scores.ColumnScores "
-    "service.settings.Settings report.evaluation.plots._Curve "
-    "service.chain.Writer service.submissions.Submission"
+    "federation.site.config.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
+    "ledger.payer.FileSubject ledger.reader.Publication ledger.question.PublicQuestion sources.rows.RowColumns "
+    "tasks.contest_folder.HolderRecord tasks.federation_demo.DemoData tasks.scores.ColumnScores "
+    "contest.server.home.Settings report.evaluation.plots._Curve "
+    "contest.server.chain.Writer contest.server.submissions.Submission"
 )
 """`label` is the name of a column, or of a file; `token` is the public id of a token."""
 
 PUBLIC_FACTS = (
-    "grid.Grid contest.ellipsoid.Strategy contest.bundle.ServerBundle "
+    "grid.Grid contest.shaped_final.Strategy contest.bundles.ServerBundle "
     "privacy.mechanisms.average_precision_sensitivity.LocalSensitivity privacy.queries.Noise "
-    "intervals.private_local.PositivesScale intervals.private_local.GivenScale federation.site.local_models.Scorer "
+    "privacy.noisy_numbers.PositivesScale privacy.noisy_numbers.GivenScale federation.site.local_models.Scorer "
     "evaluation.settings.Settings provenance.Provenance tasks.contest_demo.ContestDemo "
     "attacks.from_auc.labelings.Labelings attacks.from_auc.labeling_count.LabelingCount "
-    "attacks.from_auc.sampling._Part "
-    "releases.stand_in.StandIn sources.paired_sums._Digits"
+    "attacks.from_auc.posterior._Part "
+    "releases.simulation.StandIn sources.paired_sums._Digits"
 )
 """Parameters, functions and made-up data."""
 
 SENT = (
     "federation.crypto.agreement.Offer federation.crypto.recovery.Answered federation.crypto.recovery.Vote "
-    "federation.crypto.secure_sum.MaskedVector federation.crypto.share_boxes.SealingKey "
-    "federation.crypto.site_request.SiteRequest federation.flare.authority.SiteRecord "
+    "federation.crypto.secure_sum.MaskedVector federation.crypto.shares.SealingKey "
+    "federation.crypto.certificates.SiteRequest federation.flare.authority.SiteRecord "
     "federation.site.private_answer.Share federation.site.row_sources.HeldRows "
 )
 """Public keys, signatures and masked numbers, which are sent to others; a digest's function."""
 
 RELEASED = (
-    "contest.masked.MaskedLabels contest.masking.MaskedAnswer contest.shaped_final.FinalEstimates "
-    "federation.coordinator.calibration_points.CalibrationPoints federation.coordinator.performance.Performance "
-    "intervals.private.ClassSizes intervals.private_counts.NoisyCells intervals.private_counts.PlausibleCounts "
-    "intervals.private_curves.CurveRegion intervals.private_curves.Errors intervals.joint_sizes.Following "
-    "privacy.mechanisms.feature_counts.NoisyFeatures releases.calibrator.Calibrator service.boards.Snapshot "
-    "contest.board.MatrixCovariance contest.board.IndependentValues service.pages.rendering.KeptPage "
-    "releases.curve_numbers.CalibrationBins service.pages.context.Visit"
+    "contest.labels.MaskedLabels contest.labels.MaskedAnswer contest.shaped_final.FinalEstimates "
+    "federation.coordinator.pooling.CalibrationPoints federation.coordinator.performance.Performance "
+    "privacy.noisy_numbers.ClassSizes privacy.noisy_counts.NoisyCells privacy.noisy_counts.PlausibleCounts "
+    "privacy.noisy_counts.CurveRegion privacy.noisy_counts.Errors privacy.noisy_numbers.Following "
+    "privacy.mechanisms.feature_counts.NoisyFeatures releases.curves_release.Calibrator contest.server.boards.Snapshot "
+    "contest.board.MatrixCovariance contest.board.IndependentValues contest.server.pages.context.KeptPage "
+    "releases.curve_numbers.CalibrationBins contest.server.pages.context.Visit"
 )
 """Values that noise was added to, and what follows from them."""
 
 EXACT_RESULTS = (
-    "attacks.contest.rehearsal.Rehearsal attacks.contest.served.Repeated attacks.from_curve.curve_report.CurveReport "
-    "attacks.from_curve.points.ClassSizes attacks.from_curve.points.RocPoints attacks.one_row.exposed.ExposedRows "
-    "curves.binormal_roc.BinormalRoc curves.calibration_spline.SplineCurve curves.decision.DecisionCurve "
-    "curves.natural_spline.NaturalSpline curves.operating.OperatingPoints curves.penalised_logistic.PenalisedFit "
+    "attacks.contest.rehearsal.Rehearsal attacks.contest.rehearsal.Repeated attacks.from_curve.curve_report.CurveReport"
+    " attacks.from_curve.points.ClassSizes attacks.from_curve.points.RocPoints attacks.one_row.exposed.ExposedRows "
+    "curves.binormal_roc.BinormalRoc curves.calibration_spline.SplineCurve curves.reliability.DecisionCurve "
+    "curves.calibration_spline.NaturalSpline curves.roc.OperatingPoints curves.penalised_logistic.PenalisedFit "
     "curves.pr.PrCurve curves.pr.PrPath curves.pr.RecallLevels curves.reliability.ReliabilityBins curves.roc.RocCurve "
-    "curves.smoothing.SmoothCalibration evaluation.evaluation.GroupEvaluation intervals.bands.Band "
+    "curves.smoothing.SmoothCalibration evaluation.evaluation.GroupEvaluation intervals.resample.Band "
     "metrics.calibration_samples.SampledErrors tasks.contest_check.SubmissionCheck"
 )
 """Exact results that the owner of the data asked for, and that are made to be read."""
 
-NESTED = "sources.engine_sums.RankedTable tasks.contest_new.ReadyContest"
+NESTED = "sources.rank_tables.RankedTable tasks.contest_new.ReadyContest"
 """Classes whose shown fields hide themselves."""
 
 PUBLIC = frozenset(" ".join((COLUMN_NAMES, PUBLIC_FACTS, SENT, RELEASED, EXACT_RESULTS, NESTED)).split())
 
 HIDE_THEMSELVES = (
     "attacks.exposure.AttackReport audits.run.Finding counts.ScoreCounts evaluation.evaluation.Evaluation "
-    "features.FeatureRows federation.coordinator.validation.Validation federation.grouped_tables.DisclosedTable "
+    "features.FeatureRows federation.coordinator.validation.Validation federation.tables.DisclosedTable "
     "federation.tables.SiteTable intervals.influence.Linearised ledger.account.Account ledger.receipts.Receipt "
     "releases.confusion.ConfusionRelease releases.curves_release.CurvesRelease releases.plan_result.Plan "
-    "releases.release.Release sources.coded.CodedScores sources.rows.Rows tasks.ledger.Accounts "
-    "tasks.predict.Prediction"
+    "releases.release.Release sources.rows.CodedScores sources.rows.Rows tasks.ledger.Accounts "
+    "tasks.learning.Prediction"
 )
 """Classes with a text of their own, which was read: it shows results for the owner, released values or sizes."""
 

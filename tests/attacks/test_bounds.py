@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.attacks.bounds import finished
-from confide.attacks.disclosure import Publication
+from confide.attacks.disclosure import Publication, finished
 from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours

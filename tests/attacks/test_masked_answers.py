@@ -21,9 +21,8 @@ from scipy.stats import chi2
 
 from confide.errors import FederationError
 from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
-from confide.federation.crypto.identity import Identity
+from confide.federation.crypto.identity import Identity, SiteKey
 from confide.federation.crypto.secure_sum import MaskedVector, Masks, pair_masks, unmasked_sum
-from confide.federation.crypto.site_key import SiteKey
 from tests.examples import examples
 from tests.federation.certificates import DAY, NOW, Authority, fresh_key, issued
 from tests.federation.rounds import (

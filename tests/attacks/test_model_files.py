@@ -17,8 +17,8 @@ from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from confide.counts import ScoreCounts
 from confide.errors import ConfideError, ParameterError
-from confide.federation.channel import OFFER
-from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.protocol import OFFER
+from confide.federation.site.config import SiteConfig, SiteModel
 from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 
@@ -104,7 +104,7 @@ def test_weights_in_another_file_are_never_read(
 
 def test_a_runtime_that_does_not_see_the_refusal_finds_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if weights elsewhere were overlooked, the folder from which the model is loaded holds nothing else."""
-    from confide.federation.site import onnx_files
+    from confide.federation.site import local_models as onnx_files
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(onnx_files, "_check_inside", lambda _: None)
@@ -344,7 +344,7 @@ def test_functions_that_a_model_brings_are_refused(tmp_path: Path) -> None:
 def test_every_operator_on_the_list_is_one_of_the_standard() -> None:
     from onnx import defs
 
-    from confide.federation.site.onnx_files import _OPERATORS
+    from confide.federation.site.local_models import _OPERATORS
 
     standard = {(schema.domain, schema.name) for schema in defs.get_all_schemas()}
     for domain in ("", "ai.onnx.ml"):
@@ -358,7 +358,7 @@ def test_onnxruntime_keeps_no_identifier_and_sends_nothing(tmp_path: Path) -> No
     home = tmp_path / "home"
     home.mkdir()
     program = (
-        "import pathlib, sys; from confide.federation.site.onnx_files import open_session; import numpy as np;"
+        "import pathlib, sys; from confide.federation.site.local_models import open_session; import numpy as np;"
         "open_session(pathlib.Path(sys.argv[1])).run(None, {'x': np.zeros((1, 1), np.float32)})"
     )
     left_out = ("CI", "TF_BUILD", "GITHUB_ACTIONS", "PYTEST_CURRENT_TEST", "XDG_CACHE_HOME", "XDG_DATA_HOME")

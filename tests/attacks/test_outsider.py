@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts, attack
-from confide.attacks import outsider as module
+from confide.attacks import adversaries as module
+from confide.attacks.adversaries import Effort, Outsider, outsider
 from confide.attacks.disclosure import Publication
-from confide.attacks.outsider import Effort, Outsider, outsider
 
 SEPARATED = ScoreCounts.from_arrays([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
 

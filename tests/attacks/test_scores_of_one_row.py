@@ -16,7 +16,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from confide import ScoreCounts
-from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.config import SiteConfig, SiteModel
 from confide.learning.linear_model import LinearModel
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours

@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from confide.audits.bound import loss_below, proportion_above, proportion_below
-from confide.audits.events import choose_event, lowest_bit
+from confide.audits.events import choose_event, loss_below, lowest_bit, proportion_above, proportion_below
 from confide.audits.run import audit, audit_all, subjects
 from confide.audits.subject import Subject, counted
 from confide.audits.targets import targets

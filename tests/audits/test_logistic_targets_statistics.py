@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from confide.audits.logistic_targets import logistic_targets, logistic_twins
+from confide.audits.learning import logistic_targets, logistic_twins
 from confide.audits.run import audit
 from confide.audits.subject import Subject
 from confide.features import FeatureRows

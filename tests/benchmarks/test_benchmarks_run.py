@@ -24,10 +24,10 @@ from benchmarks.shared import FILES, shared_file, shared_folder
 
 from benchmarks import parallel, private_curves
 from confide import ScoreCounts, auc_score, average_precision_score, brier_score
-from confide.curves.distance import Curve, area_between
+from confide.curves.roc import Curve, area_between
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.features import FeatureRows
-from confide.intervals.bands import Band
+from confide.intervals.resample import Band
 from confide.learning.logistic import usual_regularization
 from confide.learning.models import LOGISTIC_ROW_WEIGHT
 from confide.metrics import observed_expected_ratio

@@ -15,11 +15,10 @@ from benchmarks.federated_laws import drawn, population_auc
 from benchmarks.federated_peer import Answer, Asked, Setting
 
 from confide.counts import ScoreCounts
-from confide.curves.distance import area_between
-from confide.curves.roc import roc_curve
+from confide.curves.roc import area_between, roc_curve
 from confide.federation.question import Question
-from confide.intervals import private_counts
-from confide.releases import within_cells
+from confide.privacy import noisy_counts
+from confide.releases import curve_numbers
 
 pytestmark = pytest.mark.statistical
 
@@ -33,7 +32,7 @@ ANSWERS, CURVES = 80, 20
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of the plausible tables."""
-    monkeypatch.setattr(private_counts, "DRAWS", 1000)
+    monkeypatch.setattr(noisy_counts, "DRAWS", 1000)
 
 
 def answers(setting: Setting, asked: Asked, rng: np.random.Generator, times: int) -> list[Answer]:
@@ -97,7 +96,7 @@ def test_curves_are_nearer_than_a_published_method_s(monkeypatch: pytest.MonkeyP
 
     assert ratio(setting.question("sum")) <= 0.8
     assert ratio(setting.question("defaults")) <= 1.3
-    monkeypatch.setattr(within_cells, "MOST_PARTS", 1)
+    monkeypatch.setattr(curve_numbers, "MOST_PARTS", 1)
     once = Question.checked(
         study="s",
         model="m",

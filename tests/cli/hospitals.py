@@ -17,10 +17,10 @@ from confide.federation.coordinator.run_state import Progress
 from confide.federation.flare import session as engine
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.kits import site_identity
-from confide.federation.outcome import Outcome
+from confide.federation.protocol import Outcome
 from confide.federation.question import Question
+from confide.federation.site.config import SiteFolder
 from confide.federation.site.site import Site
-from confide.federation.site.site_folder import SiteFolder
 from tests.cli.commands import Answer, confide
 from tests.federation.settled_channel import SettledChannel
 

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from confide.cli import choices
-from confide.cli.completion.shell_options import SHELLS
+from confide.cli import options
+from confide.cli.completion import SHELLS
 from tests.cli.commands import Answer, confide
 
 FILES = {
@@ -132,20 +132,20 @@ def test_without_a_name_the_shell_that_runs_is_taken(
 def test_names_that_are_offered_are_those_that_exist() -> None:
     from confide.federation.modes.registry import MODES
     from confide.learning.models import MODELS
+    from confide.learning.selection import METHODS
     from confide.ledger.account_terms import Composition
     from confide.privacy.guarantee import UNITS
     from confide.privacy.mechanisms.feature_scores import SCORES
     from confide.privacy.neighbours import Neighbours
     from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE
     from confide.releases.shapes import SHAPES
-    from confide.selection.rules import METHODS
 
-    assert set(choices.NEIGHBOURS) == set(Neighbours)
-    assert set(choices.UNITS) == set(UNITS)
-    assert set(choices.COMPOSITIONS) == set(Composition)
-    assert set(choices.MODES) == set(MODES)
-    assert set(choices.METRICS) == {*RELEASABLE, *ONLY_BY_CURVES}
-    assert set(choices.SHAPES) == set(SHAPES)
-    assert set(choices.METHODS) == set(METHODS)
-    assert set(choices.FEATURE_SCORES) == set(SCORES)
-    assert set(choices.MODELS) == set(MODELS)
+    assert set(options.NEIGHBOURS) == set(Neighbours)
+    assert set(options.UNITS) == set(UNITS)
+    assert set(options.COMPOSITIONS) == set(Composition)
+    assert set(options.MODES) == set(MODES)
+    assert set(options.METRICS) == {*RELEASABLE, *ONLY_BY_CURVES}
+    assert set(options.SHAPES) == set(SHAPES)
+    assert set(options.METHODS) == set(METHODS)
+    assert set(options.FEATURE_SCORES) == set(SCORES)
+    assert set(options.MODELS) == set(MODELS)

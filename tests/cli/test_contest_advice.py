@@ -17,14 +17,14 @@ import pytest
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from confide.cli.contest.metric_options import METRIC_HELP, METRICS
-from confide.cli.errors import find_call
+from confide.cli.contest import METRIC_HELP, METRICS
+from confide.cli.flags import find_call
 from confide.cli.main import app
-from confide.client import OracleClient
+from confide.contest.client import OracleClient
 from confide.contest.metric import KINDS
-from confide.service.administration import new_token
+from confide.contest.server.administration import new_token
 from tests.cli.commands import STRICT, confide
-from tests.client.real_server import MadeContest, RealServer, made_contest, real_server
+from tests.contest.client.real_server import MadeContest, RealServer, made_contest, real_server
 from tests.noises import seeded
 from tests.tasks.contest_files import IDS, LABELS, Holder, scores_for
 

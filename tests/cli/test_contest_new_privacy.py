@@ -13,9 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from confide import Ledger
-from confide.contest.bundle import ServerBundle
-from confide.contest.finalists import Finalist, choose
-from confide.contest.split import PURPOSE, Split, ids_digest
+from confide.contest.bundles import Finalist, ServerBundle, choose
+from confide.contest.labels import PURPOSE, Split, ids_digest
 from confide.privacy.queries import Noise
 from confide.sources.labelled_ids import read_labelled_ids
 from tests.cli.commands import Answer, confide

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.tasks.contest_plan import plan_contest, planned_repetitions
+from confide.tasks.contest_new import plan_contest, planned_repetitions
 from tests.cli.commands import confide
 
 pytestmark = pytest.mark.commands

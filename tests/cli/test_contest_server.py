@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from confide.contest.finalists import Finalists
+from confide.contest.bundles import Finalists
 from tests.cli.commands import Answer, confide
-from tests.client.real_server import MadeContest, RealServer, made_contest, real_server
+from tests.contest.client.real_server import MadeContest, RealServer, made_contest, real_server
 
 pytestmark = pytest.mark.processes
 

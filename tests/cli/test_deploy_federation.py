@@ -16,7 +16,7 @@ import yaml  # type: ignore[import-untyped]  # schemathesis brings it
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from confide.cli.errors import find_call
+from confide.cli.flags import find_call
 from confide.cli.main import app
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "federation"

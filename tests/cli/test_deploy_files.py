@@ -17,10 +17,10 @@ import yaml  # type: ignore[import-untyped]  # schemathesis brings it
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from confide.cli.errors import find_call
+from confide.cli.flags import find_call
 from confide.cli.main import app
-from confide.service.settings import Settings
-from tests.client.certificates import self_signed
+from confide.contest.server.home import Settings
+from tests.contest.client.certificates import self_signed
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def test_the_container_can_do_little() -> None:
 def test_the_health_check_is_that_of_the_image_and_works() -> None:
     asked = json.loads(re.findall(r"^    CMD (\[.*\])$", _text("Dockerfile"), re.MULTILINE)[0])
     assert ORACLE["healthcheck"]["test"] == ["CMD", *asked]
-    from tests.client.small_servers import Told, small_server
+    from tests.contest.client.small_servers import Told, small_server
 
     for status, healthy in ((200, True), (503, False)):
         with small_server(lambda seen, before, status=status: Told(status)) as server:  # type: ignore[misc]

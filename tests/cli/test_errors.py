@@ -9,10 +9,10 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from confide.cli.errors import find_command, translate
-from confide.cli.federation_common import with_flags
+from confide.cli.flags import find_command, translate
 from confide.cli.main import app as real
 from confide.cli.main import run_app
+from confide.cli.steps import with_flags
 from confide.errors import ParameterError
 from confide.examples import HEART_ATTACK
 from tests.cli.commands import confide

@@ -17,9 +17,9 @@ import pytest
 from confide.errors import UsageError
 from confide.federation.flare.federation import Federation
 from confide.ledger.ledger import Ledger
-from confide.report.validation.demo_text import forget_step
+from confide.report.demonstrations import forget_step
 from confide.sources.tables import count_table
-from confide.tasks.federation_demo_rows import DemoData, split_rows, write_rows
+from confide.tasks.federation_demo import DemoData, split_rows, write_rows
 from tests.cli.commands import PLAIN, STRICT, confide, confide_process
 from tests.cli.hospitals import NAMES, Hospitals
 from tests.waiting import wait_until

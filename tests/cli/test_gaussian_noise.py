@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from confide.federation.coordinator.series import Edition
-from confide.federation.coordinator.series_cost import series_cost
+from confide.federation.coordinator.series import Edition, series_cost
 from confide.federation.policy import Policy
 from confide.privacy.accounting import epsilon_for, rho_for
 from confide.privacy.concentration import Concentration
-from confide.report.validation.series_page import series_page
-from confide.report.validation.series_text import promise_lines
+from confide.report.validation.series import promise_lines, series_page
 from tests.cli.commands import confide
 from tests.cli.hospitals import COLUMNS, NAMES, Hospitals, init_again, near, out_of_reach
 from tests.federation.gaussian_sites import asked

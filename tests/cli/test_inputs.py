@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from confide.cli.inputs import split_columns
+from confide.cli.options import split_columns
 from confide.errors import ParameterError
 
 

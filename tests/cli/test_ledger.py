@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.main import get_group
 
-from confide.cli.ledger.group import app
+from confide.cli.ledger import app
 from confide.errors import UsageError
 from tests.cli.commands import Answer, confide
 from tests.ledger.asking import Book, ask

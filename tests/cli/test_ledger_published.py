@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from confide import Ledger, ScoreCounts
-from confide.ledger.publications import COLUMNS, publications
 from confide.ledger.question import PublicQuestion
+from confide.ledger.reader import COLUMNS, publications
 from confide.ledger.receipts import Receipt
 from confide.releases.registry import prepare
 from confide.releases.release import Release

@@ -6,9 +6,8 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from confide.cli.errors import find_call
+from confide.cli.flags import as_commands, find_call
 from confide.cli.main import app
-from confide.cli.next_commands import as_commands
 
 OPEN = "open it (`Ledger.open_account('it is', epsilon=E)`)"
 CHANGE = "change its caps (`Ledger.change_caps('heart', epsilon=E)`)"

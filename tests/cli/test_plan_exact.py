@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from confide.tasks.plan_exact import TAKES, ExactTerms, plan_exact
+from confide.tasks.plan import TAKES, ExactTerms, plan_exact
 from tests.cli.commands import confide
 
 pytestmark = pytest.mark.commands

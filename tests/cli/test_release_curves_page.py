@@ -19,11 +19,9 @@ from confide.releases.curves import draw_curves
 from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import Release
-from confide.report.release.cell_plots import exact_shares
-from confide.report.release.curve_data import EXACT
-from confide.report.release.page import FOOTER, release_page
-from confide.report.release.plots import plot_releases
-from confide.report.shared.curves import pr_joined
+from confide.report.curves import pr_joined
+from confide.report.release import FOOTER, release_page
+from confide.report.release_plots import EXACT, exact_shares, plot_releases
 from tests.cli.desk import Desk
 from tests.ledger.asking import Book
 from tests.noises import RELATIONS, seeded

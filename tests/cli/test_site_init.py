@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from confide.federation.fingerprints import readable_fingerprint
-from confide.federation.policy import Policy
-from confide.federation.policy_template import default_policy
+from confide.federation.crypto.identity import readable_fingerprint
+from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.config import SiteConfig
 from confide.ledger.ledger import Ledger
 from tests.cli.commands import confide
 from tests.cli.hospitals import COLUMNS, MODES, NAMES, Hospitals, init_again, near

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.config import SiteConfig
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, write_rows
 

@@ -9,8 +9,8 @@ import joblib
 import numpy as np
 import pytest
 
-from confide.federation.site.data import SiteConfig
-from confide.report.validation.site_notes import start_notes
+from confide.federation.site.config import SiteConfig
+from confide.report.validation.sites import start_notes
 from confide.tasks.site import check_site
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, init_again, write_rows
@@ -104,7 +104,7 @@ def test_an_administrator_hears_how_long_scoring_takes(
     columns = ("--label", "died", "--score", "risk", "--data")
     place = hospitals.site("north").path
     assert "--timeout" not in confide("site", "add-model", place, "--model-name", "quick", *columns, some).err
-    monkeypatch.setattr("confide.report.validation.site_notes.SLOW_SECONDS", 0.0)
+    monkeypatch.setattr("confide.report.validation.sites.SLOW_SECONDS", 0.0)
     answer = confide("site", "add-model", place, "--model-name", "slow", *columns, others)
     assert answer.code == 0, answer.err
     assert "Tell the coordinator, whose first round needs that time (--timeout 60)" in " ".join(answer.err.split())
@@ -117,6 +117,6 @@ def test_an_administrator_hears_how_long_comparing_takes(hospitals: Hospitals, m
         file.write('\n[models.again]\ndata = "more.csv"\nlabel = "died"\nscore = "risk"\n')
     check = check_site(place.path)
     assert list(start_notes(check)) == []
-    monkeypatch.setattr("confide.report.validation.site_notes.SLOW_SECONDS", 0.0)
+    monkeypatch.setattr("confide.report.validation.sites.SLOW_SECONDS", 0.0)
     (note,) = start_notes(check)
     assert "comparing the rows of all models took" in note

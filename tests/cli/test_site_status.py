@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from confide.federation.fingerprints import readable_fingerprint
+from confide.federation.crypto.identity import readable_fingerprint
 from confide.federation.flare.federation import Federation
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, near

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from confide.cli.site_progress import SiteProgress
+from confide.cli.steps import SiteProgress
 from confide.federation.flare.federation import Federation
-from confide.federation.outcome import SiteReport
-from confide.federation.policy_template import default_policy
+from confide.federation.policy import default_policy
+from confide.federation.protocol import SiteReport
 from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 from confide.ledger.ledger import Ledger
-from confide.report.validation.guarantee import attacker_lines, guarantee_sentences
-from confide.report.validation.plan_text import plan_tables
+from confide.report.validation.plan import attacker_lines, guarantee_sentences, plan_tables
 from confide.tasks.validate import plan_validation, request_validation
 from tests.cli.commands import confide
 from tests.cli.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
@@ -71,7 +70,7 @@ def test_a_folder_that_is_no_federation_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_the_engine_it_says_what_to_install(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.tasks.federation_folders.find_spec", lambda name: None)
+    monkeypatch.setattr("confide.tasks.federation.find_spec", lambda name: None)
     answer = provisioned.ask(*PRIVATE, "--dry-run")
     assert answer.code == 2
     assert "confide[federation]" in answer.err

@@ -12,25 +12,30 @@ from typing import NoReturn
 import pytest
 
 from confide.errors import FederationError
-from confide.federation import periods
-from confide.federation.coordinator.series import POOLED, Edition, Series, series_names
-from confide.federation.coordinator.series_cost import series_cost
-from confide.federation.coordinator.series_identity import OtherSeriesError, require_same_series
+from confide.federation import question_terms
+from confide.federation.coordinator.series import (
+    POOLED,
+    Edition,
+    OtherSeriesError,
+    Series,
+    require_same_series,
+    series_cost,
+    series_names,
+)
 from confide.federation.question import Question
-from confide.report.validation.series_page import series_page
-from confide.report.validation.series_text import missing_lines, promise_lines
+from confide.report.validation.series import missing_lines, promise_lines, series_page
 from confide.tasks import validate as tasks_validate
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, near, out_of_reach
 
 ASK = ("--mode", "private", "--epsilon", "1/4")
-PERIOD_AT = periods.Period.at
+PERIOD_AT = question_terms.Period.at
 
 
 def live_in(month: int, patch: pytest.MonkeyPatch) -> None:
     """Set the coordinator's clock to a month of 2026."""
     now = datetime(2026, month, 15, tzinfo=UTC)
-    patch.setattr(periods.Period, "at", classmethod(lambda cls, kind, time: PERIOD_AT(kind, now)))
+    patch.setattr(question_terms.Period, "at", classmethod(lambda cls, kind, time: PERIOD_AT(kind, now)))
 
 
 def test_each_period_is_asked_once_and_the_page_shows_all(
@@ -254,7 +259,7 @@ def test_a_site_that_dropped_out_and_another_purpose_leave_the_series_the_same(t
     sites = [{"name": name, "state": "answered"} for name in asked.sites]
     held = Edition(name="2026-11", document={"question": answered.to_dict(), "sites": sites, "level": 0.95})
     next_one = replace(asked, edition=24323, purpose="second")
-    december = periods.Period(kind="month", number=24323)
+    december = question_terms.Period(kind="month", number=24323)
     require_same_series(tmp_path, [held], next_one, december, level=0.95)
     with pytest.raises(OtherSeriesError) as refused:
         require_same_series(tmp_path, [held], replace(next_one, fewest=5), december, level=0.95)

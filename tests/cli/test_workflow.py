@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from confide.learning.workflow import Workflow
-from confide.sources.encoded_rows import read_features
+from confide.sources.encoding import read_features
 from tests.cli.commands import Answer
 from tests.cli.desk import Desk, open_account
 from tests.cli.test_lightness import loaded_by, run_cli

@@ -18,7 +18,7 @@ from confide import Ledger
 from confide.cli import main
 from confide.learning.workflow import Workflow
 from confide.privacy.queries import Noise
-from confide.sources.encoded_rows import row_keys
+from confide.sources.encoding import row_keys
 from tests.cli.commands import Answer, confide
 from tests.cli.desk import Desk, open_for
 

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.contest.masked import MaskedLabels
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import CLIP, KINDS, ContestMetric
 from confide.counts import FloatArray
 

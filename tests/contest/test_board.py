@@ -11,7 +11,7 @@ import pytest
 
 from confide.contest.board import Board, MatrixCovariance, Standing, influence_covariance, make_board
 from confide.contest.estimators import EntryScore, score_entry
-from confide.contest.masked import MaskedLabels
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
 from confide.contest.terms import ContestTerms
 from confide.counts import FloatArray

@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.contest.archive import read_archive, write_archive
-from confide.contest.bundle import ServerBundle
-from confide.contest.finalists import Finalist, Finalists, choose, scores_digest
-from confide.contest.masked import MaskedLabels
+from confide.contest.bundles import (
+    Finalist,
+    Finalists,
+    ServerBundle,
+    choose,
+    read_archive,
+    scores_digest,
+    write_archive,
+)
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms, Mode

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.contest.calibration import calibration_bins
-from confide.contest.masked import MaskedLabels
+from confide.contest.estimators import calibration_bins
+from confide.contest.labels import MaskedLabels
 from confide.errors import ParameterError
-from confide.intervals.proportion import wilson_interval_of
+from confide.intervals.proportions import wilson_interval_of
 from tests.contest.small_contests import unmasked
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from confide.contest.ellipsoid import STEPS, shaped_strategy
 from confide.contest.forms import linear_coefficients
 from confide.contest.metric import ContestMetric
+from confide.contest.shaped_final import STEPS, shaped_strategy
 from confide.counts import FloatArray
 from confide.privacy.accounting import rho_for
 from confide.privacy.mechanisms.shaped_gaussian import largest_squared_norm, shaped_gaussian, shaped_scale

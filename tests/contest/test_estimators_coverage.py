@@ -15,10 +15,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from confide.contest.estimators import EntryScore, score_entry
-from confide.contest.masked import MaskedLabels
+from confide.contest.estimators import EntryScore, ratio_form, score_entry
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import KINDS, ContestMetric
-from confide.contest.ratios import ratio_form
 from confide.counts import FloatArray
 from tests.contest.small_contests import METRICS, Bits, unmasked
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.contest.estimators import EntryScore, score_entry
+from confide.contest.estimators import EntryScore, metric_values, ratio_form, score_entry
 from confide.contest.forms import metric_range
-from confide.contest.masked import MaskedLabels
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
-from confide.contest.ratios import metric_values, ratio_form
 from confide.counts import FloatArray
 from tests.contest.small_contests import METRICS, unmasked
 

@@ -18,7 +18,7 @@ import pytest
 
 from confide.contest.estimators import score_entry
 from confide.contest.final import prepare_final
-from confide.contest.masked import MaskedLabels
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
 from confide.contest.ranks import goodness_variances, rank_entries
 from confide.contest.shaped_final import ShapedFinal

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from confide.contest.bundles import Finalist, choose, scores_digest
 from confide.contest.estimators import score_entry
 from confide.contest.final import prepare_final
 from confide.contest.final_result import FinalResult
-from confide.contest.finalists import Finalist, choose, scores_digest
-from confide.contest.masked import MaskedLabels
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import KINDS, ContestMetric
 from confide.contest.shaped_final import ShapedFinal
 from confide.contest.terms import FinalMechanism

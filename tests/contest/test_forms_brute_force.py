@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from confide.contest.estimators import RatioForm, ratio_form
 from confide.contest.forms import LinearForm, checked_scores, linear_coefficients, metric_range
-from confide.contest.masked import MaskedLabels
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
-from confide.contest.ratios import RatioForm, ratio_form
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from tests.contest.small_contests import (

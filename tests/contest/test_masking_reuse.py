@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.contest.final import prepare_final
-from confide.contest.masked import MaskedLabels
-from confide.contest.masking import (
+from confide.contest.labels import (
     MaskedAnswer,
+    MaskedLabels,
     flip_probability,
     label_guarantee,
     labels_from_dict,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, norm
 
+from confide.contest.estimators import ratio_form
 from confide.contest.metric import KINDS, Better, ContestMetric
 from confide.contest.plan import ContestPlan, Expected, plan_contest, usual_repetitions
-from confide.contest.ratios import ratio_form
 from confide.contest.simulation import (
     Scenario,
     draw_labels,

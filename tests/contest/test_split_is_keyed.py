@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.contest.split import FINAL, PUBLIC, Split, ids_digest
+from confide.contest.labels import FINAL, PUBLIC, Split, ids_digest
 from confide.errors import ParameterError
 
 IDS = [f"p{row}" for row in range(20_000)]

@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 from confide import ScoreCounts
 from confide.counts import FloatArray
 from confide.curves import Spline, smooth_calibration
-from confide.curves.natural_spline import NEAREST, NaturalSpline
+from confide.curves.calibration_spline import NEAREST, NaturalSpline
 
 PLACES = np.array([0.1, 0.3, 0.6, 0.7, 0.8])  # ten scores with those right above, so that each is a knot
 SHARES = (10, 20, 20, 30, 50, 40, 80, 70, 60, 90)  # of 100 rows at each place, and right above it

@@ -8,8 +8,7 @@ from scipy.optimize import isotonic_regression
 
 from confide import ScoreCounts
 from confide.curves import roc
-from confide.curves.operating import operating_points
-from confide.curves.roc import hull_corners
+from confide.curves.roc import hull_corners, operating_points
 
 
 @pytest.mark.parametrize("size", [3, 500, 200_000])

@@ -7,7 +7,7 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-import confide.curves.loess
+import confide.curves.smoothing
 from confide import ScoreCounts
 from confide.curves import Loess, Spline, smooth_calibration
 from confide.curves.calibration_spline import MOST_CELLS, SplineBasis, SplineCurve
@@ -59,7 +59,7 @@ def test_spline(kind: str) -> None:
 def test_loess(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = rows(kind, 2_600)
     found = smooth_calibration(counts, smoother=Loess()), calibration_errors(counts, smoother=Loess())
-    monkeypatch.setattr(confide.curves.loess, "MOST_CELLS", 5_000)
+    monkeypatch.setattr(confide.curves.smoothing, "MOST_CELLS", 5_000)
     exact = smooth_calibration(counts, smoother=Loess()), calibration_errors(counts, smoother=Loess())
     np.testing.assert_allclose(found[0].observed, exact[0].observed, atol=LIMIT)
     assert apart(found[1], exact[1]) < LIMIT

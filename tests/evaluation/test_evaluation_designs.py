@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 import confide
 from confide.evaluation.evaluation import ModelEvaluation
 from confide.intervals import survey_estimate
-from confide.intervals.cluster_estimates import cluster_estimate
+from confide.intervals.clusters import cluster_estimate
 from confide.intervals.comparison import Comparison
+from confide.intervals.differences import against_rest, compare_estimates_unpaired, compare_models
 from confide.intervals.folds import cross_validated_auc, fold_estimate
 from confide.intervals.imputation import pool
 from confide.intervals.interval import Estimate
 from confide.intervals.metric_estimates import estimates, natural_scale
-from confide.intervals.paired import compare_models
-from confide.intervals.unpaired import against_rest, compare_estimates_unpaired
 from tests.evaluation.design_rows import (
     CLUSTERS,
     FIRST,

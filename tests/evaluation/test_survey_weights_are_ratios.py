@@ -10,7 +10,7 @@ import pytest
 import confide
 from confide.errors import WeightError
 from confide.report.evaluation.plots import DRAWINGS, available, figure_size
-from confide.report.shared.style import drawn_figure
+from confide.report.style import drawn_figure
 
 RNG = np.random.default_rng(4)
 SCORES = RNG.beta(2.0, 3.0, 200)

@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from confide.federation.crypto.identity import Identity, PrivateKey
-from confide.federation.crypto.site_key import SiteKey
+from confide.federation.crypto.identity import Identity, PrivateKey, SiteKey
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

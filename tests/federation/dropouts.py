@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.crypto.recovery import Answered
 from confide.federation.crypto.secure_sum import MaskedVector
+from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.site import Site
 from tests.federation.network import Network

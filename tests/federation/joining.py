@@ -7,7 +7,7 @@ from pathlib import Path
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.kits import make_request, unpack_site_kit
 from confide.federation.flare.signing import sign_request
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteFolder
 
 
 def signed_kit(federation: Federation, name: str, place: SiteFolder, *, days: int = 360) -> Path:

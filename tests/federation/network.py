@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
-from confide.federation.channel import Message
 from confide.federation.coordinator.rounds import validate
-from confide.federation.outcome import Outcome
-from confide.federation.policy_template import default_policy
+from confide.federation.policy import default_policy
+from confide.federation.protocol import Message, Outcome
 from confide.federation.question import Question
-from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
 from confide.federation.site.site import Site
-from confide.federation.site.site_folder import SiteFolder
 from tests.federation.certificates import DAY, Authority
 from tests.federation.settled_channel import SettledChannel
 

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds
-from confide.federation.coordinator.decode import strategy_of
-from confide.federation.grouped_tables import disclosed
-from confide.federation.noisy_placements import NoisyScores, PlacementSums, noise_scale
-from confide.federation.outcome import Outcome, SiteReport
+from confide.federation.modes.noisy_scores import NoisyScores, PlacementSums, noise_scale
+from confide.federation.private_noise import noise_of
+from confide.federation.protocol import Outcome, SiteReport
 from confide.federation.question import Question
 from confide.federation.site_state import SiteState
-from confide.federation.tables import SiteTable
+from confide.federation.tables import SiteTable, disclosed
 
 Data = Mapping[str, ScoreCounts]
 
@@ -70,7 +69,7 @@ def _summed(question: Question, data: Data) -> dict[str, Any]:
 
 
 def _private(question: Question, data: Data) -> dict[str, Any]:
-    rng, strategy, grid = np.random.default_rng(7), strategy_of(question), question.public_grid
+    rng, strategy, grid = np.random.default_rng(7), noise_of(question).strategy, question.public_grid
     levels = strategy.levels(len(grid))
 
     def noise(size: int, scale: float, shares: float = 1.0) -> NDArray[np.int64]:

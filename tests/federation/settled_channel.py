@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from confide.federation.channel import InProcess, Message, Patience, Silence
+from confide.federation.protocol import InProcess, Message, Patience, Silence
 
 Reply = Callable[[str, Message], Message]
 

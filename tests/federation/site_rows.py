@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from confide import ScoreCounts
-from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.config import SiteConfig, SiteModel
 
 SECRET = 31771.25
 """A value in the data that must be in no message."""

@@ -12,8 +12,8 @@ import pytest
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.crypto.agreement import KeyPair, Offer
+from confide.federation.crypto.identity import SiteKey
 from confide.federation.crypto.secure_sum import MaskedVector
-from confide.federation.crypto.site_key import SiteKey
 from tests.federation.certificates import NOW
 from tests.federation.rounds import ROOT, SITES, offered
 

@@ -13,15 +13,13 @@ from typing import Any
 import pytest
 
 from confide.errors import ParameterError, UnpayableError
-from confide.federation.outcome import RunError
-from confide.federation.periods import Period
 from confide.federation.policy import Allowance, Policy
+from confide.federation.protocol import RunError
+from confide.federation.question_terms import Period
 from confide.federation.site import private_answer
-from confide.federation.site.allowance import charged_in_period, require_allowance
+from confide.federation.site.accounts import ACCOUNT, Prices, charged_in_period, require_allowance
 from confide.federation.site.private_answer import charged_answer
 from confide.federation.site.rows import read_rows
-from confide.federation.site.site_account import ACCOUNT
-from confide.federation.site.spent_alone import Prices
 from confide.ledger.ledger import Ledger
 from tests.federation.network import Network
 

@@ -13,16 +13,14 @@ import numpy as np
 import pytest
 
 from confide.errors import FederationError, RefusedError, UsageError
-from confide.federation.channel import OFFER
-from confide.federation.outcome import RunError
-from confide.federation.policy_template import default_policy
+from confide.federation.policy import default_policy
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
 from confide.federation.site import approvals as module
 from confide.federation.site.approvals import Approvals, Decision, HeldError, HeldQuestion, question_id
-from confide.federation.site.log_anchors import LogAnchors
-from confide.federation.site.sealed_log import HEADS, KEY, SealedLog
+from confide.federation.site.logs import HEADS, KEY, LogAnchors, SealedLog
 from confide.federation.site_state import SiteState
-from confide.report.validation.pending_text import decision_line
+from confide.report.validation.sites import decision_line
 from tests.federation.network import MODES, Network
 
 SIZES = {"north": 60, "south": 70, "west": 80}

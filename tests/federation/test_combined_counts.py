@@ -12,22 +12,20 @@ import numpy as np
 import pytest
 
 from confide.errors import ParameterError
-from confide.federation.coordinator.decode import (
+from confide.federation.coordinator.answers import (
     noise_parts,
     own_release,
     pooled_counts,
-    strategy_of,
     summed_release,
 )
 from confide.federation.coordinator.performance import pooled_private
-from confide.federation.gaussian_noise import GaussianNoise
-from confide.federation.private_noise import noise_of
+from confide.federation.private_noise import GaussianNoise, noise_of
 from confide.federation.question import Question
-from confide.intervals.private_counts import NoisePart
 from confide.privacy.mechanisms.private_counts import concentrated_counts, private_counts
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.noisy_counts import NoisePart
 from confide.privacy.queries import Noise
-from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves import curves_of
 from confide.releases.shared_counts import combined_release, weighted_parts
 from tests.noises import SILENT, seeded
 
@@ -46,7 +44,7 @@ def asked(**given: Any) -> Question:
 
 def sent(question: Question, noise: Noise) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """What a coordinator is sent: the sum of shares, and each site's own counts."""
-    law, strategy, own = noise_of(question), strategy_of(question), {}
+    law, strategy, own = noise_of(question), noise_of(question).strategy, {}
     shares = [law.share(each).draw(noise) for each in CELLS]
     for site, each in zip(SITES, CELLS, strict=True):
         if law.has_own:

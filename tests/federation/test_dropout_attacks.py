@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-from confide.federation.channel import ANSWER, SHARES, UNMASK, VOTE
 from confide.federation.crypto.agreement import Agreement, Offer
 from confide.federation.crypto.recovery import Sharer, Unmasking
 from confide.federation.crypto.secure_sum import MaskedVector, pair_masks, self_masks
-from confide.federation.crypto.shamir import combined
-from confide.federation.modes.secure_sum import exact_table
+from confide.federation.crypto.shares import combined
+from confide.federation.protocol import ANSWER, SHARES, UNMASK, VOTE
 from confide.federation.question import Question
-from confide.federation.site.settled import SettledLists
+from confide.federation.site.answers import exact_table
+from confide.federation.site.register import SettledLists
 from tests.federation.dropouts import SEVEN, Server, reopened
 from tests.federation.network import Network
 

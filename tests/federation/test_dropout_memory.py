@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from confide.federation.crypto.agreement import Agreement, Offer
+from confide.federation.crypto.identity import SiteKey
 from confide.federation.crypto.recovery import Unmasking
 from confide.federation.crypto.secure_sum import MaskedVector
-from confide.federation.crypto.site_key import SiteKey
-from confide.federation.modes.secure_sum import exact_table
 from confide.federation.question import Question
+from confide.federation.site.answers import exact_table
 from tests.federation.dropouts import Server, reopened
 from tests.federation.network import Network
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import hyp2f1
 
 from confide.counts import ScoreCounts
-from confide.federation.crypto.sealing import Seal
+from confide.federation.crypto.shares import Seal
 from confide.federation.question import Question
 from confide.federation.site.private_answer import opened_share, prepare_share
 from confide.privacy.mechanisms.private_counts import cells_on

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from confide.federation.channel import OFFER
-from confide.federation.crypto.site_key import SiteKey, fingerprint
+from confide.federation.crypto.identity import SiteKey, fingerprint
+from confide.federation.protocol import OFFER
 from tests.federation.dropouts import Server
 from tests.federation.network import Network
 

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
-from confide.federation.outcome import RunError
+from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message, RunError
 from confide.federation.question import Question
-from confide.federation.site.allowance import charged_in_period
+from confide.federation.site.accounts import ACCOUNT, charged_in_period
 from confide.federation.site.approvals import Approvals, Decision
-from confide.federation.site.register_store import RegisterStore
-from confide.federation.site.sealed_log import SealedLog
-from confide.federation.site.site_account import ACCOUNT
+from confide.federation.site.logs import SealedLog
+from confide.federation.site.register import RegisterStore
 from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.dropouts import SEVEN, Server, dying, reopened

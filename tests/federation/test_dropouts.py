@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
-from confide.federation.coordinator.decode import summed_table
+from confide.federation.coordinator.answers import summed_table
 from confide.federation.coordinator.rounds import validate
 from confide.federation.coordinator.validation import derive
-from confide.federation.crypto.site_key import SiteKey
-from confide.federation.modes.secure_sum import exact_table
-from confide.federation.outcome import Outcome, RunError
+from confide.federation.crypto.identity import SiteKey
+from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message, Outcome, RunError
 from confide.federation.question import Question
-from confide.federation.site.settled import SettledLists
+from confide.federation.site.answers import exact_table
+from confide.federation.site.register import SettledLists
 from confide.metrics.ranking import auc_score
 from tests.federation.dropouts import SEVEN, STEPS, dying, reopened
 from tests.federation.network import Network

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from confide.federation.channel import Message
-from confide.federation.site import register_store
+from confide.federation.protocol import Message
+from confide.federation.site import register
+from confide.federation.site.logs import SealedLog
 from confide.federation.site.register import Register
-from confide.federation.site.sealed_log import SealedLog
 from tests.federation.network import Network
 
 Event = tuple[str, str]
@@ -130,7 +130,7 @@ def test_an_entry_of_a_log_is_on_the_disk_before_it_counts(tmp_path: Path, trace
 
 
 def test_the_register_waits_for_the_disk(tmp_path: Path, trace: Trace) -> None:
-    store = register_store.RegisterStore(tmp_path)
+    store = register.RegisterStore(tmp_path)
     store.create()
     for writing in (True, False):
         with store.transaction(writing=writing) as connection:

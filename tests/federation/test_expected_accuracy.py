@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.audits.share_targets import GRIDS
+from confide.audits.sums import GRIDS
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.federation.coordinator.decode import noise_parts, strategy_of
-from confide.federation.coordinator.expected_accuracy import expected_accuracy, stand_in
+from confide.federation.coordinator.answers import noise_parts
+from confide.federation.coordinator.planning import expected_accuracy, stand_in
 from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
 from confide.grid import Grid
@@ -124,7 +124,7 @@ class TestExpected:
     def test_the_noise_is_that_of_the_terms(self) -> None:
         """Half of epsilon for each, three honest of five sites, one level: weights 3/4 and 1/4."""
         question = asked()
-        assert strategy_of(question).levels(len(question.public_grid)) == 1
+        assert noise_of(question).strategy.levels(len(question.public_grid)) == 1
         (summed, own), (alone,) = noise_parts(question)
         assert (summed.scale, own.scale, alone.scale) == (2.0, 2.0, 2.0)
         assert (summed.shares, own.shares, alone.shares) == (5 / 3, 5.0, 1.0)

@@ -14,16 +14,14 @@ import pytest
 
 from confide import Ledger, ScoreCounts
 from confide.errors import ConfideError, FederationError, RefusedError, UnpayableError
-from confide.federation.channel import ANSWER
-from confide.federation.coordinator.decode import pooled_counts
+from confide.federation.coordinator.answers import pooled_counts
 from confide.federation.coordinator.validation import derive
-from confide.federation.crypto.sealing import Seal
-from confide.federation.gaussian_noise import GaussianNoise
-from confide.federation.outcome import Outcome, RunError
-from confide.federation.private_noise import noise_of
+from confide.federation.crypto.shares import Seal
+from confide.federation.private_noise import GaussianNoise, noise_of
+from confide.federation.protocol import ANSWER, Outcome, RunError
 from confide.federation.question import Question
-from confide.federation.site.allowance import charged_in_period
-from confide.federation.site.budget import read_budget
+from confide.federation.site.accounts import ACCOUNT, CONCENTRATED, Prices, charged_in_period, read_budget
+from confide.federation.site.config import SiteFolder
 from confide.federation.site.private_answer import (
     charged_answer,
     check_payable,
@@ -32,9 +30,6 @@ from confide.federation.site.private_answer import (
     prepare_share,
 )
 from confide.federation.site.rows import SiteRows
-from confide.federation.site.site_account import ACCOUNT, CONCENTRATED
-from confide.federation.site.site_folder import SiteFolder
-from confide.federation.site.spent_alone import Prices
 from confide.ledger.requests import Request
 from confide.metrics.ranking import auc_score
 from confide.privacy.accounting import rho_for
@@ -44,7 +39,7 @@ from confide.privacy.noise import reals
 from confide.privacy.noise.reals import upper_sqrt
 from confide.privacy.queries import GaussianShareQuery, Noise
 from confide.releases.release import PreparedRelease
-from confide.report.validation.released import released_table, was_partly_paid
+from confide.report.validation.pages import released_table, was_partly_paid
 from tests.federation.dropouts import SEVEN, dying, reopened
 from tests.federation.gaussian_sites import GAUSSIAN, POLICY, PURE, asked
 from tests.federation.held_rows import held

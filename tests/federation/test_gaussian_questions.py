@@ -10,19 +10,15 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import FederationError, ParameterError, RefusedError
-from confide.federation.account_price import AccountPrice
-from confide.federation.coordinator.decode import noise_parts
-from confide.federation.coordinator.mode_choice import consequences, expected_widths
-from confide.federation.crypto.sealing import Seal
-from confide.federation.gaussian_noise import GaussianNoise
-from confide.federation.laplace_noise import LaplaceNoise
+from confide.federation.coordinator.answers import noise_parts
+from confide.federation.coordinator.planning import AccountPrice, consequences, expected_widths
+from confide.federation.crypto.shares import Seal
+from confide.federation.modes.private import pooled_terms
 from confide.federation.modes.registry import mode_of
-from confide.federation.policy import Policy
-from confide.federation.policy_template import default_policy
-from confide.federation.private_noise import noise_of
+from confide.federation.policy import Policy, default_policy
+from confide.federation.private_noise import GaussianNoise, LaplaceNoise, noise_of
 from confide.federation.question import Question
-from confide.federation.site.fixed_terms import pooled_terms
-from confide.federation.site.new_policy import new_policy
+from confide.federation.site.config import new_policy
 from confide.federation.site.private_answer import prepare_own, prepare_share
 from confide.privacy.accounting import epsilon_for, rho_for
 from confide.privacy.concentration import Concentration

@@ -13,7 +13,7 @@ import pytest
 
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.federation.grouped_tables import DisclosedTable, disclosed, grouped, grouped_counts, pair_bounds
+from confide.federation.tables import DisclosedTable, disclosed, grouped, grouped_counts, pair_bounds
 from confide.grid import Grid
 from confide.metrics.ranking import twice_wins
 

@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.crypto.identity import Identity, Peer, PrivateKey
-from confide.federation.crypto.site_key import SiteKey, fingerprint
+from confide.federation.crypto.identity import Identity, Peer, PrivateKey, SiteKey, fingerprint
 from tests.federation.certificates import AUTHORITY, DAY, NOW, Authority, fresh_key, issued, rsa_key
 
 ROOT = Authority.fresh()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from confide.federation.coordinator.mode_choice import consequences, expected_widths
+from confide.federation.coordinator.planning import consequences, expected_widths
 from confide.federation.coordinator.validation import derive
-from confide.federation.outcome import RunError
+from confide.federation.protocol import RunError
 from tests.federation.network import Network
 
 

@@ -1,4 +1,4 @@
-"""Modes are objects in one registry: nothing else compares their names, and a new one is a file and a line."""
+"""Modes are objects in one registry, with a part for each party: nothing else compares their names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 
 import confide
 from confide.errors import ParameterError
+from confide.federation.coordinator.answers import POOLED_ANSWERS
 from confide.federation.modes.mode import Mode
 from confide.federation.modes.registry import MODES, mode_named, modes_that_take
-from confide.federation.policy import Policy
-from confide.federation.policy_template import default_policy
+from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
+from confide.federation.site.answers import SITE_ANSWERS
 
 PACKAGE = Path(confide.__file__).parent
 SITES = ("a", "b", "c")
@@ -55,11 +56,14 @@ class TestEachMode:
     def question(self, name: str) -> Question:
         return Question.checked(study="s", model="m", mode=name, sites=SITES, **TERMS.get(name, {}))  # type: ignore[arg-type]
 
-    def test_it_is_registered_under_its_name_in_one_file(self, name: str) -> None:
+    def test_it_is_registered_under_its_name(self, name: str) -> None:
         mode = MODES[name]
         assert mode_named(name) is mode
         assert mode.name == name
-        assert Path(inspect.getfile(type(mode))).name == f"{name.replace('-', '_')}.py"
+        assert Path(inspect.getfile(type(mode))).parent.name == "modes"
+
+    def test_each_party_knows_it(self, name: str) -> None:
+        assert SITE_ANSWERS[name].mode is POOLED_ANSWERS[name].mode is type(MODES[name])
 
     def test_its_words_are_there(self, name: str) -> None:
         mode, question = MODES[name], self.question(name)
@@ -78,6 +82,10 @@ class TestEachMode:
     def test_its_public_terms_are_fixed(self, name: str) -> None:
         question = self.question(name)
         assert MODES[name].fixed_terms(question) == MODES[name].fixed_terms(Question.from_dict(question.to_dict()))
+
+
+def test_no_party_knows_more() -> None:
+    assert SITE_ANSWERS.keys() == POOLED_ANSWERS.keys() == MODES.keys()
 
 
 def test_a_policy_allows_what_modes_say() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from confide.errors import ParameterError, UsageError
-from confide.federation.coordinator.next_steps import after_absence
-from confide.federation.outcome import RunError, SiteReport
+from confide.federation.coordinator.run_state import after_absence
+from confide.federation.protocol import RunError, SiteReport
 from confide.federation.site.approvals import Approvals, Decision
 from confide.federation.site_state import SiteState
 from tests.federation.network import Network

@@ -13,7 +13,7 @@ from scipy.stats import kstest, norm
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds, roc_glm
 from confide.errors import DataError, FederationError, ParameterError
-from confide.federation.noisy_placements import (
+from confide.federation.modes.noisy_scores import (
     NOT_PRIVATE,
     Moments,
     NoisyScores,

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 from confide.errors import ParameterError
-from confide.federation.channel import ANSWER, OFFER, Message
-from confide.federation.outcome import RunError
+from confide.federation.protocol import ANSWER, OFFER, Message, RunError
 from confide.federation.question import PROTOCOL, Question
-from confide.federation.site.data import SiteModel
-from confide.federation.site.register_store import KEY_FILE
+from confide.federation.site.config import SiteModel
+from confide.federation.site.register import KEY_FILE
 from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 

@@ -11,15 +11,12 @@ import numpy as np
 import pytest
 
 from confide.counts import ScoreCounts
-from confide.curves.decision import decision_curve
-from confide.curves.reliability import reliability_bins
+from confide.curves.reliability import decision_curve, reliability_bins
 from confide.curves.roc import roc_curve
 from confide.curves.roc_glm import roc_glm
 from confide.errors import ConfideError
-from confide.federation.coordinator.calibration_line import NoLine
-from confide.federation.coordinator.performance import Performance, pooled_exact, pooled_grouped, pooled_private
-from confide.federation.grouped_tables import disclosed
-from confide.federation.tables import SiteTable
+from confide.federation.coordinator.performance import NoLine, Performance, pooled_exact, pooled_grouped, pooled_private
+from confide.federation.tables import SiteTable, disclosed
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
 from confide.intervals.random_effects import (

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.federation.periods import PERIODS, Period, edition_words, next_edition_words
+from confide.federation.question_terms import PERIODS, Period, edition_words, next_edition_words
 
 DAYS = st.dates(date(2000, 1, 1), date(2199, 12, 31)).map(lambda day: datetime.combine(day, time(12), UTC))
 

@@ -12,8 +12,7 @@ import pytest
 
 from confide.errors import FederationError, ParameterError, RefusedError
 from confide.federation.modes.registry import MODES
-from confide.federation.policy import Policy
-from confide.federation.policy_template import default_policy, with_studies
+from confide.federation.policy import Policy, default_policy, with_studies
 from confide.federation.question import Question
 
 SITES = ["a", "b", "c", "d"]

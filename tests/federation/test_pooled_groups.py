@@ -12,10 +12,10 @@ import pytest
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.reliability import reliability_bins
 from confide.errors import ParameterError
-from confide.federation.coordinator import pooled_groups
+from confide.federation.coordinator import pooling
 from confide.federation.coordinator.performance import pooled_grouped
-from confide.federation.coordinator.pooled_groups import pooled_from_groups
-from confide.federation.grouped_tables import DisclosedTable, disclosed
+from confide.federation.coordinator.pooling import pooled_from_groups
+from confide.federation.tables import DisclosedTable, disclosed
 from confide.grid import Grid
 from confide.intervals.delong import delong_interval
 from confide.metrics.calibration import (
@@ -76,7 +76,7 @@ def test_sums_place_rows_much_better_than_an_even_spread(monkeypatch: pytest.Mon
     exact = np.array([auc_score(ScoreCounts.total(parts)) for parts in studies])
     sent = [[disclosed(part, COARSE, 5) for part in parts] for parts in studies]
     errors = np.array([pooled_from_groups(tables).auc for tables in sent]) - exact
-    monkeypatch.setattr(pooled_groups, "_spread", evenly)
+    monkeypatch.setattr(pooling, "_spread", evenly)
     simpler = np.array([pooled_from_groups(tables).auc for tables in sent]) - exact
     assert np.sqrt(np.mean(errors**2)) < 0.004
     assert np.sqrt(np.mean(simpler**2)) > 0.012
@@ -90,7 +90,7 @@ def test_rows_are_spread_with_the_least_change_that_the_sums_ask_for(seed: int) 
     (part,) = simulated(seed, sites=1, least=40, most=60)
     table = disclosed(part, Grid.uniform(6), 5)
     finer = Grid.uniform(6)
-    found = pooled_groups._spread(table, finer).ravel()
+    found = pooling._spread(table, finer).ravel()
     middle, starts = finer.representatives, [*table.positives.starts, *(6 + at for at in table.negatives.starts)]
     members = np.repeat(np.eye(len(starts)), np.diff([*starts, 12]), axis=1)
     sums = np.stack((np.tile(middle, 2), np.concatenate(((1 - middle) ** 2, middle**2))))

@@ -15,10 +15,11 @@ import pytest
 
 from confide import Ledger, ScoreCounts
 from confide.errors import ConfideError, FederationError, ParameterError, RefusedError, UnpayableError
-from confide.federation.crypto.sealing import Seal
-from confide.federation.policy import Policy
-from confide.federation.policy_template import default_policy
+from confide.federation.crypto.shares import Seal
+from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
+from confide.federation.site.accounts import ACCOUNT, account_by_policy, open_site_account
+from confide.federation.site.config import SiteFolder
 from confide.federation.site.private_answer import (
     charge,
     charged_answer,
@@ -29,12 +30,10 @@ from confide.federation.site.private_answer import (
     quote,
 )
 from confide.federation.site.rows import SiteRows
-from confide.federation.site.site_account import ACCOUNT, account_by_policy, open_site_account
-from confide.federation.site.site_folder import SiteFolder
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
-from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves import curves_of
 from confide.releases.release import Release
 from tests.federation.held_rows import held
 from tests.noises import FORBIDDEN, SILENT, Deaf
@@ -275,7 +274,7 @@ class TestStored:
             "import os, signal, sys\n"
             "from confide.privacy.queries import Noise\n"
             "from confide.federation.site import private_answer as module\n"
-            "from confide.federation.site.site_folder import SiteFolder\n"
+            "from confide.federation.site.config import SiteFolder\n"
             "from pathlib import Path\n"
             "from tests.federation.test_private_answer import ROWS, ask\n"
             "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"

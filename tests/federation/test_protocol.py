@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from confide.errors import ParameterError
-from confide.federation.channel import ANSWER, OFFER, Message
 from confide.federation.coordinator.rounds import validate
 from confide.federation.coordinator.validation import derive
-from confide.federation.crypto.site_key import SiteKey
-from confide.federation.outcome import Outcome, RunError
+from confide.federation.crypto.identity import SiteKey
+from confide.federation.protocol import ANSWER, OFFER, Message, Outcome, RunError
 from confide.federation.question import PROTOCOL
 from confide.intervals.delong import delong_interval
 from confide.metrics.calibration import brier_score, observed_expected_ratio

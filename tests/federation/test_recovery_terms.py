@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from confide.errors import FederationError, ParameterError
+from confide.federation.modes.private import pooled_terms
 from confide.federation.question import Question
-from confide.federation.site.fixed_terms import pooled_terms
 
 NAMES = tuple(f"site-{number:02}" for number in range(12))
 

@@ -14,8 +14,8 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import FederationError, RefusedError
+from confide.federation.modes.private import pooled_terms
 from confide.federation.question import Question
-from confide.federation.site.fixed_terms import pooled_terms
 from confide.federation.site.register import Register
 from confide.federation.site.rows import SiteRows
 from tests.federation.held_rows import held
@@ -376,7 +376,7 @@ class TestDamage:
 RACE = """
 import sys
 from confide.errors import RefusedError
-from confide.federation.site.fixed_terms import pooled_terms
+from confide.federation.modes.private import pooled_terms
 from confide.federation.site.register import Register
 from tests.federation.test_register import ask, rows_of
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from confide.federation.channel import OFFER
+from confide.federation.protocol import OFFER
 from confide.federation.question import PROTOCOL
-from confide.federation.site.request_log import last_requests
-from confide.federation.site.sealed_log import SealedLog
+from confide.federation.site.logs import SealedLog, last_requests
 from tests.federation.network import Network
 
 RUDE = "\x1b[2J\x1b]0;owned\x07 \u202elairt\x9b31m\r\n"

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.federation.channel import OFFER
-from confide.federation.outcome import RunError
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
 from confide.federation.site.approvals import Approvals, Decision
 from confide.federation.site_state import RefusalReason, SiteState

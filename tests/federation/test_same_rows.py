@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from confide.errors import ParameterError
-from confide.federation.site.data import SiteConfig, SiteModel
-from confide.federation.site.same_rows import ANYWHERE, check_copies, check_rows_apart, require_new_rows
+from confide.federation.site.checks import ANYWHERE, check_copies, check_rows_apart, require_new_rows
+from confide.federation.site.config import SiteConfig, SiteModel
 
 ROWS = "event,risk,other\n1,0.5,0.5\n0,0.25,0.125\n1,0.75,0.75\n"
 

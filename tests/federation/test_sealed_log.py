@@ -16,10 +16,9 @@ import pytest
 
 from confide.errors import FederationError
 from confide.federation import site_files
-from confide.federation.site import sealed_log
-from confide.federation.site.log_anchors import Anchor, LogAnchors
-from confide.federation.site.register_store import FILE as REGISTER
-from confide.federation.site.sealed_log import HEADS, KEY, SealedLog
+from confide.federation.site import logs
+from confide.federation.site.logs import HEADS, KEY, Anchor, LogAnchors, SealedLog
+from confide.federation.site.register import FILE as REGISTER
 
 
 @pytest.fixture
@@ -267,7 +266,7 @@ def test_a_log_that_is_gone_is_noticed(log: SealedLog) -> None:
 
 
 def test_the_chain_goes_on_over_files(log: SealedLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed_log, "MOST_BYTES", 500)
+    monkeypatch.setattr(logs, "MOST_BYTES", 500)
     for number in range(5, 12):
         log.append({"message": f"entry {number}"})
     names = [path.name for path in log.files()]
@@ -330,7 +329,7 @@ def test_processes_that_were_killed_one_after_another_lose_nothing(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from confide.federation.site.sealed_log import SealedLog
+from confide.federation.site.logs import SealedLog
 real = SealedLog._write
 def write(self, text):
     real(self, text)

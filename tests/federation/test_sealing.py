@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.crypto.sealing import Seal
+from confide.federation.crypto.shares import Seal
 
 SEAL = Seal.of(bytes(range(32)))
 

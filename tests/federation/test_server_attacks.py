@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.federation.channel import ANSWER, OFFER
-from confide.federation.crypto.sealing import Seal
 from confide.federation.crypto.secure_sum import MaskedVector
-from confide.federation.modes.secure_sum import exact_table
-from confide.federation.outcome import RunError
+from confide.federation.crypto.shares import Seal
+from confide.federation.protocol import ANSWER, OFFER, RunError
 from confide.federation.question import PROTOCOL, Question
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.answers import exact_table
+from confide.federation.site.config import SiteConfig
 from confide.federation.site.private_answer import prepare_share
 from confide.federation.site.register import Register
 from confide.federation.site.site import Site
@@ -174,7 +173,7 @@ class TestWhoTakesPart:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("confide.federation.site.private_answer.charged_answer", killed)
+            patch.setattr("confide.federation.site.answers.charged_answer", killed)
             with pytest.raises(KeyboardInterrupt):
                 served(network, question, FOUR)
         assert states(served(network, question, (VICTIM, "south", "valley", "west")))[0] == "refused"
@@ -352,9 +351,9 @@ class TestTheSizeOfGroups:
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr("confide.federation.grouped_tables.disclosed", broken)
-            patch.setattr("confide.federation.modes.secure_sum.exact_table", broken)
-            patch.setattr("confide.federation.noisy_placements.site_noisy_scores", broken)
+            patch.setattr("confide.federation.site.answers.disclosed", broken)
+            patch.setattr("confide.federation.site.answers.exact_table", broken)
+            patch.setattr("confide.federation.site.answers.site_noisy_scores", broken)
             with pytest.raises(RunError):
                 network.run(network.question(mode, **terms))
         assert [Register(site.folder.path).fixed() for site in network.sites.values()] == [()] * 5

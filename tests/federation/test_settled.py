@@ -10,8 +10,7 @@ import pytest
 
 from confide.errors import RefusedError
 from confide.federation.question import Question
-from confide.federation.site.register_store import RegisterStore
-from confide.federation.site.settled import SettledLists, forget_settled
+from confide.federation.site.register import RegisterStore, SettledLists, forget_settled
 
 NAMES = tuple(f"site-{number}" for number in range(7))
 MEMBERS = {name: f"key of {name}" for name in NAMES[:5]}

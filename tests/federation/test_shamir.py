@@ -9,8 +9,8 @@ import pytest
 from flint import fmpz_mod_ctx, fmpz_mod_poly_ctx
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.crypto import shamir
-from confide.federation.crypto.shamir import PRIME, combined, split
+from confide.federation.crypto import shares as shamir
+from confide.federation.crypto.shares import PRIME, combined, split
 
 SECRET = bytes(range(200, 232))
 

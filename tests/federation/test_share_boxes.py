@@ -12,8 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from confide.errors import FederationError
 from confide.federation.crypto.agreement import Agreement, Offer
-from confide.federation.crypto.shamir import PRIME
-from confide.federation.crypto.share_boxes import SealingKey, Shares, opened_shares, sealed_shares
+from confide.federation.crypto.shares import PRIME, SealingKey, Shares, opened_shares, sealed_shares
 from tests.federation.rounds import SITES, Round
 
 NAMES = ("east", "north", "south", "west")

@@ -14,7 +14,7 @@ from confide.errors import FederationError
 from confide.federation.crypto.agreement import Agreement
 from confide.federation.crypto.recovery import Answered, Sharer, Unmasking, Vote, check_answered, check_votes
 from confide.federation.crypto.secure_sum import Masks, self_masks
-from confide.federation.crypto.shamir import combined
+from confide.federation.crypto.shares import combined
 from tests.federation.rounds import SITES, Round, agreed
 
 FIVE = tuple(sorted(SITES))[:5]

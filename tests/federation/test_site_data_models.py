@@ -90,5 +90,5 @@ class TestModelsRunHere:
     def test_rows_are_scored_in_batches_in_their_order(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         model = LogisticRegression().fit(DATA[BOTH], DATA["event"])
         given = config(folder, features=tuple(BOTH), model_file=save(model, folder / "m.joblib"))
-        monkeypatch.setattr("confide.federation.site.feature_frames._BATCH_ROWS", 37)
+        monkeypatch.setattr("confide.federation.site.scored_rows._BATCH_ROWS", 37)
         same_rows(given.counts("m"), model.predict_proba(DATA[BOTH])[:, 1])

@@ -13,7 +13,7 @@ import pytest
 from confide.errors import (
     ParameterError,
 )
-from confide.federation.site.data import SiteModel
+from confide.federation.site.config import SiteModel
 from tests.federation.site_rows import config, save
 
 pytestmark = pytest.mark.slow

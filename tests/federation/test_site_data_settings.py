@@ -13,7 +13,7 @@ from confide.errors import (
     ParameterError,
     RefusedError,
 )
-from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.config import SiteConfig, SiteModel
 from tests.federation.site_rows import config
 
 pytestmark = pytest.mark.slow

@@ -13,20 +13,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from confide.errors import ParameterError, UsageError
-from confide.federation.channel import OFFER
 from confide.federation.flare.confinement import credential_files, data_files
-from confide.federation.outcome import RunError
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import PROTOCOL
 from confide.federation.site.approvals import Approvals, Decision
-from confide.federation.site.data import SiteConfig, SiteModel, TwoEntriesError
+from confide.federation.site.checks import check_rows_apart
+from confide.federation.site.config import SiteConfig, SiteModel, TwoEntriesError
 from confide.federation.site.register import Register
 from confide.federation.site.rows import read_rows
-from confide.federation.site.same_rows import check_rows_apart
 from confide.federation.site.site import Site
 from confide.federation.site_state import SiteState
 from confide.sources import open_tables
 from confide.sources.locations import TableLocation, query_digest
-from confide.tasks.site_model import site_model
+from confide.tasks.site import site_model
 from tests.databases import Database, in_file, on_server
 from tests.federation.network import MODEL, Network
 from tests.federation.site_rows import BOTH, DATA, SECRET, counted, same_rows, save

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from confide.errors import FederationError
-from confide.federation.crypto.site_key import SiteKey, check_signed, fingerprint, has_fingerprint
+from confide.federation.crypto.identity import SiteKey, check_signed, fingerprint, has_fingerprint
 from tests.federation.certificates import fresh_key
 
 RFC_8032 = (

@@ -15,20 +15,19 @@ import pytest
 
 from confide.counts import ScoreCounts
 from confide.errors import FederationError
-from confide.federation.channel import ANSWER, OFFER, Message
-from confide.federation.coordinator.decode import summed_table
+from confide.federation.coordinator.answers import summed_table
 from confide.federation.coordinator.validation import derive
-from confide.federation.crypto.site_key import SiteKey
+from confide.federation.crypto.identity import SiteKey
 from confide.federation.flare.hardening import harden_server, harden_site
 from confide.federation.modes.registry import MODES
-from confide.federation.modes.secure_sum import exact_table
-from confide.federation.outcome import Outcome, RunError
+from confide.federation.protocol import ANSWER, OFFER, Message, Outcome, RunError
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site import private_answer as ledger_answers
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.answers import exact_table
+from confide.federation.site.config import SiteConfig
 from confide.federation.site.site import Site
 from confide.federation.tables import SiteTable
-from confide.ledger.padding import STEP_SECONDS, padded
+from confide.ledger.charging import STEP_SECONDS, padded
 from confide.metrics.calibration import brier_score, observed_expected_ratio
 from tests.federation.certificates import pem, rsa_key
 from tests.federation.network import MODEL, Network
@@ -266,9 +265,9 @@ def test_a_private_answer_takes_a_whole_number_of_steps_of_time(
         return honest(*given, **terms)
 
     time = SimpleNamespace(perf_counter=lambda: getattr(clock, "now", 0.0), sleep=slept.append)
-    monkeypatch.setattr("confide.ledger.padding.time", time)
+    monkeypatch.setattr("confide.ledger.charging.time", time)
     monkeypatch.setattr(padded.__wrapped__, "__defaults__", (STEP_SECONDS,))  # type: ignore[attr-defined]
-    monkeypatch.setattr(ledger_answers, "charged_answer", slow)
+    monkeypatch.setattr("confide.federation.site.answers.charged_answer", slow)
     network.run(network.question("private", epsilon="1"))
     assert [pause for pause in slept if pause] == pytest.approx([0.2] * 3)
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from confide.errors import FederationError
-from confide.federation.site.spent_alone import Prices
+from confide.federation.site.accounts import Prices
 
 
 def test_a_price_of_gaussian_noise_without_rho_is_refused() -> None:

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
-from confide.federation.grouped_tables import disclosed, grouped
+from confide.federation.tables import disclosed, grouped
 from confide.grid import Grid
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ import pytest
 from scipy import integrate
 from scipy.stats import norm
 
-from confide.intervals.auc_spread import SPREAD_RATIO, auc_spread
 from confide.intervals.delong import hanley_mcneil_variance
+from confide.privacy.noisy_numbers import SPREAD_RATIO, auc_spread
 
 pytestmark = pytest.mark.slow
 

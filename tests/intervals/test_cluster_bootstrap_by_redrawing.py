@@ -9,15 +9,15 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import ParameterError
-from confide.intervals import cluster_bootstrap as module
-from confide.intervals.cluster_bootstrap import (
+from confide.intervals import clusters as module
+from confide.intervals.clusters import (
     ClusteredScores,
     Score,
     cluster_bootstrap,
+    cluster_estimate,
     cluster_replicates,
     draw_clusters,
 )
-from confide.intervals.cluster_estimates import cluster_estimate
 from confide.metrics.registry import METRICS
 from tests.intervals.clustered_rows import draw_stays
 

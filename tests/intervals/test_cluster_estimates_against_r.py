@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from confide import ScoreCounts
 from confide.errors import DataError
 from confide.examples import HEART_ATTACK
-from confide.intervals.cluster_estimates import Request, cluster_estimate, cluster_estimates
+from confide.intervals.clusters import Request, cluster_estimate, cluster_estimates
 from confide.intervals.delong import delong_variance
 from confide.intervals.influence import LINEAR_METRICS
 from confide.intervals.interval import student_quantile

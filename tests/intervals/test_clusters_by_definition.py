@@ -11,15 +11,9 @@ from scipy.stats import f
 from scipy.stats import t as student
 
 from confide.errors import DataError, ParameterError
-from confide.intervals.clusters import (
-    checked_clusters,
-    cluster_codes,
-    cluster_placements,
-    compare_aucs_clustered,
-)
+from confide.intervals.clusters import checked_clusters, cluster_codes, cluster_placements, compare_aucs_clustered
 from confide.intervals.comparison import compare_aucs
-from confide.intervals.paired import compare_models
-from confide.intervals.unpaired import against_rest
+from confide.intervals.differences import against_rest, compare_models
 from tests.intervals.clustered_rows import Stays, draw_stays
 
 

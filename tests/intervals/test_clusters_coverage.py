@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts, delong_interval
-from confide.intervals.cluster_estimates import Request, cluster_estimates
-from confide.intervals.clusters import compare_aucs_clustered
+from confide.intervals.clusters import Request, cluster_estimates, compare_aucs_clustered
 from confide.intervals.comparison import compare_auc
 from confide.intervals.influence import linearise
 from tests.intervals.clustered_rows import draw_stays

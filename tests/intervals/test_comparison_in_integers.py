@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from confide.intervals.comparison import compare_aucs, compare_components
+from confide.intervals.differences import compare_models
 from confide.intervals.influence import linearise
-from confide.intervals.paired import compare_models
 from confide.intervals.placements import placements
 from confide.sources.arrays import code_checked
-from confide.sources.coded import CodedScores
+from confide.sources.rows import CodedScores
 
 
 def rows(size: int, models: int, digits: int | None, seed: int = 1) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -11,7 +11,7 @@ import pytest
 
 import confide
 import confide.intervals.metric_estimates as estimates_module
-import confide.intervals.reductions as reductions_module
+import confide.intervals.replicates as reductions_module
 from confide import ScoreCounts
 from confide.errors import ParameterError, ScoreError
 from confide.intervals.metric_estimates import METHODS, RULES, estimate, estimates

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from confide import ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.intervals.cluster_estimates import cluster_estimate
+from confide.intervals.clusters import cluster_estimate
 from confide.intervals.folds import cross_validated_auc, fold_estimate
 from confide.metrics.registry import METRICS
 from tests.intervals.clustered_rows import draw_stays

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confide.counts import FloatArray
-from confide.intervals.joint_sizes import Following, joint_pairs, joint_sizes
+from confide.privacy.noisy_numbers import Following, joint_pairs, joint_sizes
 
 ROWS, SMALL = 400, 8.0
 NOTHING = Following(value=np.zeros(1), least=np.ones(1), rate=np.zeros(1), small=SMALL)

@@ -12,11 +12,10 @@ from scipy.stats import norm
 
 from confide import ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.intervals.cluster_bootstrap import ClusteredScores, cluster_replicates
-from confide.intervals.clusters import compare_aucs_clustered
+from confide.intervals.clusters import ClusteredScores, cluster_replicates, compare_aucs_clustered
 from confide.intervals.comparison import Comparison, compare_aucs
+from confide.intervals.differences import compare_models, influence_covariance
 from confide.intervals.influence import linearise
-from confide.intervals.paired import compare_models, influence_covariance
 from confide.metrics.registry import METRICS
 from tests.intervals.clustered_rows import Stays, draw_stays
 

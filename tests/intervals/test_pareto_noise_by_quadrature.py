@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
+from confide.privacy.noisy_numbers import NoiseSide, ParetoNoise
 
 LAPLACE = NoiseSide(core=0.0, tail=0.0)
 SHAPES = {

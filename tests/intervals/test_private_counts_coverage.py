@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from confide.intervals.private_counts import NoisyCells, PlausibleCounts, plausible_counts
+from confide.privacy.noisy_counts import NoisyCells, PlausibleCounts, plausible_counts
 from confide.releases.confusion import CELLS, confusion_intervals
 
 pytestmark = pytest.mark.statistical

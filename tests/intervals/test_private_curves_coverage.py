@@ -17,10 +17,9 @@ from scipy.stats import binom, norm
 import confide
 from confide import Grid, ScoreCounts
 from confide.counts import FloatArray
-from confide.intervals import private_counts, private_curves
-from confide.intervals.bands import Band
-from confide.intervals.private_counts import NoisyCells
-from confide.intervals.private_curves import CurveRegion, curve_region, sampling_errors
+from confide.intervals.resample import Band
+from confide.privacy import noisy_counts
+from confide.privacy.noisy_counts import CurveRegion, NoisyCells, curve_region, sampling_errors
 from confide.releases import CurvesRelease, curve_numbers
 from confide.releases.curves import draw_curves
 from tests.noises import RELATIONS, seeded
@@ -63,7 +62,7 @@ def holds(region: CurveRegion, true: FloatArray) -> bool:
 @pytest.fixture
 def thousand_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate 1,000 tables instead of 4,000: a standard error of 1 % of coverage, the same in all draws."""
-    monkeypatch.setattr(private_counts, "DRAWS", 1_000)
+    monkeypatch.setattr(noisy_counts, "DRAWS", 1_000)
 
 
 def regions_that_hold(times: int, epsilon: float, *, population: bool = False) -> int:
@@ -106,13 +105,13 @@ def test_a_region_for_single_points_is_refused(monkeypatch: pytest.MonkeyPatch) 
         middle = shift.shape[1] // 4
         return np.asarray(shift[:, middle] / np.sqrt(variance[middle]))
 
-    monkeypatch.setattr(private_curves, "_largest", one_alone)
+    monkeypatch.setattr(noisy_counts, "_largest", one_alone)
     assert regions_that_hold(200, 1.0) < fewest(200, 0.9)
 
 
 @pytest.mark.usefixtures("thousand_tables")
 def test_a_region_that_forgets_sampling_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = private_curves.curve_region
+    original = noisy_counts.curve_region
 
     def forgetful(agreed: FloatArray, noise: FloatArray, table: FloatArray, level: float, **_: object) -> CurveRegion:
         return original(agreed, noise, table, level)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from confide.counts import FloatArray
-from confide.intervals import private
-from confide.intervals.auc_spread import auc_spread
-from confide.intervals.private import ClassSizes, Probability, limits
+from confide.privacy import noisy_numbers
+from confide.privacy.noisy_numbers import ClassSizes, Probability, auc_spread, limits
 
 pytestmark = pytest.mark.slow
 
 RNG_SEED = 20
-SPREADS = {"sample": None, "proportion": private.binomial_spread, "normal scores": auc_spread}
+SPREADS = {"sample": None, "proportion": noisy_numbers.binomial_spread, "normal scores": auc_spread}
 
 
 def bisected(probability: Probability, releases: int, chance: float) -> tuple[FloatArray, FloatArray]:
@@ -25,14 +24,14 @@ def bisected(probability: Probability, releases: int, chance: float) -> tuple[Fl
     return low, high
 
 
-def probabilities(rows: int, releases: int, spread: private.Spread | None) -> list[Probability]:
+def probabilities(rows: int, releases: int, spread: noisy_numbers.Spread | None) -> list[Probability]:
     """Every kind of noise, with released values on both sides of what is possible."""
     rng = np.random.default_rng(RNG_SEED)
-    sizes: ClassSizes = private.plausible_sizes(rng.uniform(-5.0, rows + 5.0, releases), 5.0, rows=rows)
+    sizes: ClassSizes = noisy_numbers.plausible_sizes(rng.uniform(-5.0, rows + 5.0, releases), 5.0, rows=rows)
     scales = np.full_like(sizes.positives, 0.03)
     values = rng.uniform(-0.2, 1.2, releases)
-    smooth = [private.smooth_probability(values, scales, sizes, degrees, spread) for degrees in (0, 1, 3)]
-    return [private.rank_sum_probability(values * rows, rows / 3.0, sizes, spread), *smooth]
+    smooth = [noisy_numbers.smooth_probability(values, scales, sizes, degrees, spread) for degrees in (0, 1, 3)]
+    return [noisy_numbers.rank_sum_probability(values * rows, rows / 3.0, sizes, spread), *smooth]
 
 
 @pytest.mark.parametrize("spread", SPREADS)

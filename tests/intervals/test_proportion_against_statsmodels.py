@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import confide
 from confide import ScoreCounts
-from confide.intervals.proportion import binomial_interval_of, logit_interval_of, wilson_interval_of
+from confide.intervals.proportions import binomial_interval_of, logit_interval_of, wilson_interval_of
 
 TOLERANCE = 1e-12
 TABLE_4_1 = ScoreCounts.from_arrays([int(sign == "+") for sign in "+--++----+------+---"], range(20, 0, -1))

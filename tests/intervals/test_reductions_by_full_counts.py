@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts
-from confide.intervals.reductions import BIN_CELLS, BINS, CELLS, reduced, reduction
-from confide.intervals.replicates import draw_replicates, replicate_values
+from confide.intervals.replicates import BIN_CELLS, BINS, CELLS, draw_replicates, reduced, reduction, replicate_values
 from confide.metrics import calibration_samples
 from confide.metrics.calibration_samples import SampledCurves
 from confide.metrics.registry import get_metric

@@ -14,8 +14,7 @@ import confide
 from confide import ScoreCounts
 from confide.errors import SmallSampleWarning
 from confide.intervals.interval import Estimate
-from confide.intervals.reductions import split_at
-from confide.intervals.replicates import draw_replicates, replicate_values
+from confide.intervals.replicates import draw_replicates, replicate_values, split_at
 from confide.intervals.resample import replicate_ranks
 from confide.metrics.calibration_samples import SAMPLED_ERRORS
 from confide.metrics.registry import METRICS, Resampling

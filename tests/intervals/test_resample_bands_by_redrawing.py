@@ -7,10 +7,10 @@ import pytest
 
 import confide
 from confide import ScoreCounts
-from confide.curves.decision import decision_curve
 from confide.curves.pr import threshold_path
-from confide.intervals.bands import _precisions, decision_bands
+from confide.curves.reliability import decision_curve
 from confide.intervals.replicates import draw_replicates
+from confide.intervals.resample import _precisions, decision_bands
 from confide.metrics.registry import Resampling
 from tests.random_rows import random_rows
 

@@ -11,8 +11,8 @@ from scipy.stats import multivariate_normal, norm
 
 from confide.errors import ParameterError
 from confide.intervals import auc_power, auc_sample_size, comparison_power, comparison_sample_size
-from confide.intervals.auc_design import joint_excess, variance_model
 from confide.intervals.delong import hanley_mcneil_variance
+from confide.intervals.power import joint_excess, variance_model
 
 OBUCHOWSKI: dict[str, Any] = {"variance": "obuchowski"}
 # pROC writes 1 / (32 pi) as 0.0099 and the square root of 2 as 1.414 for one curve, but exactly for two.

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm, studentized_range
 
-from confide.intervals.simultaneous import largest_normal_quantile
+from confide.intervals.comparison import largest_normal_quantile
 
 RELATIVE = 1e-4
 

@@ -13,7 +13,7 @@ import confide
 from confide import ScoreCounts
 from confide.examples import HEART_ATTACK
 from confide.intervals.metric_estimates import estimate
-from confide.intervals.thresholds import MEASURE_RULES, SHARES, matrix_estimate, threshold_estimate
+from confide.intervals.proportions import MEASURE_RULES, SHARES, matrix_estimate, threshold_estimate
 from confide.metrics.registry import METRICS
 from confide.metrics.threshold import MEASURES, ConfusionMatrix
 

@@ -11,12 +11,12 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from confide import ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.intervals.cluster_estimates import cluster_estimate
+from confide.intervals.clusters import cluster_estimate
 from confide.intervals.delong import delong_variance
+from confide.intervals.differences import against_rest, compare_estimates_unpaired
 from confide.intervals.influence import linearise
 from confide.intervals.interval import Estimate
-from confide.intervals.proportion import wilson_interval_of
-from confide.intervals.unpaired import against_rest, compare_estimates_unpaired
+from confide.intervals.proportions import wilson_interval_of
 from confide.metrics.ranking import auc_score
 from tests.intervals.clustered_rows import draw_stays
 

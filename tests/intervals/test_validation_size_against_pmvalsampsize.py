@@ -9,7 +9,7 @@ import pytest
 
 from confide.errors import ParameterError
 from confide.intervals import validation_sample_size
-from confide.intervals.linear_predictor import NormalClasses, NormalPredictor, implied_prevalence, implied_rates
+from confide.intervals.validation_size import NormalClasses, NormalPredictor, implied_prevalence, implied_rates
 
 VALVE: dict[str, Any] = {"prevalence": 0.018, "auc": 0.8, "oe_width": 1.0}
 NORMAL: dict[str, Any] = {"lp_mean": -5, "lp_sd": 2.5}

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from confide.kernels import array_rows
-from confide.kernels.array_cells import thin_sorted
-from confide.kernels.array_rows import count_sorted, distinct_scores, sort_rows, sum_sorted
+from confide.kernels.array_rows import count_sorted, distinct_scores, sort_rows, sum_sorted, thin_sorted
 from confide.kernels.sums import RankSums, sum_counts
 from tests.devices import LIBRARIES, Move
 

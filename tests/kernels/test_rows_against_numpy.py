@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from confide.kernels import buckets, hashing, rows, sorting
+from confide.kernels import buckets, rows
 from confide.kernels.rows import Route
 from confide.kernels.sums import Centre, RankSums, rank_sums, sum_counts
 from confide.kernels.threads import Counts, Keys, Labels, Scores
@@ -294,7 +294,7 @@ def test_inputs_may_be_read_only_or_strided_and_kernels_compile_once() -> None:
         for route in ROUTES:
             assert_same_sums(rows.summarise_rows(*case, _route=route), plain_sums(labels, scores))
             assert_same_counts(rows.count_rows(*case, _route=route), plain_counts(labels, scores))
-    kernels: list[Any] = [hashing._fill_hash_table, buckets.count_buckets, buckets._scatter_keys, rows._add_buckets]
+    kernels: list[Any] = [buckets._fill_hash_table, buckets.count_buckets, buckets._scatter_keys, rows._add_buckets]
     for kernel in [*kernels, rows._sort_buckets, rows._count_sorted]:
         assert len(kernel.signatures) == 1
 
@@ -343,7 +343,7 @@ def some_keys(kind: str, size: int) -> Keys:
 def test_bucket_sort(kind: str, size: int) -> None:
     keys = some_keys(kind, size)
     work, spare = keys.copy(), np.empty_like(keys)
-    moved = sorting.sort_bucket(work, spare, np.empty(1 << sorting.DIGIT_BITS, np.int64))
+    moved = buckets.sort_bucket(work, spare, np.empty(1 << buckets.DIGIT_BITS, np.int64))
     result = spare if moved else work
     np.testing.assert_array_equal(result >> np.uint64(1), np.sort(keys >> np.uint64(1)))
     np.testing.assert_array_equal(np.sort(result), np.sort(keys))
@@ -351,18 +351,18 @@ def test_bucket_sort(kind: str, size: int) -> None:
 
 def test_insertion_sort_gives_up_before_it_is_quadratic() -> None:
     keys = some_keys("reversed", 200_000)
-    assert not sorting._insertion_sort(keys, 1000)
+    assert not buckets._insertion_sort(keys, 1000)
     np.testing.assert_array_equal(np.sort(keys >> np.uint64(1)), np.arange(keys.size))
     tied = some_keys("equal", 200_000)  # labels out of order are no reason to move anything
-    assert sorting._insertion_sort(tied, 0)
+    assert buckets._insertion_sort(tied, 0)
 
 
 @pytest.mark.slow
 def test_colliding_scores_are_not_hashed_for_ever() -> None:
-    inverse = pow(int(hashing._HASH_FACTOR), -1, 2**64)
+    inverse = pow(int(buckets._HASH_FACTOR), -1, 2**64)
     wanted = ((0x2A5A << 49) + np.arange(200_000, dtype=object)) * inverse % 2**64
     scores = np.array(wanted.tolist(), np.uint64).view(np.float64)
     scores = np.tile(scores[np.isfinite(scores)][:8000], 10)
     labels = (np.arange(scores.size) % 3 == 0).astype(np.uint8)
-    assert hashing._hash_table(labels, scores) is None
+    assert buckets._hash_table(labels, scores) is None
     assert_same_sums(rows.summarise_rows(labels, scores, _route="hash"), plain_sums(labels, scores))

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from confide.errors import ScoreError
-from confide.kernels import array_rows, device_kernels
+from confide.kernels import array_rows
 from confide.kernels.sums import RankSums, sum_counts
 from confide.sources.device_rows import device_sums
 
@@ -124,9 +124,9 @@ def test_a_wrong_kernel_is_not_used(kernels: ModuleType, monkeypatch: pytest.Mon
         before, start, rank = carried(*given)
         return before, start + 1, rank
 
-    assert device_kernels._agree(kernels, _tensor)
+    assert array_rows._agree(kernels, _tensor)
     monkeypatch.setattr(kernels, "_carried", forgetful)
-    assert not device_kernels._agree(kernels, _tensor)
+    assert not array_rows._agree(kernels, _tensor)
 
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -271,10 +271,10 @@ def test_wrong_kernels_of_keys_are_not_used(keys: ModuleType, monkeypatch: pytes
     """The check before the first use refuses kernels that take each key for one row, or forget earlier strips."""
     torch = importlib.import_module("torch")
     summed, added = keys._sum_entries, keys.add_strips
-    assert device_kernels._agree(keys, _tensor)
+    assert array_rows._agree(keys, _tensor)
     with monkeypatch.context() as patch:
         patch.setattr(keys, "_sum_entries", lambda xp, key, counts: summed(xp, key, torch.ones_like(counts)))
-        assert not device_kernels._agree(keys, _tensor)
+        assert not array_rows._agree(keys, _tensor)
     with monkeypatch.context() as patch:
         patch.setattr(keys, "add_strips", lambda xp, rows, sums, _, *more: added(xp, rows, sums, sums, *more))
-        assert not device_kernels._agree(keys, _tensor)
+        assert not array_rows._agree(keys, _tensor)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import ParameterError
-from confide.learning.budget import BudgetSplit, together
+from confide.learning.workflow import BudgetSplit, together
 
 epsilons = st.fractions(Fraction(1, 1000), Fraction(1000))
 flags = st.booleans()

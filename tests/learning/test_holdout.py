@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from confide.errors import ParameterError
-from confide.learning.holdout import HELD_OUT, TRAINING, HoldOut
+from confide.learning.workflow import HELD_OUT, TRAINING, HoldOut
 from confide.releases.terms import Terms
-from confide.sources.encoded_rows import row_keys
+from confide.sources.encoding import row_keys
 
 keys = st.integers(0, 2**64 - 1)
 shares = st.fractions(0, 1).filter(lambda share: 0 < share < 1)

@@ -24,7 +24,7 @@ from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confide.errors import BudgetError, DataError, LabelError, ParameterError
-from confide.estimators.logistic import PrivateLogisticRegression
+from confide.learning.estimators import PrivateLogisticRegression
 from confide.learning.linear_model import LinearModel
 from confide.learning.logistic import METHODS, prepare_logistic, usual_regularization
 from confide.ledger.ledger import Ledger
@@ -382,7 +382,7 @@ def test_ledger_account_and_question_go_together(tmp_path: Path) -> None:
 
 
 def test_it_takes_its_place_in_a_pipeline() -> None:
-    from confide.estimators.pipelines import total_guarantee
+    from confide.learning.pipelines import total_guarantee
 
     matrix, labels = random_data()
     pipeline = make_pipeline(Binarizer(), PrivateLogisticRegression(1, row_norm=2.0)).fit(matrix, labels)

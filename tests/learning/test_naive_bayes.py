@@ -15,11 +15,10 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confide.errors import BudgetError, DataError, LabelError, ParameterError
-from confide.estimators.naive_bayes import PrivateNaiveBayes
 from confide.features import FeatureRows
+from confide.learning.estimators import PrivateNaiveBayes
 from confide.learning.linear_model import LinearModel
-from confide.learning.naive_bayes import Recipe, prepare_naive_bayes
-from confide.learning.score_line import cells_for, fitted_line
+from confide.learning.naive_bayes import Recipe, cells_for, fitted_line, prepare_naive_bayes
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
 from confide.privacy.mechanisms.row_limits import RowLimit

@@ -11,11 +11,10 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from confide.estimators.naive_bayes import PrivateNaiveBayes
 from confide.features import FeatureRows
+from confide.learning.estimators import PrivateNaiveBayes
 from confide.learning.linear_model import LinearModel
-from confide.learning.naive_bayes import Recipe, prepare_naive_bayes
-from confide.learning.score_line import FEWEST_CELLS
+from confide.learning.naive_bayes import FEWEST_CELLS, Recipe, prepare_naive_bayes
 from confide.privacy.mechanisms.row_limits import KINDS, RowLimit
 from confide.privacy.queries import Noise
 from tests.noises import RELATIONS, Deaf

@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 
 from confide.errors import ConfideError, ParameterError
 from confide.features import FeatureRows
-from confide.learning.holdout import HELD_OUT, TRAINING
 from confide.learning.linear_model import LinearModel
 from confide.learning.models import MODELS, prepare_model
-from confide.learning.workflow import Workflow
+from confide.learning.selection import Selection
+from confide.learning.selection_methods import METHODS, prepare_selection
+from confide.learning.workflow import HELD_OUT, TRAINING, Workflow
 from confide.privacy.guarantee import Guarantee
 from confide.releases.terms import Terms
-from confide.selection.methods import METHODS, prepare_selection
-from confide.selection.selection import Selection
 from confide.sources.encoding import Encoding
 from tests.noises import RELATIONS
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from confide.errors import BudgetError, LedgerError, ParameterError
-from confide.ledger.binding import question_about
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
+from confide.ledger.requests import question_about
 from tests.ledger.asking import ask
 from tests.ledger.places import Place
 

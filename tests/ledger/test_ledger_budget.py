@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from confide.errors import BudgetError, ParameterError
-from confide.ledger.budget import Budget
 from confide.ledger.ledger import Ledger
+from confide.ledger.spending import Budget
 from confide.releases.release import PreparedRelease, Release
 from tests.ledger.asking import Book, ask, noise
 from tests.ledger.places import Place

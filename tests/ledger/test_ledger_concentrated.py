@@ -17,9 +17,8 @@ from confide import ScoreCounts
 from confide.errors import BudgetError, LedgerError, ParameterError
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms, Caps
-from confide.ledger.budget import NOTHING, Budget
-from confide.ledger.checkpoint import read_state, state_text
-from confide.ledger.spending import Cost
+from confide.ledger.chain import read_state, state_text
+from confide.ledger.spending import NOTHING, Budget, Cost
 from confide.privacy.accounting import rho_for
 from confide.privacy.concentration import CONVERSION_SHARE, Concentration
 from confide.privacy.guarantee import LEAST_DELTA, Guarantee

@@ -8,7 +8,7 @@ import pytest
 
 from confide import Ledger
 from confide.errors import ParameterError
-from confide.ledger.key import KeyFile
+from confide.ledger.place import KeyFile
 
 
 def test_keys_differ_by_purpose_facts_and_ledger(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from confide import ScoreCounts, release_auc
 from confide.errors import BudgetError, ParameterError
 from confide.features import FeatureRows
 from confide.learning.models import prepare_model
+from confide.learning.selection_methods import prepare_selection
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion, score_digest
 from confide.ledger.requests import Request
@@ -26,7 +27,6 @@ from confide.privacy.queries import Noise
 from confide.releases.auc import prepare_auc
 from confide.releases.registry import RELEASABLE, RELEASE_METRICS, prepare
 from confide.releases.terms import TermOptions
-from confide.selection.methods import prepare_selection
 from tests.ledger.asking import COUNTS, OTHER_COUNTS, Book, about, ask
 from tests.ledger.places import Place
 from tests.noises import SILENT, WAYS, Way

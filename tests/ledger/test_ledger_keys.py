@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from confide.errors import LedgerError, ParameterError
-from confide.ledger.key import ENVIRONMENT
+from confide.ledger.place import KEY_ENVIRONMENT
 from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
 
@@ -47,7 +47,7 @@ def test_a_key_is_made_for_its_owner(used: Place) -> None:
 
 
 def test_a_key_in_the_environment_needs_no_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENVIRONMENT, KEY)
+    monkeypatch.setenv(KEY_ENVIRONMENT, KEY)
     with Book(place.url) as ledger:
         first = ledger.release(ask())
     assert not place.key.exists()
@@ -58,7 +58,7 @@ def test_a_key_in_the_environment_needs_no_file(place: Place, monkeypatch: pytes
 
 def test_a_missing_key_is_missed(used: Place) -> None:
     used.key.unlink()
-    refused(used, f"key is missing. Put the file back as {used.key}, or its content into {ENVIRONMENT}")
+    refused(used, f"key is missing. Put the file back as {used.key}, or its content into {KEY_ENVIRONMENT}")
     assert not used.key.exists()
 
 
@@ -66,11 +66,11 @@ def test_a_wrong_key_is_refused(used: Place, monkeypatch: pytest.MonkeyPatch) ->
     right = used.key.read_text()
     used.key.write_text(KEY)
     refused(used, "the key does not belong to this ledger")
-    monkeypatch.setenv(ENVIRONMENT, right)
+    monkeypatch.setenv(KEY_ENVIRONMENT, right)
     with Book(used.url) as ledger:
         assert ledger.release(ask()).reused
     used.key.write_text(right)
-    monkeypatch.setenv(ENVIRONMENT, KEY)
+    monkeypatch.setenv(KEY_ENVIRONMENT, KEY)
     refused(used, "the key does not belong to this ledger")
 
 
@@ -80,8 +80,8 @@ def test_a_damaged_key_is_refused(used: Place, content: str, monkeypatch: pytest
     used.key.write_text(content)
     refused(used, "must hold at least 64 hexadecimal digits")
     used.key.write_text(right)
-    monkeypatch.setenv(ENVIRONMENT, content)
-    refused(used, f"{ENVIRONMENT} must hold at least 64 hexadecimal digits")
+    monkeypatch.setenv(KEY_ENVIRONMENT, content)
+    refused(used, f"{KEY_ENVIRONMENT} must hold at least 64 hexadecimal digits")
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])

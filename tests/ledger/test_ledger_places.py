@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-import confide.ledger.sqlite
+import confide.ledger.stores
 from confide.errors import LedgerError, ParameterError
-from confide.ledger.key import ENVIRONMENT
-from confide.ledger.place import find_place
+from confide.ledger.place import KEY_ENVIRONMENT, find_place
 from tests.ledger import processes
 from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
@@ -95,7 +94,7 @@ def test_a_removed_ledger_is_missed(used: Place) -> None:
 
 @pytest.mark.processes
 def test_a_file_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENVIRONMENT, "ab" * 32)
+    monkeypatch.setenv(KEY_ENVIRONMENT, "ab" * 32)
     with tempfile.TemporaryDirectory() as name:  # not in pytest's folder, which other users cannot enter
         folder = Path(name)
         with Book(folder / "ledger.sqlite") as ledger:
@@ -120,10 +119,10 @@ def test_what_fails_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", no_links)
-    with Book(tmp_path / "ledger.sqlite") as ledger, pytest.raises(LedgerError, match=f"or put 64.*{ENVIRONMENT}"):
+    with Book(tmp_path / "ledger.sqlite") as ledger, pytest.raises(LedgerError, match=f"or put 64.*{KEY_ENVIRONMENT}"):
         ledger.release(ask())
     assert os.listdir(tmp_path) == []
-    monkeypatch.setenv(ENVIRONMENT, "ab" * 32)
+    monkeypatch.setenv(KEY_ENVIRONMENT, "ab" * 32)
     with Book(tmp_path / "ledger.sqlite") as ledger, pytest.raises(LedgerError, match="Operation not permitted"):
         ledger.release(ask())
     assert os.listdir(tmp_path) == []
@@ -132,7 +131,7 @@ def test_what_fails_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch:
 def test_waiting_for_a_lock_ends(used: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     import sqlite3
 
-    monkeypatch.setattr(confide.ledger.sqlite, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(confide.ledger.stores, "LOCK_SECONDS", 0.1)
     other = sqlite3.connect(used.file, isolation_level=None)
     try:
         other.execute("BEGIN IMMEDIATE")

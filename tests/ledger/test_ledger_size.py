@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from confide.errors import LedgerError
+from confide.ledger.charging import padded
 from confide.ledger.entries import Draft, Kind
 from confide.ledger.ledger import Ledger
-from confide.ledger.padding import padded
 from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
 

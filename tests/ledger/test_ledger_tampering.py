@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from confide.errors import LedgerError
-from confide.ledger.seals import seal
+from confide.ledger.entries import seal
 from tests.ledger.asking import Book, ask
 from tests.ledger.places import TABLES, Place
 
@@ -94,7 +94,7 @@ def cells(place: Place) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def test_the_columns_are_all_there(used: Place) -> None:
-    from confide.ledger.tables import SCHEMA
+    from confide.ledger.transaction import SCHEMA
 
     assert {name: tuple(table.columns.keys()) for name, table in SCHEMA.tables.items()} == ROWS
     assert set(ROWS) == set(TABLES)

@@ -19,8 +19,8 @@ import pytest
 
 from confide.counts import ScoreCounts
 from confide.errors import BudgetError
+from confide.ledger.charging import STEP_SECONDS, padded
 from confide.ledger.ledger import Ledger
-from confide.ledger.padding import STEP_SECONDS, padded
 from confide.ledger.question import PublicQuestion
 from confide.releases.registry import prepare
 from confide.releases.release import Release
@@ -142,7 +142,7 @@ def test_of_equal_requests_at_once_the_first_is_answered(
     begins = {"first": 0.0, "second": 0.02}
     drawing = {"first": 0.12, "second": second}
     clock, shown = Stopwatch(begins), {}
-    monkeypatch.setattr("confide.ledger.padding.time", clock)
+    monkeypatch.setattr("confide.ledger.charging.time", clock)
     with Ledger(place) as book:
         book.open_account("a", epsilon=1)
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from confide.errors import BudgetError
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms, Caps
-from confide.ledger.budget import NOTHING, Budget
-from confide.ledger.spending import Cost, Spending, covering
+from confide.ledger.spending import NOTHING, Budget, Cost, Spending, covering
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part

@@ -13,6 +13,7 @@ import pytest
 from confide.errors import ParameterError
 from confide.features import FeatureRows
 from confide.learning.naive_bayes import Recipe, prepare_naive_bayes
+from confide.learning.selection_methods import prepare_selection
 from confide.privacy.accounting import rho_for
 from confide.privacy.concentration import rho_of_pure
 from confide.privacy.mechanisms.feature_counts import concentrated_feature_counts, feature_counts, read_feature_counts
@@ -21,7 +22,6 @@ from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.privacy.mechanisms.score_perturbation import concentrated_scores
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import IntegerQuery
-from confide.selection.methods import prepare_selection
 from tests.audits.exhaustive import concentrated_loss
 from tests.features import Dense, every_row, neighbours_of, of_rows
 from tests.noises import RELATIONS, SILENT, seeded

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from confide.intervals.private_counts import NoisyCells
 from confide.privacy.noise.shares import laplace_share
+from confide.privacy.noisy_counts import NoisyCells
 from tests.noises import seeded
 from tests.privacy.test_noise_distribution import Distribution, laplace_on_integers, refused
 

@@ -13,9 +13,7 @@ import confide
 from confide import ScoreCounts
 from confide.errors import ParameterError
 from confide.releases.auc import prepare_auc
-from confide.releases.curve_area import AREA_SHARE, released_area
-from confide.releases.curves import draw_curves, prepare_curves
-from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves import AREA_SHARE, curves_of, draw_curves, prepare_curves, released_area
 from confide.releases.registry import prepare
 from confide.releases.release import Release
 from tests.noises import FORBIDDEN, RELATIONS, SILENT, Deaf, seeded

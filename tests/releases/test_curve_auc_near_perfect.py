@@ -7,10 +7,9 @@ import pytest
 from scipy.stats import binom, norm
 
 from confide import Grid, ScoreCounts
-from confide.intervals import private_counts
+from confide.privacy import noisy_counts as private_counts
 from confide.releases.curve_numbers import auc_intervals
-from confide.releases.curves import draw_curves, prepare_curves
-from confide.releases.curves_from_counts import noisy_counts
+from confide.releases.curves import draw_curves, noisy_counts, prepare_curves
 from confide.releases.release import PrivateIntervals
 from confide.releases.shapes import fitting_shape, shaped
 from tests.noises import seeded

@@ -16,10 +16,9 @@ from confide import Grid, ScoreCounts
 from confide.errors import ParameterError
 from confide.privacy.queries import Noise
 from confide.releases import CurvesRelease
-from confide.releases.curves import draw_curves, prepare_curves
-from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves import curves_of, draw_curves, prepare_curves
 from confide.releases.curves_release import CURVE_METRICS
-from confide.releases.following_cells import FACTOR
+from confide.releases.grids import FACTOR
 from confide.releases.release import Release
 from confide.releases.shapes import SHAPES
 from tests.ledger.asking import Book

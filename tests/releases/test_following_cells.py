@@ -15,14 +15,13 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.neighbours import Neighbours
-from confide.releases.curves import draw_curves
-from confide.releases.curves_from_counts import drawn_pr
-from confide.releases.following_cells import (
+from confide.releases.curves import draw_curves, drawn_pr
+from confide.releases.grids import (
     EVEN,
-    FEWEST,
+    FEWEST_FOLLOWING,
     FIRST,
     FIRST_CELLS,
-    MOST,
+    MOST_FOLLOWING,
     balanced_cells,
     cell_deviation,
     first_table,
@@ -43,7 +42,7 @@ def coarse(scores: FloatArray, labels: NDArray[np.bool_]) -> FloatArray:
 )
 def test_any_noisy_table_gives_a_grid(table: FloatArray, deviation: float, after: float, rows: int | None) -> None:
     grid = following_grid(table.astype(np.float64), deviation=deviation, next_deviation=after, rows=rows)
-    assert FEWEST <= len(grid) <= MOST
+    assert FEWEST_FOLLOWING <= len(grid) <= MOST_FOLLOWING
     assert (grid.edges[0], grid.edges[-1]) == (0.0, 1.0)
 
 
@@ -75,7 +74,7 @@ def test_where_noise_hides_all_rows_cells_are_nearly_even() -> None:
     table = np.zeros((2, FIRST_CELLS))
     table[:, 0] = 5.0
     grid = following_grid(table, deviation=1_000.0, next_deviation=50.0)
-    assert np.abs(grid.edges - Grid.arcsine(FEWEST).edges).max() < 0.01
+    assert np.abs(grid.edges - Grid.arcsine(FEWEST_FOLLOWING).edges).max() < 0.01
 
 
 def test_the_number_of_cells_has_the_least_error() -> None:
@@ -86,7 +85,7 @@ def test_the_number_of_cells_has_the_least_error() -> None:
             error = sum((size / cells + deviation**2 * cells) / size**2 for size in sizes)
             least = float(cells[np.argmin(error)])
             found = balanced_cells(np.array(sizes), deviation)
-            assert found == pytest.approx(np.clip(1.2 * least, FEWEST, MOST), abs=1.5)
+            assert found == pytest.approx(np.clip(1.2 * least, FEWEST_FOLLOWING, MOST_FOLLOWING), abs=1.5)
 
 
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ONE])

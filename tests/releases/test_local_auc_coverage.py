@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 
 from confide.counts import FloatArray
-from confide.intervals import joint_sizes
-from confide.intervals.auc_spread import auc_spread
-from confide.intervals.private import ClassSizes, Spread
-from confide.intervals.private_local import local_probability
+from confide.privacy import noisy_numbers
 from confide.privacy.mechanisms.local_auc import LocalParameters
-from confide.releases.local_auc import followed_by, local_terms, plausible_after, scale_of, sizes_epsilon
+from confide.privacy.noisy_numbers import ClassSizes, Spread, auc_spread, local_probability
+from confide.releases.auc import followed_by, local_terms, plausible_after, scale_of, sizes_epsilon
 from confide.releases.terms import Terms
 
 pytestmark = pytest.mark.statistical
@@ -63,13 +61,13 @@ def test_a_small_class_is_covered(positives: int) -> None:
 
 
 def test_without_the_weight_of_small_classes_they_are_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_sizes, "_SMALL", 1e-3)
+    monkeypatch.setattr(noisy_numbers, "_SMALL", 1e-3)
     assert coverage(np.full(RELEASES, 0.55), 0.55, 100, Fraction(1, 20)) < 0.90
 
 
 def test_sizes_that_are_taken_as_known_do_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin takes the median size for the true one."""
-    monkeypatch.setattr(joint_sizes, "_steps", lambda number: (np.full(number, 0.5), np.full(number, 1.0 / number)))
+    monkeypatch.setattr(noisy_numbers, "_steps", lambda number: (np.full(number, 0.5), np.full(number, 1.0 / number)))
     assert coverage(np.full(RELEASES, 0.55), 0.55, 400, Fraction(1, 20)) < 0.93
 
 

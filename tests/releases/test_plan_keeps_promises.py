@@ -24,20 +24,19 @@ from scipy.special import expit, logit, ndtri
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.intervals import private, private_counts
 from confide.intervals.interval import Interval
 from confide.metrics.calibration import brier_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.threshold import confusion_matrix
+from confide.privacy import noisy_counts, noisy_numbers
 from confide.privacy.mechanisms.average_precision_sensitivity import pessimistic_average_precision
 from confide.releases import confusion
 from confide.releases.confusion import CONFUSION_METRICS
-from confide.releases.epsilon_search import EPSILONS
-from confide.releases.plan import PLANNED, plan
+from confide.releases.plan import EPSILONS, PLANNED, plan
 from confide.releases.plan_result import MechanismPlan, Plan
 from confide.releases.registry import ONLY_BY_CURVES, prepare
 from confide.releases.release import PrivateIntervals, Release
-from confide.releases.stand_in import make_stand_in
+from confide.releases.simulation import make_stand_in
 from tests.noises import seeded
 
 ROWS, PREVALENCE, THRESHOLD = 1_000, 0.2, 0.2
@@ -146,8 +145,10 @@ def test_the_error_is_the_promised_one(
 ) -> None:
     promise = planned(metric, mechanism, terms).mean_absolute_error
     twin = planned(metric, mechanism, terms, epsilon=2.0).mean_absolute_error
-    monkeypatch.setattr(private, "_turn", lambda excess, size: (np.zeros(size), np.ones(size)))  # nobody looks at them
-    monkeypatch.setattr(private_counts, "DRAWS", 4)
+    monkeypatch.setattr(
+        noisy_numbers, "_turn", lambda excess, size: (np.zeros(size), np.ones(size))
+    )  # nobody looks at them
+    monkeypatch.setattr(noisy_counts, "DRAWS", 4)
     monkeypatch.setattr(confusion, "confusion_intervals", lambda plausible, measure, level: WHATEVER)
     times = MANY if (metric, mechanism) == ("auc", "published-cauchy") else TIMES  # whose errors vary most
     values = np.array([release.value for release in released(metric, mechanism, terms, times)])

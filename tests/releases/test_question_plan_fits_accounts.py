@@ -11,16 +11,15 @@ import pytest
 from confide.errors import BudgetError, ParameterError
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms, Caps
-from confide.ledger.budget import Budget
+from confide.ledger.spending import Budget
 from confide.privacy.concentration import Concentration
 from confide.privacy.neighbours import Neighbours
 from confide.releases.confusion import prepare_confusion
 from confide.releases.plan import plan
-from confide.releases.question_plan import ADDITION, ZCDP, QuestionPlan, QuestionWay, Share
+from confide.releases.plan_result import ADDITION, ZCDP, QuestionPlan, QuestionWay, Share
 from confide.releases.registry import prepare
-from confide.releases.stand_in import make_stand_in
-from confide.report.plan.command import plan_commands
-from confide.report.plan.text import plan_advice
+from confide.releases.simulation import make_stand_in
+from confide.report.plan import plan_advice, plan_commands
 from confide.tasks.plan import release_parameters
 
 # How wide intervals are does not matter here.

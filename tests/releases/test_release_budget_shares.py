@@ -20,11 +20,11 @@ from confide.privacy.mechanisms.strategies import strategy_named
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import ExactReal, upper_bound
 from confide.privacy.queries import FollowedQuery, Noise
+from confide.releases.auc import local_queries, local_terms
+from confide.releases.average_precision import precision_queries, precision_terms
 from confide.releases.counting import COUNTING_MECHANISMS, FAMILIES, PUBLISHED
 from confide.releases.curves import prepare_curves
 from confide.releases.grids import Automatic, GridSource, PrivateQuantiles, RecursiveMedians, grid_source
-from confide.releases.local_auc import local_queries, local_terms
-from confide.releases.local_average_precision import precision_queries, precision_terms
 from confide.releases.release import Release
 from confide.releases.smooth_sensitivity import calibrate, sizes_query
 from confide.releases.terms import Terms

@@ -12,9 +12,8 @@ from sklearn.linear_model import LogisticRegression
 import confide
 from confide import Grid, ScoreCounts
 from confide.counts import FloatArray
-from confide.intervals.private_counts import NoisyCells
-from confide.intervals.private_curves import CurveRegion, Errors, pr_band, ratio_intervals, roc_band
-from confide.releases.calibrator import fit_calibrator
+from confide.privacy.noisy_counts import CurveRegion, Errors, NoisyCells, pr_band, ratio_intervals, roc_band
+from confide.releases.curves_release import fit_calibrator
 from confide.releases.release import ReleasedCurve
 from confide.releases.shapes import probit_line, shaped, whole_rows
 from confide.releases.symmetric import symmetric_recall

@@ -18,8 +18,8 @@ from scipy.special import ndtr
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.intervals import private_counts
 from confide.metrics.ranking import auc_score
+from confide.privacy import noisy_counts
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.gaussian_shares import share_variance, shared_gaussian_counts
 from confide.privacy.mechanisms.noise_shares import shared_counts
@@ -28,10 +28,9 @@ from confide.privacy.mechanisms.strategies import FLAT, Haar, Strategy, Tree
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import Noise
 from confide.releases import curve_numbers
-from confide.releases.curves_from_counts import curves_of
+from confide.releases.curves import curves_of
 from confide.releases.release import Release
-from confide.releases.share_noise import GaussianShares, LaplaceShares
-from confide.releases.shared_counts import pooled_release
+from confide.releases.shared_counts import GaussianShares, LaplaceShares, pooled_release
 from tests.noises import SILENT, seeded
 
 pytestmark = pytest.mark.statistical
@@ -72,7 +71,7 @@ def together(every: list[ScoreCounts]) -> ScoreCounts:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of the plausible tables, and hardly any for average precision, which is not judged here."""
-    monkeypatch.setattr(private_counts, "DRAWS", 1000)
+    monkeypatch.setattr(noisy_counts, "DRAWS", 1000)
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 5)
 
 

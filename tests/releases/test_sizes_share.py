@@ -7,8 +7,7 @@ from fractions import Fraction
 import pytest
 
 from confide import ScoreCounts
-from confide.releases.auc import prepare_auc
-from confide.releases.local_auc import LEAST_SHARE, MOST_SHARE, local_terms, sizes_epsilon, sizes_share
+from confide.releases.auc import LEAST_SHARE, MOST_SHARE, local_terms, prepare_auc, sizes_epsilon, sizes_share
 from confide.releases.terms import Terms
 
 

@@ -9,14 +9,14 @@ from scipy.stats import beta
 
 from confide.counts import FloatArray
 from confide.grid import Grid
-from confide.releases.curve_numbers import table_auc
-from confide.releases.within_cells import (
+from confide.releases.curve_numbers import (
     order_allowance,
     order_gain,
     order_variance,
     parts_of,
     refined_grid,
     refined_table,
+    table_auc,
     unknown_order,
 )
 

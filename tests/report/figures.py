@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 import confide
 from confide.evaluation.evaluation import Evaluation
+from confide.report import style
 from confide.report.evaluation import plots
-from confide.report.shared import style
 
 LONG = "St. Elisabeth University Hospital, department of cardiology"
 NAMES = ("logistic", "support vector machine (calibrated on other data)", "random_forest", LONG)

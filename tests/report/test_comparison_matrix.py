@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import confide
-from confide.report.evaluation.comparison_matrix import comparison_matrix
-from confide.report.shared.numbers import number, p_value
+from confide.report.evaluation.tables import comparison_matrix
+from confide.report.numbers import number, p_value
 from tests.report.figures import simulated
 
 

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from confide.contest.metric import KINDS, ContestMetric
 from confide.intervals.interval import Interval
-from confide.report.contest.dot_plot import RankedEntry, describe, dot_plot
-from confide.report.contest.drawing import fitted, ticks
-from confide.report.contest.shake_up import Move, moves_words, slope_plot
+from confide.report.contest_plots import Move, RankedEntry, describe, dot_plot, fitted, moves_words, slope_plot, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 AUC = ContestMetric.checked("auc")

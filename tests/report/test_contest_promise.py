@@ -10,7 +10,7 @@ import pytest
 
 from confide.contest.metric import ContestMetric
 from confide.contest.terms import ContestTerms, Mode
-from confide.report.contest.promise_text import promise_of
+from confide.report.contest import promise_of
 
 TERMS = ContestTerms(
     name="heart",

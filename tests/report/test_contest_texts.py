@@ -14,13 +14,14 @@ from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from confide.cli.errors import find_call
+from confide.cli.flags import find_call
 from confide.cli.main import app
-from confide.client.results import ContestStatus, Leaderboard, LeaderboardEntry, Limits, Submission
+from confide.contest.client.results import ContestStatus, Leaderboard, LeaderboardEntry, Limits, Submission
 from confide.contest.metric import ContestMetric
 from confide.contest.terms import ContestTerms, Mode
 from confide.intervals.interval import Interval
-from confide.report.contest.demo_text import (
+from confide.report.contest import board_table, print_board, status_lines, submission_lines
+from confide.report.demonstrations import (
     attack_step,
     attack_table,
     attacker_lines,
@@ -30,10 +31,7 @@ from confide.report.contest.demo_text import (
     serve_step,
     teams_step,
 )
-from confide.report.contest.status_text import status_lines
-from confide.report.contest.submission_text import board_table, print_board, submission_lines
-from confide.tasks.contest_demo import ContestDemo, DemoContest
-from confide.tasks.contest_demo_attacks import AttackResult
+from confide.tasks.contest_demo import AttackResult, ContestDemo, DemoContest
 
 SAMPLE = Interval(lower=0.6, upper=0.8, level=0.95, method="Fieller")
 LIMITS = Limits(daily_limit=5, daily_left=4, total_limit=1000, total_left=999, resets_at="2026-11-18T00:00:00.000Z")

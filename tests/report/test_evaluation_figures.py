@@ -14,10 +14,10 @@ from matplotlib.text import Text
 
 import confide
 from confide.evaluation.evaluation import Evaluation
-from confide.intervals.bands import curve_bands
+from confide.intervals.resample import curve_bands
 from confide.report.evaluation import plots
-from confide.report.evaluation.plot_parts import columns_of
-from confide.report.shared.style import COLOURS, LIGHT_GREY, as_svg, marker, style
+from confide.report.evaluation.plots import columns_of
+from confide.report.style import COLOURS, LIGHT_GREY, as_svg, marker, style
 from tests.report.figures import LONG, drawn, model_lines, simulated
 
 CURVES = ("roc", "pr", "calibration", "decision")
@@ -202,8 +202,8 @@ class TestDecision:
     def test_a_band_is_shaded(self) -> None:
         from matplotlib.figure import Figure
 
-        from confide.intervals.bands import Band
-        from confide.report.shared.curves import decision_line
+        from confide.intervals.resample import Band
+        from confide.report.curves import decision_line
 
         ax, counts = Figure().subplots(), simulated(1).models[0].counts
         decision_line(ax, counts, 0, label="a")

@@ -13,14 +13,14 @@ import pytest
 
 import confide
 from confide.errors import ConfideWarning, ParameterError, UsageError
-from confide.report.evaluation.figure_files import (
+from confide.report.evaluation.plots import (
+    DRAWINGS,
     ONE_COLUMN,
     TWO_COLUMNS,
     check_figures,
     journal_size,
     write_figures,
 )
-from confide.report.evaluation.plots import DRAWINGS
 
 RNG = np.random.default_rng(3)
 LABELS = RNG.random(120) < 0.4
@@ -85,7 +85,7 @@ def test_pdf_embeds_its_fonts_as_truetype(folder: Path, name: str) -> None:
 
 
 def test_text_is_legible_and_lines_are_thin_at_that_size() -> None:
-    from confide.report.evaluation import figure_files
+    from confide.report.evaluation import plots as figure_files
 
     evaluation = confide.evaluate(LABELS, {"one": RISK}, groups=SEX, replicates=0)
     for name in DRAWINGS:

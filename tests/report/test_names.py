@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.report.shared.names import cut, distinct, wrapped
-from confide.report.validation.forest import forest_of
-from confide.report.validation.forest_plot import draw_forest
+from confide.report.numbers import cut, distinct, wrapped
+from confide.report.validation.forest import draw_forest, forest_of
 from tests.report.validations import NAMES, axes_of, made
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from confide.report.shared.numbers import decimal_aligned, number, p_equation, p_value
+from confide.report.numbers import decimal_aligned, number, p_equation, p_value
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import re
 import pytest
 from matplotlib.axes import Axes
 
-from confide.report.shared.page import figure, figures, folded, html_table, warnings, whole_page
-from confide.report.shared.style import as_svg
-from confide.report.shared.tables import Table
+from confide.report.style import as_svg
+from confide.report.writers.html import figure, figures, folded, html_table, warnings, whole_page
+from confide.report.writers.terminal import Table
 
 PAGE = whole_page("A title", ["<p>text</p>"], footer="The end")
 STYLE = PAGE[PAGE.index("<style>") : PAGE.index("</style>")]

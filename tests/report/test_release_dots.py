@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from confide import ScoreCounts
 from confide.releases import CurvesRelease
 from confide.releases.curves import draw_curves
-from confide.report.release.curve_plots import GRID_DOTS
+from confide.report.release_plots import GRID_DOTS
 from tests.noises import seeded
 
 pytestmark = pytest.mark.usefixtures("few_simulated_tables")

@@ -14,7 +14,7 @@ from confide import Ledger, ScoreCounts
 from confide.examples import HEART_ATTACK
 from confide.provenance import Provenance, PublicProvenance
 from confide.releases.registry import ONLY_BY_CURVES, RELEASE_METRICS, prepare
-from confide.report.release.page import release_page
+from confide.report.release import release_page
 from tests.cli.commands import Answer
 from tests.cli.commands import confide as command
 from tests.ledger.asking import Book

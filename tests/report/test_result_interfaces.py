@@ -31,7 +31,7 @@ from confide.releases.plan import plan
 from confide.releases.plan_result import Plan
 from confide.releases.registry import prepare
 from confide.releases.release import Release
-from confide.report.evaluation.frames import COLUMNS
+from confide.report.evaluation.text import COLUMNS
 from confide.tasks.audit import AuditReport
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.ledger.asking import Book

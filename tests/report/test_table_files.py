@@ -14,11 +14,17 @@ import confide
 from confide.errors import ParameterError, UsageError
 from confide.examples import HEART_ATTACK
 from confide.report.evaluation.tables import evaluation_tables
-from confide.report.shared.latex import latex_table, latex_text
-from confide.report.shared.markdown import markdown_table
-from confide.report.shared.table_files import available_formats, check_tables, csv_table, write_tables
-from confide.report.shared.tables import Table, file_stem
-from confide.report.shared.word import save_word
+from confide.report.writers.table_files import (
+    available_formats,
+    check_tables,
+    csv_table,
+    latex_table,
+    latex_text,
+    markdown_table,
+    save_word,
+    write_tables,
+)
+from confide.report.writers.terminal import Table, file_stem
 
 NASTY = (
     r"a_b", "50 %", "A & B", "x|y", "$cost$", r"back\slash", "{curly}", "#1", "~", "^", "<b>", "[0.1]", "* mark", "--",
@@ -134,7 +140,7 @@ def test_word_takes_names_that_xml_does_not(tmp_path: Path) -> None:
 
 def test_without_python_docx_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "docx", None)
-    monkeypatch.setattr("confide.report.shared.word.find_spec", lambda name: None)
+    monkeypatch.setattr("confide.report.writers.table_files.find_spec", lambda name: None)
     assert available_formats() == ("csv", "tex", "md")
     with pytest.raises(UsageError, match=r"pip install 'confide\[word\]'"):
         write_tables([TABLE], tmp_path / "new", formats=["csv", "docx"])

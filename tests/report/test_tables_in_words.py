@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from confide import ScoreCounts
-from confide.attacks.from_curve.added import AddedOnRoc, RocPlace
+from confide.attacks.from_curve.curve_report import AddedOnRoc, RocPlace
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms, Caps
-from confide.ledger.budget import Budget
 from confide.ledger.receipts import Receipt
-from confide.ledger.spending import Cost
+from confide.ledger.spending import Budget, Cost
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
-from confide.report.attack.curve import _added
+from confide.report.attack import _added
 from confide.report.ledger import account_tables
-from confide.report.release.page import _intervals
-from confide.report.release.tables import ledger_table
+from confide.report.release import _intervals, ledger_table
 from confide.tasks.ledger import open_account
 from confide.tasks.release import release
 

@@ -10,13 +10,11 @@ from functools import cache
 import pytest
 
 from confide.federation.coordinator.validation import Validation, derive
-from confide.intervals import private_counts
 from confide.intervals.interval import Estimate, Interval
+from confide.privacy import noisy_counts
 from confide.releases import curve_numbers
-from confide.report.validation.forest import forest_of
-from confide.report.validation.forest_plot import draw_forest
-from confide.report.validation.forest_text import forest_caption
-from confide.report.validation.tables import sites_table
+from confide.report.validation.forest import draw_forest, forest_caption, forest_of
+from confide.report.validation.pages import sites_table
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.report.validations import NAMES, OWN_RESULTS, SUMS_ALONE, axes_of, made, page, seen, terminal, words, written
 
@@ -72,7 +70,7 @@ def test_weights_are_those_of_the_summary_whatever_the_order_of_sites() -> None:
 def with_a_tiny_site() -> Validation:
     """Three sites and one that is too small for noise: its interval of AUC leaves everything open."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(private_counts, "DRAWS", private_counts.FEWEST_DRAWS)
+        patched.setattr(noisy_counts, "DRAWS", noisy_counts.FEWEST_DRAWS)
         patched.setattr(curve_numbers, "RISEN_DRAWS", 50)
         return derive(outcome_of(drawn_sites((600, 500, 40, 700), NAMES), "private", epsilon=2))
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from confide.counts import ScoreCounts
-from confide.federation.coordinator.calibration_line import NoLine
-from confide.federation.coordinator.performance import Performance
+from confide.federation.coordinator.performance import NoLine, Performance
 from confide.federation.coordinator.validation import SiteResult, derive
 from confide.intervals.interval import Estimate, Interval
-from confide.report.validation.notes import hypothesis_words
-from confide.report.validation.page import validation_page
-from confide.report.validation.plots import (
-    drawings,
+from confide.report.validation.pages import (
+    hypothesis_words,
+    lead_of,
+    numbers_table,
+    released_table,
+    sites_table,
+    validation_page,
 )
-from confide.report.validation.released import released_table
-from confide.report.validation.tables import numbers_table, sites_table
-from confide.report.validation.text import lead_of
+from confide.report.validation.plots import drawings
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.report.validations import SUMS_ALONE, TERMS, made, page, renamed, terminal, words, written
 

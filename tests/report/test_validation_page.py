@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 
 from confide.federation.coordinator.validation import Validation
+from confide.federation.modes.noisy_scores import NOT_PRIVATE
 from confide.federation.modes.registry import mode_of
-from confide.federation.noisy_placements import NOT_PRIVATE
-from confide.report.validation.methods import how_table
-from confide.report.validation.page import validation_page
-from confide.report.validation.released import NOTHING, released_table
-from confide.report.validation.tables import numbers_table, sites_table
-from confide.report.validation.text import title_of
+from confide.report.validation.pages import (
+    NOTHING,
+    how_table,
+    numbers_table,
+    released_table,
+    sites_table,
+    title_of,
+    validation_page,
+)
 from tests.report.validations import HOSTILE, NAMES, TERMS, made, page, terminal, words
 
 pytestmark = pytest.mark.slow

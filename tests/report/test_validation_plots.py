@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from confide.federation.coordinator.validation import derive
-from confide.report.shared import style
-from confide.report.validation.calibration_plots import draw_calibration, draw_site_calibrations, panels_size
-from confide.report.validation.forest import forest_of
-from confide.report.validation.forest_plot import draw_forest
-from confide.report.validation.page import validation_page
-from confide.report.validation.plot_data import PlotData
+from confide.report import style
+from confide.report.validation.forest import draw_forest, forest_of
+from confide.report.validation.pages import validation_page
 from confide.report.validation.plots import (
     MOST_NAMED,
+    PlotData,
+    draw_calibration,
     draw_decision,
     draw_roc,
+    draw_site_calibrations,
     drawings,
+    panels_size,
     plot_size,
     plot_validation,
     site_style,

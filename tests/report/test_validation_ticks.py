@@ -14,11 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from confide.intervals.interval import Estimate, Interval
-from confide.report.shared import style
-from confide.report.validation.forest import forest_of
-from confide.report.validation.forest_axis import axis_ends, ratio_ticks
-from confide.report.validation.forest_plot import draw_forest
-from confide.report.validation.forest_text import forest_caption
+from confide.report import style
+from confide.report.validation.forest import axis_ends, draw_forest, forest_caption, forest_of, ratio_ticks
 from tests.report.validations import axes_of, made, overhang, renamed
 
 pytestmark = pytest.mark.slow

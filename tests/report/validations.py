@@ -16,14 +16,13 @@ from rich.console import Console
 
 from confide.federation.coordinator.performance import Performance
 from confide.federation.coordinator.validation import Validation, derive
-from confide.federation.outcome import SiteReport
+from confide.federation.protocol import SiteReport
 from confide.federation.site_state import SiteState
-from confide.intervals import private_counts
 from confide.intervals.interval import Estimate
+from confide.privacy import noisy_counts
 from confide.releases import curve_numbers
-from confide.report.shared import style
-from confide.report.validation.page import validation_page
-from confide.report.validation.text import print_validation
+from confide.report import style
+from confide.report.validation.pages import print_validation, validation_page
 from tests.federation.outcomes import drawn_sites, outcome_of
 
 NAMES = ("east", "north", "south", "west")
@@ -49,7 +48,7 @@ def made(case: str) -> Validation:
     """The validation of a case; intervals are simulated from few tables, which is rougher but as good here."""
     mode = case.split(", ")[0]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(private_counts, "DRAWS", private_counts.FEWEST_DRAWS)
+        patched.setattr(noisy_counts, "DRAWS", noisy_counts.FEWEST_DRAWS)
         patched.setattr(curve_numbers, "RISEN_DRAWS", 50)
         return derive(outcome_of(drawn_sites(300, NAMES), mode, absent=ABSENT, **TERMS[case]), null_auc=0.7)
 
@@ -57,7 +56,7 @@ def made(case: str) -> Validation:
 @cache
 def page(case: str) -> str:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(private_counts, "DRAWS", private_counts.FEWEST_DRAWS)
+        patched.setattr(noisy_counts, "DRAWS", noisy_counts.FEWEST_DRAWS)
         patched.setattr(curve_numbers, "RISEN_DRAWS", 50)
         return validation_page(made(case))
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from confide.counts import FloatArray
 from confide.errors import SubmissionError
-from confide.sources.score_files import IdIndex, Kind, read_scores
+from confide.sources.submissions import IdIndex, Kind, read_scores
 
 IDS = ("a", "b", "c,d", "é", "5")
 SCORES = (0.25, 1e-3, 0.5, 0.0, 1.0)

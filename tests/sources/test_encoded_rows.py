@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from confide.errors import ColumnError, DataError, LabelError, ParameterError, UnreadableError
 from confide.features import FeatureRows
-from confide.sources.encoded_rows import read_features, read_rows, row_keys
-from confide.sources.encoding import Encoding
+from confide.sources.encoding import Encoding, read_features, read_rows, row_keys
 from confide.sources.files import open_file
 from confide.sources.words import Vocabulary
 from tests.examples import examples

@@ -11,7 +11,7 @@ import pytest
 from confide.errors import ParameterError
 from confide.sources.encoding import Encoding
 from confide.sources.private_labels import label_rows
-from confide.sources.written_csv import read_written
+from confide.sources.written_files import read_written
 
 
 class _Folded(str):

@@ -20,19 +20,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from confide.errors import DataError, LabelError, UnreadableError
-from confide.federation.site.feature_frames import feature_frames
 from confide.federation.site.local_models import Scorer
-from confide.federation.site.row_scores import DistinctRows
-from confide.sources.encoded_rows import read_features, read_rows, row_keys
-from confide.sources.encoding import Encoding
+from confide.federation.site.scored_rows import DistinctRows, feature_frames
+from confide.sources.encoding import Encoding, read_features, read_rows, row_keys
 from confide.sources.feature_columns import spelling
-from confide.sources.id_index import IdIndex
 from confide.sources.labelled_ids import read_labelled_ids
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import open_table
 from confide.sources.rows import RowColumns
-from confide.sources.table_cells import count_cells
-from confide.sources.tables import count_table, table_rows
+from confide.sources.submissions import IdIndex
+from confide.sources.tables import count_cells, count_table, table_rows
 from tests.servers import running_server
 
 DOUBLES = [0.4, math.nextafter(0.4, 0), math.nextafter(0.4, 1), 5e-324, 1e-323, -0.0, 1.0, -1.0, 1e22, 2.0**53 + 2]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.sources.id_index import IdIndex
+from confide.sources.submissions import IdIndex
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40) | st.text("ab\0", max_size=18)
 

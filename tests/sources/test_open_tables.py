@@ -19,8 +19,7 @@ from confide.intervals import compare_auc, rank_summary
 from confide.sources import rank_tables
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import open_table
-from confide.sources.table_cells import count_cells
-from confide.sources.tables import count_table
+from confide.sources.tables import count_cells, count_table
 from tests.databases import Database, in_file, on_server
 from tests.servers import running_server
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from confide.contest.server.database import Database
 from confide.errors import ConfideError, HomeError, LedgerError, UnreadableError
 from confide.ledger.ledger import Ledger
 from confide.postgresql_reach import Reach
-from confide.service.database import Database
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import open_table
 from tests.ports import free_port

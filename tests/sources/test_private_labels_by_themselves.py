@@ -15,8 +15,7 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import DataError, ParameterError, ScoreError
-from confide.sources.encoded_rows import read_rows, row_keys
-from confide.sources.encoding import Encoding
+from confide.sources.encoding import Encoding, read_rows, row_keys
 from confide.sources.feature_columns import spelling
 from confide.sources.frames import private_columns
 from confide.sources.rows import Rows, group_names, member_codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from confide.sources.query_text import statement_of
+from confide.sources.locations import statement_of
 
 DIALECTS = ("duckdb", "postgres", "spark")
 

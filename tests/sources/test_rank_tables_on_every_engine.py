@@ -16,9 +16,8 @@ import confide
 from confide.errors import ColumnError, DataError, LabelError, ParameterError, ScoreError
 from confide.intervals import compare_auc, rank_summary
 from confide.kernels.range_sums import RangeSums, RangeTotal
-from confide.sources import engine_sums, paired_sums, rank_tables, score_cells
-from confide.sources.engine_sums import rank_in_engine
-from confide.sources.rank_tables import table_sums
+from confide.sources import paired_sums, rank_tables, score_cells
+from confide.sources.rank_tables import rank_in_engine, table_sums
 from tests.servers import running_server
 from tests.sources.ranked_rows import (
     LABELS,
@@ -137,17 +136,17 @@ def test_a_forgotten_offset_is_found(duckdb_table: Any, monkeypatch: pytest.Monk
             self.positives += before[0]
             self.negatives += before[1]
 
-    monkeypatch.setattr(engine_sums, "RangeTotal", Forgetful)
+    monkeypatch.setattr(rank_tables, "RangeTotal", Forgetful)
     with pytest.raises(AssertionError):
         assert_same_sums(table_sums(duckdb_table, label=f"label {SECOND}", score=SECOND), expected_sums(SECOND))
 
 
 def test_precisions_without_the_rows_above_are_found(duckdb_table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rank_tables, "_is_local", lambda _: False)
-    whole = engine_sums._cell_lines
+    whole = rank_tables._cell_lines
     forgotten = {"above", "over"}
     monkeypatch.setattr(
-        engine_sums,
+        rank_tables,
         "_cell_lines",
         lambda *args: {name: 0 * v if name in forgotten else v for name, v in whole(*args).items()},
     )
@@ -219,9 +218,9 @@ def test_expressions_compile_for_other_engines(dialect: str, duckdb_table: Any) 
     cells = score_cells.find_cells(rows, scores.min(), scores.max(), SIZE, most=100)
     assert len(cells.steps) > 2
     elsewhere = ibis.table({"label": "int64", "score": "float64"}, name="rows")
-    ranked = engine_sums._ranked(elsewhere, cells, ~cells.single)
-    pointed = ranked.mutate(**engine_sums._point_keys(ranked, 7, 9, [0.5]))
-    summed = pointed.group_by("cell", "side").aggregate(**engine_sums._sums(pointed))
+    ranked = rank_tables._ranked(elsewhere, cells, ~cells.single)
+    pointed = ranked.mutate(**rank_tables._point_keys(ranked, 7, 9, [0.5]))
+    summed = pointed.group_by("cell", "side").aggregate(**rank_tables._sums(pointed))
     placed = paired_sums._placed(elsewhere.rename(score0="score"), cells, 0)
     digits = paired_sums._Digits.of(10**9).sums(placed, 1, "ours", placed.label == 1)
     for expression in (summed, placed.aggregate(**digits)):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from confide.errors import SubmissionError
-from confide.sources.score_files import IdIndex, read_scores
+from confide.sources.submissions import IdIndex, read_scores
 
 IDS = ("a", "b", "c")
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import SubmissionError, UsageError
-from confide.sources.score_files import IdIndex, ScoreLimits, kind_of, read_scores
+from confide.sources.submissions import IdIndex, ScoreLimits, kind_of, read_scores
 from tests.sources.submitted import IDS, INDEX, SCORES, codes, read, read_csv
 
 PLAIN = 'id,score\na,0.25\nb,1e-3\n"c,d",0.5\né,0\n5,1\n'

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from confide.errors import SubmissionError
-from confide.sources.score_files import IdIndex, ScoreLimits, read_scores
+from confide.sources.submissions import IdIndex, ScoreLimits, read_scores
 from tests.sources.submitted import IDS, INDEX, SCORES, codes, read, read_parquet, table
 
 WRITTEN: dict[str, tuple[pa.Table, dict[str, Any]]] = {

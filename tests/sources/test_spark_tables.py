@@ -16,8 +16,7 @@ import confide
 from confide import ScoreCounts, TableLocation
 from confide.errors import ConfideError, ParameterError
 from confide.sources.open_tables import open_table
-from confide.sources.table_cells import count_cells
-from confide.sources.tables import count_table
+from confide.sources.tables import count_cells, count_table
 from tests.cli.commands import confide as command
 from tests.spark import executors
 

@@ -18,10 +18,9 @@ import confide
 from confide.errors import DataError
 from confide.intervals import compare_auc, rank_summary
 from confide.kernels.sums import sum_counts
-from confide.sources import plain_files, rank_tables, score_cells, streamed_sums
-from confide.sources.engine_sums import rank_in_engine, sum_in_engine
+from confide.sources import plain_files, rank_tables, score_cells
+from confide.sources.rank_tables import rank_in_engine, rank_streamed, sum_in_engine, sum_streamed, thin_counts
 from confide.sources.score_cells import find_cells
-from confide.sources.streamed_sums import rank_streamed, sum_streamed, thin_counts
 from tests.examples import examples
 from tests.sources.ranked_rows import (
     LABELLED,
@@ -47,11 +46,11 @@ def connection() -> Iterator[Any]:
 
 @pytest.fixture
 def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed_sums, "MOST_ROWS", 200)
-    monkeypatch.setattr(streamed_sums, "_RANGE_ROWS", 200)
-    monkeypatch.setattr(streamed_sums, "_MOST_COUNTED", 150)
-    monkeypatch.setattr(streamed_sums, "_BATCH_ROWS", 64)
-    monkeypatch.setattr(streamed_sums, "_PART_ROWS", 48)
+    monkeypatch.setattr(rank_tables, "MOST_ROWS", 200)
+    monkeypatch.setattr(rank_tables, "_RANGE_ROWS", 200)
+    monkeypatch.setattr(rank_tables, "_MOST_COUNTED", 150)
+    monkeypatch.setattr(rank_tables, "_BATCH_ROWS", 64)
+    monkeypatch.setattr(rank_tables, "_PART_ROWS", 48)
 
 
 def table_of(connection: Any, labels: Any, scores: Any) -> Any:
@@ -67,7 +66,7 @@ def test_sums_and_points_are_those_of_numpy(
     rows = table_of(connection, LABELLED[name], scores)
     ends = float(scores.min()), float(scores.max())
     assert_same_sums(sum_streamed(rows, ends, SIZE), expected_sums(name))
-    monkeypatch.setattr(streamed_sums, "MOST_ROWS", SIZE)
+    monkeypatch.setattr(rank_tables, "MOST_ROWS", SIZE)
     assert_same_sums(sum_streamed(rows, ends, SIZE), expected_sums(name))
     thresholds = [float(np.sort(scores)[SIZE // 3]), 0.123]
     found = rank_streamed(rows, ends, SIZE, error=0.02, thresholds=thresholds)
@@ -166,7 +165,7 @@ def test_a_table_that_changes_is_refused(connection: Any, small_ranges: None, mo
         connection.raw_sql("INSERT INTO rows VALUES (1, 0.5)")
         return cells
 
-    monkeypatch.setattr(streamed_sums, "find_cells", then_another_row)
+    monkeypatch.setattr(rank_tables, "find_cells", then_another_row)
     with pytest.raises(DataError, match="changed"):
         sum_streamed(rows, (float(NORMAL.min()), float(NORMAL.max())), SIZE)
 

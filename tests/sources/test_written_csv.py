@@ -12,9 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from confide.errors import UnreadableError
-from confide.sources import csv_quotes
-from confide.sources.csv_quotes import is_regular
-from confide.sources.written_csv import distinct, read_written
+from confide.sources import written_files
+from confide.sources.written_files import distinct, is_regular, read_written
 from tests.examples import examples
 
 MARKS = st.text('ab",\n\r é', max_size=12)
@@ -56,7 +55,7 @@ def test_both_readers_agree(tmp_path_factory: pytest.TempPathFactory, body: str,
 def test_quotes_are_found_regular_whatever_the_blocks(content: str, block: int) -> None:
     """What is regular is read by the strict reader; what is not may be, or not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_quotes, "_BLOCK", block)
+        patch.setattr(written_files, "_BLOCK", block)
         found = is_regular(io.BytesIO(content.encode()), ",")
     assert found == is_regular(io.BytesIO(content.encode()), ",")
     if found:

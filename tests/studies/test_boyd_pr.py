@@ -18,7 +18,7 @@ from studies.boyd_pr.study import METHODS, Found
 
 from confide import ScoreCounts, aucpr_score
 from confide.errors import ParameterError
-from confide.intervals.proportion import binomial_interval_of, logit_interval_of
+from confide.intervals.proportions import binomial_interval_of, logit_interval_of
 from confide.kernels.bootstrap import replicate_auc_ap
 from tests.studies.commands import studies
 

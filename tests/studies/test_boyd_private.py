@@ -45,9 +45,8 @@ from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.smooth_sensitivity import published_cauchy, published_laplace
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.noise.reals import as_real, lower_bound
-from confide.releases.auc import auc_of, default_mechanism
-from confide.releases.local_auc import local_queries
-from confide.releases.local_average_precision import precision_queries
+from confide.releases.auc import auc_of, default_mechanism, local_queries
+from confide.releases.average_precision import precision_queries
 from confide.releases.terms import Terms
 from tests.studies.commands import studies
 

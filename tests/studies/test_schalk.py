@@ -13,6 +13,7 @@ from scipy.stats import nbinom
 from studies.claims import Claim
 from studies.page import print_study
 from studies.schalk.claims import claims
+from studies.schalk.compiled_fits import exact_studies
 from studies.schalk.data import SHARES_AS_WRITTEN, row_numbers, simulated
 from studies.schalk.errors import Errors, SampleMean
 from studies.schalk.plan import PIECE, Settings, pieces
@@ -25,9 +26,8 @@ from studies.schalk.study import Study
 
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.federation.noisy_placements import analytic_gaussian_scale
+from confide.federation.modes.noisy_scores import analytic_gaussian_scale
 from confide.grid import Grid
-from confide.kernels.roc_glm import exact_studies
 from confide.metrics.ranking import auc_score
 from tests.cli.commands import Answer
 from tests.studies.commands import studies

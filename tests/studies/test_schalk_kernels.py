@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
+from studies.schalk.compiled_fits import Rows, exact_studies, noisy_studies, probit_lines
 from studies.schalk.data import simulated, standard_noise
 from studies.schalk.running import FINE, rates
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds, fit_roc_glm, roc_glm
 from confide.errors import DataError
-from confide.federation.noisy_placements import NoisyScores, Normals, PlacementSums, validated
+from confide.federation.modes.noisy_scores import NoisyScores, Normals, PlacementSums, validated
 from confide.intervals.delong import delong_variance
-from confide.kernels.roc_glm import Rows, exact_studies, noisy_studies, probit_lines
 from confide.kernels.threads import Counts
 from confide.metrics.ranking import auc_score
 

@@ -21,7 +21,7 @@ from studies.schalk.shared_seed import (
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
-from confide.federation import noisy_placements
+from confide.federation.modes import noisy_scores
 from confide.federation.question import Question
 from confide.privacy.noise.shares import laplace_share
 
@@ -42,7 +42,7 @@ def as_the_packages_send(scores: Sequence[FloatArray]) -> list[FloatArray]:
 
 def as_our_sites_send(scores: Sequence[FloatArray]) -> list[FloatArray]:
     """Each site's noise in the order of its scores, so that the attacks have what they need."""
-    return [each + SCALE * noisy_placements.system_normals(len(each)) for each in scores]
+    return [each + SCALE * noisy_scores.system_normals(len(each)) for each in scores]
 
 
 def test_the_coordinator_takes_the_noise_off() -> None:
@@ -95,7 +95,7 @@ def question() -> Question:
 
 def test_two_sites_with_the_same_rows_send_different_scores() -> None:
     counts = ScoreCounts.from_arrays([0, 1] * 40, np.linspace(0.0, 1.0, 80))
-    one, other = (noisy_placements.site_noisy_scores(counts, question()) for _ in range(2))
+    one, other = (noisy_scores.site_noisy_scores(counts, question()) for _ in range(2))
     assert not set(one["positives"]) & set(other["positives"])
     assert not set(one["negatives"]) & set(other["negatives"])
 
@@ -104,11 +104,11 @@ def test_no_seed_reaches_our_noise() -> None:
     def drawn() -> tuple[list[float], list[int]]:
         random.seed(1)
         np.random.seed(1)  # what somebody would do who looks for a seed
-        return noisy_placements.system_normals(50).tolist(), laplace_share([0] * 50, Fraction(50), 3)
+        return noisy_scores.system_normals(50).tolist(), laplace_share([0] * 50, Fraction(50), 3)
 
     assert drawn()[0] != drawn()[0]
     assert drawn()[1] != drawn()[1]
-    for sampler in (noisy_placements.system_normals, noisy_placements.noisy_scores, laplace_share):
+    for sampler in (noisy_scores.system_normals, noisy_scores.noisy_scores, laplace_share):
         assert not any("seed" in name for name in inspect.signature(sampler).parameters)
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from confide import Ledger
-from confide.contest.bundle import ServerBundle
-from confide.contest.finalists import Finalist, choose
+from confide.contest.bundles import Finalist, ServerBundle, choose
 from confide.counts import FloatArray
 from confide.privacy.queries import Noise
 from confide.tasks.contest_new import NewContest, make_contest

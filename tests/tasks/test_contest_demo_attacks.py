@@ -11,14 +11,14 @@ import pytest
 from scipy.special import bdtrc
 
 from confide.attacks.contest.ladder import climb
-from confide.attacks.contest.served import Ask, BestSoFar, repeat_question
+from confide.attacks.contest.rehearsal import Ask, BestSoFar, repeat_question
 from confide.contest.estimators import score_entry
-from confide.contest.masked import MaskedLabels
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.privacy.adversary import success_bound
-from confide.tasks.contest_demo_attacks import FALSE_ALARM, attack_server, planned_submissions
+from confide.tasks.contest_demo import FALSE_ALARM, attack_server, planned_submissions
 
 ROWS = 400
 

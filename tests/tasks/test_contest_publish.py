@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from confide import Ledger
+from confide.contest.bundles import Finalist, Finalists, choose
 from confide.contest.final_result import FinalResult
-from confide.contest.finalists import Finalist, Finalists, choose
-from confide.contest.masking import labels_from_dict
+from confide.contest.labels import labels_from_dict
 from confide.contest.terms import FinalMechanism
 from confide.errors import BudgetError, ConfideError, DataError, ParameterError, UnreadableError, UsageError
 from confide.metrics.ranking import auc_score

@@ -9,8 +9,7 @@ import pytest
 
 from confide.errors import UsageError
 from confide.tasks.federation import add_site, federation_status, init_federation, stop_server
-from confide.tasks.federation_demo import MODES, must_forget, plan_demo
-from confide.tasks.federation_demo_rows import FEWEST_SITES, MOST_SITES
+from confide.tasks.federation_demo import FEWEST_SITES, MODES, MOST_SITES, must_forget, plan_demo
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals
 
@@ -45,6 +44,6 @@ def test_a_demonstration_is_planned_before_anything_is_made(provisioned: Hospita
 
 
 def test_the_command_allows_as_many_hospitals_as_the_task() -> None:
-    from confide.cli.federation.options import FEWEST_DEMO_SITES, MOST_DEMO_SITES
+    from confide.cli.federation_demo import FEWEST_DEMO_SITES, MOST_DEMO_SITES
 
     assert (FEWEST_DEMO_SITES, MOST_DEMO_SITES) == (FEWEST_SITES, MOST_SITES)

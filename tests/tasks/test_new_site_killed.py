@@ -13,12 +13,11 @@ import pytest
 
 from confide.errors import FederationError, UsageError
 from confide.federation.flare.kits import site_identity
-from confide.federation.flare.provision import provision
+from confide.federation.flare.signing import provision
 from confide.federation.policy import Policy
-from confide.federation.site.data import SiteConfig
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteConfig, SiteFolder
 from confide.ledger.ledger import Ledger
-from confide.tasks import new_site
+from confide.tasks import site
 from confide.tasks.site import add_model, check_site, init_site
 from confide.tasks.site_status import site_status
 from tests.federation.flare.deaths import dies, every_death
@@ -128,7 +127,7 @@ def test_a_step_that_fails_can_be_repeated(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        module = {"Ledger": "confide.ledger.ledger.Ledger", "SiteConfig": "confide.federation.site.data.SiteConfig"}
+        module = {"Ledger": "confide.ledger.ledger.Ledger", "SiteConfig": "confide.federation.site.config.SiteConfig"}
         patch.setattr(module[step], fail)
         with pytest.raises(OSError, match="No space left"):
             requested.init(place)
@@ -164,7 +163,7 @@ def test_rules_that_stand_in_a_policy_are_not_replaced(requested: Requested, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", new_site._USED)
+@pytest.mark.parametrize("name", site._USED)
 def test_a_site_that_was_used_is_not_set_up_again(requested: Requested, tmp_path: Path, name: str) -> None:
     """Its configuration was lost: ledger, register and logs stay as they are."""
     place = requested.copy(tmp_path / "a")
@@ -181,7 +180,7 @@ def test_a_site_that_was_finished_meanwhile_is_left_alone(
     requested: Requested, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two people set up one folder: who reads the data for longer comes too late."""
-    from confide.federation.site import data_check
+    from confide.federation.site import checks as data_check
 
     place, check = requested.copy(tmp_path / "a"), data_check.check_data
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from confide.report.plan.command import release_command
+from confide.report.plan import release_command
 from confide.tasks.plan import plan, release_parameters
 from confide.tasks.release import prepare_release, quote_release, release
 from tests.cli.commands import confide

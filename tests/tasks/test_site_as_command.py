@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from confide.errors import ConfideError, UsageError
-from confide.federation.fingerprints import readable_fingerprint
+from confide.federation.crypto.identity import readable_fingerprint
 from confide.federation.policy import Policy
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.config import SiteConfig
 from confide.tasks.site import NewSite, add_model, check_site, forget_model, init_site, stop_site
 from confide.tasks.site_status import site_status
 from tests.cli.commands import confide

@@ -13,20 +13,18 @@ from confide import ScoreCounts
 from confide.errors import BudgetError, ParameterError
 from confide.features import FeatureRows
 from confide.learning.naive_bayes import prepare_naive_bayes
+from confide.learning.selection_methods import prepare_selection
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms, Caps
-from confide.ledger.budget import Budget
+from confide.ledger.spending import Budget
 from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
 from confide.releases.curves import prepare_curves
-from confide.releases.question_plan import ADDITION, ZCDP, Share
-from confide.report.plan.command import plan_commands
-from confide.report.plan.page import plan_page
-from confide.selection.methods import prepare_selection
-from confide.tasks.plan import release_parameters
-from confide.tasks.table_plan import TABLES, TablePlan, curve_error, plan_tables
+from confide.releases.plan_result import ADDITION, ZCDP, Share
+from confide.report.plan import plan_commands, plan_page
+from confide.tasks.plan import TABLES, TablePlan, curve_error, plan_tables, release_parameters
 from tests.noises import Deaf
 
 CAPS = Budget(epsilon=Fraction(3), delta=Fraction(1, 10**6))

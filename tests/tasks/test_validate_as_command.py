@@ -11,8 +11,8 @@ import pytest
 
 import confide
 from confide.errors import UsageError
-from confide.federation.outcome import RunError
-from confide.federation.policy_template import default_policy
+from confide.federation.policy import default_policy
+from confide.federation.protocol import RunError
 from confide.ledger.ledger import Ledger
 from confide.tasks.site import add_model
 from confide.tasks.validate import plan_validation, request_validation, validate

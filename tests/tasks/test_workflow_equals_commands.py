@@ -19,11 +19,9 @@ import pytest
 import confide
 from confide import Ledger
 from confide.errors import BudgetError, ConfideError, ParameterError, UsageError
-from confide.learning.holdout import HELD_OUT, TRAINING
-from confide.learning.workflow import Workflow
+from confide.learning.workflow import HELD_OUT, TRAINING, Workflow
 from confide.ledger.question import PublicQuestion
-from confide.tasks.select import quote_select
-from confide.tasks.train import quote_train
+from confide.tasks.learning import quote_select, quote_train
 from confide.tasks.workflow_step import new_workflow, workflow_rows
 from tests.cli.commands import confide as command
 

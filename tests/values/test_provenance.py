@@ -15,8 +15,15 @@ from rich.console import Console
 import confide
 from confide.errors import ParameterError, UsageError
 from confide.provenance import Provenance, PublicProvenance, shown_command
-from confide.report.shared.banner import banner_text, exact_banner, print_banner
-from confide.report.shared.provenance import print_provenance, provenance_line, provenance_section, provenance_table
+from confide.report.origin import (
+    banner_text,
+    exact_banner,
+    print_banner,
+    print_provenance,
+    provenance_line,
+    provenance_section,
+    provenance_table,
+)
 from confide.tasks.provenance import public_provenance, read_provenance
 from tests.report.test_evaluation_page import Elements
 

@@ -1,17 +1,22 @@
-"""Forms of publishing a number, and the window in which the exact number then lies."""
+"""Forms of publishing, and what an adversary can reach at most."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import ParameterError, did_you_mean
-from confide.privacy.guarantee import checked_epsilon, exact_fraction, shown, typed
+from confide.intervals.interval import Interval
+from confide.intervals.proportions import wilson_interval_of
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import Guarantee, checked_epsilon, exact_fraction, shown, typed
+from confide.privacy.neighbours import Neighbours
 
 NUMBERS = ("auc", "average_precision", "accuracy", "log_loss", "brier")
 """Numbers whose publication can be attacked; accuracy is at the threshold 0.5."""
@@ -166,3 +171,69 @@ class Publication:
             slack = Fraction(0) if isinstance(exact, Fraction) else LAST_PLACES
             return Window(lower=value - slack, upper=value + slack)
         return Window.rounded(round(value, self.digits), self.digits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Game:
+    """Result of a game in which an adversary guesses a label, beside the bound of the guarantee.
+
+    `chance` is the success without the published number. `bound` is the most that the guarantee of all answers together
+    (`epsilon`, `delta`) allows any adversary; None where there is no guarantee.
+    """
+
+    published: str
+    trials: int
+    hits: int
+    interval: Interval
+    times: int = 1
+    chance: float = 0.5
+    epsilon: float | None = None
+    delta: float = 0.0
+    bound: float | None = None
+
+    @property
+    def success(self) -> float:
+        """Return the share of right guesses."""
+        return self.hits / self.trials
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "published": self.published,
+            "trials": self.trials,
+            "hits": self.hits,
+            "success": self.success,
+            "interval": self.interval.to_dict(),
+            "times": self.times,
+            "chance": self.chance,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "bound": self.bound,
+        }
+
+
+def finished(
+    published: Publication,
+    hits: int,
+    trials: int,
+    *,
+    level: float,
+    guarantee: Guarantee | None = None,
+    times: int = 1,
+    chance: float = 0.5,
+) -> Game:
+    """Return the result of a game. The guarantee is converted to one for labels, for all answers."""
+    labels = None if guarantee is None else guarantee.in_account_of(Neighbours.LABEL_ONLY)
+    epsilon = None if labels is None else float(times * labels.epsilon)
+    delta = 0.0 if labels is None else float(times * labels.delta)
+    return Game(
+        published=published.spec,
+        trials=trials,
+        hits=hits,
+        interval=wilson_interval_of(hits / trials, trials, level=level),
+        times=times,
+        chance=chance,
+        epsilon=epsilon,
+        delta=delta,
+        bound=None if epsilon is None else success_bound(epsilon, delta),
+    )

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.attacks.adversaries import Effort, Insider, Outsider, insider, outsider
 from confide.attacks.disclosure import NUMBERS, SCHEMA, Publication
-from confide.attacks.insider import Insider, insider
 from confide.attacks.numbers import checked_rows
-from confide.attacks.one_row.differencing_game import DifferencedRows, differenced_rows
-from confide.attacks.outsider import Effort, Outsider, outsider
+from confide.attacks.one_row.differencing import DifferencedRows, differenced_rows
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.privacy.adversary import success_bound
@@ -90,24 +89,24 @@ class AttackReport:
         return f"<{type(self).__name__} on {self.rows:,} rows: {len(self.exposures)} publications>"
 
     def __str__(self) -> str:
-        from confide.report.attack.text import sentences
+        from confide.report.attack import sentences
 
         return "\n".join(sentences(self))
 
     def plot(self) -> Figure:
         """Draw what an outsider believes, and how often an insider is right."""
-        from confide.report.attack.plots import plot_attack
+        from confide.report.attack import plot_attack
 
         return plot_attack(self)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with one row for each number about each publication."""
-        from confide.report.attack.frames import attack_frame
+        from confide.report.attack import attack_frame
 
         return attack_frame(self)
 
     def _repr_html_(self) -> str:
-        from confide.report.attack.page import fragment
+        from confide.report.attack import fragment
 
         return fragment(self)
 

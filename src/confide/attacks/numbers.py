@@ -1,17 +1,20 @@
-"""Exact number of some rows that would be published, what must hold for it to exist, and releases of it."""
+"""Exact numbers that people publish, and their values for many hypothetical labelings at once.
+
+`positives` and `negatives` have shape (labelings, scores) for ascending distinct scores. A labeling with one class
+only has NaN where the metric does not exist.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.attacks.disclosure import NUMBERS, Window
-from confide.attacks.tables import average_precision_of_tables
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import DataError, OneClassError, ParameterError, did_you_mean
 from confide.metrics.calibration import brier_score, log_loss
@@ -20,6 +23,56 @@ from confide.privacy.guarantee import Guarantee
 from confide.releases.registry import prepare
 from confide.releases.release import Release
 from confide.sources.arrays import count_checked
+
+TableMetric: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""From scores, positives and negatives to a number for each labeling."""
+
+
+def auc_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """Return the AUC of each labeling."""
+    below = np.cumsum(negatives, axis=-1) - negatives / 2.0
+    pairs = positives.sum(axis=-1) * negatives.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((positives * below).sum(axis=-1) / pairs)
+
+
+def average_precision_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """Return the average precision of each labeling; rows with one score are taken in together."""
+    found = np.cumsum(positives[..., ::-1], axis=-1)[..., ::-1]
+    called = found + np.cumsum(negatives[..., ::-1], axis=-1)[..., ::-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision = np.where(called > 0.0, found / called, 0.0)
+        return np.asarray((positives * precision).sum(axis=-1) / found[..., 0])
+
+
+def accuracy_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """Return the share of rows on the right side of one half."""
+    called = scores >= 0.5
+    right = np.where(called, positives, negatives).sum(axis=-1)
+    return np.asarray(right / (positives + negatives).sum(axis=-1))
+
+
+def log_loss_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """Return the mean negative log-likelihood of each labeling; scores strictly between 0 and 1."""
+    total = -(positives * np.log(scores) + negatives * np.log1p(-scores)).sum(axis=-1)
+    return np.asarray(total / (positives + negatives).sum(axis=-1))
+
+
+def brier_of_tables(scores: FloatArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """Return the mean squared error of each labeling."""
+    total = (positives * (1.0 - scores) ** 2 + negatives * scores**2).sum(axis=-1)
+    return np.asarray(total / (positives + negatives).sum(axis=-1))
+
+
+TABLE_METRICS: Mapping[str, TableMetric] = MappingProxyType(
+    {
+        "auc": auc_of_tables,
+        "average_precision": average_precision_of_tables,
+        "accuracy": accuracy_of_tables,
+        "log_loss": log_loss_of_tables,
+        "brier": brier_of_tables,
+    }
+)
 
 
 def exact_number(counts: ScoreCounts, metric: str) -> Fraction | float:

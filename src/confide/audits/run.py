@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from confide.audits.bound import checked_error, loss_below
-from confide.audits.events import choose_event
+from confide.audits.events import checked_error, choose_event, loss_below
 from confide.audits.subject import Data, Pair, Subject
 from confide.audits.targets import targets
 from confide.audits.twins import twins

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from confide.audits.contest_targets import contest_targets
-from confide.audits.curve_targets import curve_targets
-from confide.audits.learning_targets import learning_targets
-from confide.audits.selection_targets import selection_targets
-from confide.audits.share_targets import share_targets
+from confide.audits.curves import curve_targets
+from confide.audits.learning import learning_targets, selection_targets
 from confide.audits.subject import DELTA, Pair, Queries, Query, Subject, asking, counted, differing
+from confide.audits.sums import contest_targets, share_targets
 from confide.counts import ScoreCounts
 from confide.grid import Grid
 from confide.privacy.accounting import rho_for
@@ -26,12 +24,10 @@ from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.smooth_sensitivity import pareto, published_cauchy, published_laplace, student_t
 from confide.privacy.mechanisms.squared_error import squared_error
 from confide.privacy.neighbours import Neighbours
-from confide.releases.auc import default_mechanism
-from confide.releases.average_precision import average_precision_bounds
+from confide.releases.auc import default_mechanism, local_queries
+from confide.releases.average_precision import average_precision_bounds, precision_queries
 from confide.releases.counting import Counting
-from confide.releases.curve_area import CurveArea, left_for_counts
-from confide.releases.local_auc import local_queries
-from confide.releases.local_average_precision import precision_queries
+from confide.releases.curves import CurveArea, left_for_counts
 from confide.releases.smooth_sensitivity import PUBLISHED, calibrate, sizes_query
 from confide.releases.terms import Terms, public_rows
 

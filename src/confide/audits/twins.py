@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from confide.audits.contest_targets import contest_twins
-from confide.audits.curve_twins import curve_twins
-from confide.audits.logistic_targets import logistic_twins
-from confide.audits.selection_twins import selection_twins
-from confide.audits.share_targets import share_twins
+from confide.audits.curves import curve_twins
+from confide.audits.learning import logistic_twins, selection_twins
 from confide.audits.subject import REAL_COST, Pair, Queries, Query, Sampler, Subject, asking, counted, drawing
+from confide.audits.sums import contest_twins, share_twins
 from confide.audits.targets import bottom_and_rest, queries_beside, targets, top_and_rest
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import OneClassError

@@ -66,7 +66,7 @@ def audit(
     if as_json:
         output.print_json(report.to_dict())
     else:
-        from confide.report.audit.text import print_audit
+        from confide.report.audit import print_audit
 
         print_audit(report, output.console())
     if not report.as_expected:

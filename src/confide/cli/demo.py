@@ -13,7 +13,7 @@ from confide.tasks.output_files import check_writable
 
 if TYPE_CHECKING:
     from confide.evaluation.evaluation import Evaluation
-    from confide.tasks.release_result import ReleaseResult
+    from confide.tasks.release import ReleaseResult
 
 _ACCOUNT = "heart-attack"
 _CAP = 3
@@ -61,7 +61,7 @@ def demo(
     refusal = _refusal(data, place)
     typer.echo(f"refused (exit code 3): {refusal}\n")
     with output.busy("drawing the report"):
-        from confide.report.release.demo_page import demo_page
+        from confide.report.demonstrations import demo_page
 
         page = demo_page(evaluation, done.receipt, refusal, title="One-year mortality after a heart attack")
     output.write_whole(report, page)
@@ -87,7 +87,7 @@ def _evaluate(data: Path) -> Evaluation:
 
 
 def _release(data: Path, place: Path) -> ReleaseResult:
-    from confide.report.release.text import print_release
+    from confide.report.release import print_release
     from confide.tasks.ledger import has_account, open_account
     from confide.tasks.release import release
 

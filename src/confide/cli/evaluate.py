@@ -1,40 +1,219 @@
-"""`confide evaluate`: evaluate scores in a file exactly."""
+"""Command `confide evaluate`: evaluate scores in a file or a table exactly."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from confide.cli import evaluate_options as given
+import typer
+
 from confide.cli import options, output
-from confide.cli.evaluate_output import check_places, show, write
-from confide.cli.inputs import split_columns
-from confide.cli.table_options import EngineOption, OptionalFile, Query, Table, choose_source, local_file
+from confide.cli.options import (
+    EngineOption,
+    OptionalFile,
+    Query,
+    Table,
+    choose_source,
+    local_file,
+    shown_source,
+    split_columns,
+)
+from confide.errors import ParameterError
+from confide.tasks.output_files import check_report
+
+if TYPE_CHECKING:
+    from confide.evaluation.evaluation import Evaluation
+    from confide.sources.locations import TableLocation
+
+
+Label = Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels; it has two values.")]
+Score = Annotated[
+    list[str] | None,
+    typer.Option("--score", "-s", metavar="COL", help="Column of scores; repeat it, or use commas, to compare models."),
+]
+Imputed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--imputed",
+        metavar="NAME=COL,COL",
+        help="A model with one column of scores for each imputed dataset; estimates are pooled (Rubin). Repeatable.",
+    ),
+]
+Weight = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of weights: the number of rows that a row stands for.")
+]
+SurveyWeight = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of sampling weights: inverse sampling probabilities.")
+]
+Group = Annotated[
+    list[str] | None,
+    typer.Option("--group", "-g", metavar="COL", help="Evaluate each value of this column too; repeat it to cross."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Rows with one value here depend on each other, as the stays of one patient do."),
+]
+Fold = Annotated[
+    str | None, typer.Option(metavar="COL", help="Fold of a cross-validation; ranking is averaged over folds.")
+]
+MissingRows = Annotated[
+    str, typer.Option("--missing", metavar="RULE", help="Rows without a score: refuse, or drop and count them.")
+]
+Threshold = Annotated[
+    list[float] | None,
+    typer.Option("--threshold", "-t", metavar="T", help="Call score >= T positive; repeatable. [default: 0.5]"),
+]
+CostRatio = Annotated[
+    float | None,
+    typer.Option(metavar="R", help="Cost of a missed positive over that of a false alarm: find the best threshold."),
+]
+Specificity = Annotated[
+    list[str] | None,
+    typer.Option("--specificity", metavar="LOW:HIGH", help="Partial AUC over these specificities; repeatable."),
+]
+Sensitivity = Annotated[
+    list[str] | None,
+    typer.Option("--sensitivity", metavar="LOW:HIGH", help="Partial AUC over these sensitivities; repeatable."),
+]
+IntervalMethod = Annotated[
+    str | None,
+    typer.Option(
+        "--interval", metavar="METHOD", help="plain, logit or bootstrap, for all numbers. [default: what suits each]"
+    ),
+]
+Replicates = Annotated[int, typer.Option(metavar="N", help="Replicates of the bootstrap; 0 for none, which is fast.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the bootstrap.")]
+Report = Annotated[
+    Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
+]
+Figures = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Write each figure as SVG, PDF and PNG (300 dpi) into this folder.")
+]
+Tables = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Write each table as CSV, LaTeX, Markdown and Word into this folder."),
+]
+
+
+def ranges(given: list[str] | None, parameter: str) -> list[tuple[float, float]] | None:
+    """Read ranges such as 0.9:1."""
+    return None if given is None else [_range(text, parameter) for text in given]
+
+
+def _range(text: str, parameter: str) -> tuple[float, float]:
+    low, separator, high = text.partition(":")
+    try:
+        if separator:
+            return float(low), float(high)
+    except ValueError:
+        pass
+    raise ParameterError(f"`{parameter}` must be a range such as 0.9:1, got {text!r}")
+
+
+def imputed_columns(given: list[str] | None) -> dict[str, list[str]] | None:
+    """Read models such as risk=risk_1,risk_2."""
+    from confide.cli.options import split_columns
+
+    if given is None:
+        return None
+    models: dict[str, list[str]] = {}
+    for text in given:
+        name, separator, columns = text.partition("=")
+        if not (name and separator and columns) or name in models:
+            raise ParameterError(
+                f"`imputed` must name each model once with its columns, for example risk=risk_1,risk_2; got {text!r}"
+            )
+        models[name] = split_columns([columns], "imputed")
+    return models
+
+
+def check_places(file: str, report: Path | None, figures: Path | None, tables: Path | None) -> None:
+    """Refuse files and folders that cannot be written, before anything is computed."""
+    if report is not None:
+        check_report(report, file)
+    if figures is not None:
+        from confide.report.evaluation.plots import check_figures
+
+        check_figures(figures, source=file)
+    if tables is not None:
+        from confide.report.writers.table_files import check_tables
+
+        check_tables(tables, source=file)
+
+
+def write(
+    evaluation: Evaluation,
+    source: str | TableLocation,
+    report: Path | None,
+    figures: Path | None,
+    tables: Path | None,
+) -> None:
+    """Write the report, the figures and the tables, and say where they are."""
+    file = local_file(source)
+    if report is not None:
+        with output.busy("drawing the report"):
+            page = evaluation.to_html(title=f"Evaluation of {shown_source(source)}")
+        output.write_whole(report, page)
+        typer.echo(f"report: {report}", err=True)
+    if figures is not None:
+        from confide.report.evaluation.plots import write_figures
+
+        with output.busy("drawing the figures"):
+            drawn = write_figures(evaluation, figures, source=file)
+        typer.echo(f"figures: {len(drawn)} files in {figures}", err=True)
+    if tables is not None:
+        _write_tables(evaluation, file, tables)
+
+
+def _write_tables(evaluation: Evaluation, file: str, folder: Path) -> None:
+    from confide.report.evaluation.tables import evaluation_tables
+    from confide.report.writers.table_files import MISSING, available_formats, write_tables
+
+    with output.busy("writing the tables"):
+        written = write_tables(evaluation_tables(evaluation), folder, numbers=evaluation.to_frame(), source=file)
+    typer.echo(f"tables: {len(written)} files in {folder}", err=True)
+    if "docx" not in available_formats():
+        typer.echo(f"note: {MISSING}", err=True)
+
+
+def show(evaluation: Evaluation, *, as_json: bool) -> None:
+    """Print the banner to standard error and the numbers to standard output."""
+    from confide.report.origin import banner_text
+
+    typer.echo(banner_text(), err=True)
+    if as_json:
+        output.print_json(evaluation.to_dict())
+    else:
+        from confide.report.evaluation.text import print_evaluation
+
+        print_evaluation(evaluation, output.console())
 
 
 def evaluate(
-    label: given.Label,
+    label: Label,
     file: OptionalFile = None,
-    score: given.Score = None,
-    imputed: given.Imputed = None,
+    score: Score = None,
+    imputed: Imputed = None,
     positive: options.Positive = None,
-    weight: given.Weight = None,
-    survey_weight: given.SurveyWeight = None,
-    group: given.Group = None,
-    cluster: given.Cluster = None,
-    fold: given.Fold = None,
-    missing: given.MissingRows = "refuse",
-    thresholds: given.Threshold = None,
-    cost_ratio: given.CostRatio = None,
-    specificity: given.Specificity = None,
-    sensitivity: given.Sensitivity = None,
+    weight: Weight = None,
+    survey_weight: SurveyWeight = None,
+    group: Group = None,
+    cluster: Cluster = None,
+    fold: Fold = None,
+    missing: MissingRows = "refuse",
+    thresholds: Threshold = None,
+    cost_ratio: CostRatio = None,
+    specificity: Specificity = None,
+    sensitivity: Sensitivity = None,
     level: options.Level = 0.95,
-    interval: given.IntervalMethod = None,
-    replicates: given.Replicates = 1_000,
-    seed: given.Seed = 0,
+    interval: IntervalMethod = None,
+    replicates: Replicates = 1_000,
+    seed: Seed = 0,
     as_json: options.AsJson = False,
-    report: given.Report = None,
-    figures: given.Figures = None,
-    tables: given.Tables = None,
+    report: Report = None,
+    figures: Figures = None,
+    tables: Tables = None,
     table: Table = None,
     query: Query = None,
     engine: EngineOption = None,
@@ -67,7 +246,7 @@ def evaluate(
             source,
             label=label,
             score=split_columns(score or ()),
-            imputed=given.imputed_columns(imputed),
+            imputed=imputed_columns(imputed),
             positive=positive,
             weight=weight,
             survey_weight=survey_weight,
@@ -77,8 +256,8 @@ def evaluate(
             missing=missing,
             thresholds=thresholds,
             cost_ratio=cost_ratio,
-            specificity=given.ranges(specificity, "specificity"),
-            sensitivity=given.ranges(sensitivity, "sensitivity"),
+            specificity=ranges(specificity, "specificity"),
+            sensitivity=ranges(sensitivity, "sensitivity"),
             level=level,
             interval=interval,
             replicates=replicates,

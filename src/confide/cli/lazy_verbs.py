@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
@@ -13,9 +14,9 @@ from typer.main import get_command, get_group
 
 
 class Verb(NamedTuple):
-    """Where a command is defined, as "module:attribute", and the first sentence of its help."""
+    """A command, as a function or as "module:attribute", and the first sentence of its help."""
 
-    home: str
+    home: str | Callable[..., None]
     summary: str
 
 
@@ -42,15 +43,17 @@ class PlainGroup(PlainFlags, TyperGroup):
 class LazyCommand(TyperCommand):
     """Stand-in for a command in the list of a group. It loads the command as soon as one calls it."""
 
-    def __init__(self, name: str, verb: Verb) -> None:
-        super().__init__(name, help=verb.summary, rich_markup_mode="markdown")
-        self._verb = verb
+    def __init__(self, name: str, verb: Verb | Callable[..., None]) -> None:
+        self._verb = verb if isinstance(verb, Verb) else Verb(verb, _summary(verb))
+        super().__init__(name, help=self._verb.summary, rich_markup_mode="markdown")
 
     @cached_property
     def loaded(self) -> TyperCommand | TyperGroup:
         """Return the command itself: a function, or the Typer app of a group."""
-        module, attribute = self._verb.home.split(":")
-        defined = getattr(import_module(module), attribute)
+        defined: Any = self._verb.home
+        if isinstance(defined, str):
+            module, attribute = defined.split(":")
+            defined = getattr(import_module(module), attribute)
         if isinstance(defined, typer.Typer):
             command: object = get_group(defined)
         else:
@@ -68,11 +71,19 @@ class LazyCommand(TyperCommand):
 
 
 class LazyGroup(PlainGroup):
-    """Group whose `verbs` load when they are called. Subclasses list them in the order of the help."""
+    """Group whose `verbs` are set up when they are called. Subclasses list them in the order of the help.
 
-    verbs: ClassVar[Mapping[str, Verb]] = {}
+    A verb is a function of the group's own module, or the place of one that loads more.
+    """
+
+    verbs: ClassVar[Mapping[str, Verb | Callable[..., None]]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for name, verb in self.verbs.items():
             self.add_command(LazyCommand(name, verb))
+
+
+def _summary(function: Callable[..., None]) -> str:
+    """Return the first sentence of a function's help."""
+    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())

@@ -11,9 +11,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from confide.cli.errors import find_call, translate
+from confide.cli.flags import as_commands, find_call, translate
 from confide.cli.lazy_verbs import LazyGroup, Verb
-from confide.cli.next_commands import as_commands
 from confide.errors import ConfideError
 
 _ASKED_BY_SHELL = "_CONFIDE_COMPLETE"  # set by a shell whose user pressed Tab
@@ -36,13 +35,13 @@ class Verbs(LazyGroup):
             "Plan a release (its error and interval widths, by mechanism), or the rows that an exact study needs.",
         ),
         "select": Verb(
-            "confide.cli.select:select", "Select features under differential privacy, and charge the ledger."
+            "confide.cli.learning:select", "Select features under differential privacy, and charge the ledger."
         ),
         "train": Verb(
-            "confide.cli.train:train", "Train a classifier under differential privacy, and charge the ledger."
+            "confide.cli.learning:train", "Train a classifier under differential privacy, and charge the ledger."
         ),
         "predict": Verb(
-            "confide.cli.predict:predict",
+            "confide.cli.learning:predict",
             "Write the rows of a file with a model's probability of the positive class beside each.",
         ),
         "validate": Verb("confide.cli.validate:validate", "Validate a model at several sites that share no rows."),
@@ -55,15 +54,15 @@ class Verbs(LazyGroup):
             "Evaluate a bundled real example exactly, release it privately, use up the budget, write one report.",
         ),
         "federation": Verb(
-            "confide.cli.federation.group:app",
+            "confide.cli.federation:app",
             "Make a federation of sites, run its server, and see which sites are connected.",
         ),
         "site": Verb(
-            "confide.cli.site.group:app",
+            "confide.cli.site:app",
             "Take part in a federation: describe the data and what is allowed, start the site, and see its requests.",
         ),
         "contest": Verb(
-            "confide.cli.contest.group:app",
+            "confide.cli.contest:app",
             "Run a contest on secret labels, whose answers cannot give the labels away.",
         ),
         "submit": Verb("confide.cli.submit:submit", "Submit scores to a contest, and see how good they are."),
@@ -72,13 +71,13 @@ class Verbs(LazyGroup):
             "Serve contests: participants send scores, and get values that cannot give the labels away.",
         ),
         "ledger": Verb(
-            "confide.cli.ledger.group:app", "Open accounts, see what was spent, and check that nobody changed it."
+            "confide.cli.ledger:app", "Open accounts, see what was spent, and check that nobody changed it."
         ),
         "attack": Verb(
-            "confide.cli.attack.group:app", "Show what publishing exact numbers would give away, on your own data."
+            "confide.cli.attack:app", "Show what publishing exact numbers would give away, on your own data."
         ),
         "completion": Verb(
-            "confide.cli.completion.group:app", "Complete commands and options with the Tab key, in bash, zsh or fish."
+            "confide.cli.completion:app", "Complete commands and options with the Tab key, in bash, zsh or fish."
         ),
     }
 
@@ -126,7 +125,7 @@ def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> 
         if isinstance(stream, io.TextIOWrapper):  # show question marks for letters that a terminal lacks
             stream.reconfigure(errors="replace")
     if _ASKED_BY_SHELL in os.environ:
-        from confide.cli.completion.shell_options import register_shells
+        from confide.cli.completion import register_shells
 
         register_shells()
     command = get_command(app) if isinstance(app, typer.Typer) else app

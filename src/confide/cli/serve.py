@@ -54,15 +54,15 @@ def serve(
     if accept_rollback and not verify:
         raise UsageError("--accept-rollback needs --verify; stop the server, and give both")
     if verify:
-        from confide.service import administration
+        from confide.contest.server import administration
 
         check = administration.accept_rollback if accept_rollback else administration.verify
         typer.echo(check(home).summary())
         return
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # before NumPy is loaded: files are scored side by side, in a thread each
-    from confide.service.server import serve as run
-    from confide.service.settings import Settings
+    from confide.contest.server.home import Settings
+    from confide.contest.server.run import serve as run
 
     run(
         Settings(

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli import output
-from confide.cli.contest.server_options import AllowHttp, To, client_of
-from confide.cli.options import AsJson
+from confide.cli.options import AllowHttp, AsJson, To, client_of
 from confide.errors import SubmissionError, UsageError
 
 if TYPE_CHECKING:
-    from confide.client import OracleClient
-    from confide.client.results import Submission
+    from confide.contest.client import OracleClient
+    from confide.contest.client.results import Submission
 
 
 def submit(
@@ -58,7 +57,7 @@ def submit(
             {**done.to_dict(), "rank": None if entry is None else entry.rank, "entries": len(board.entries)}
         )
         return
-    from confide.report.contest.submission_text import print_submission
+    from confide.report.contest import print_submission
 
     print_submission(done, board, client.contest().terms, output.console())
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.contest.bundles import scores_digest
 from confide.contest.estimators import score_entry
 from confide.contest.final_result import FinalEntry, FinalResult
-from confide.contest.finalists import scores_digest
 from confide.contest.forms import checked_scores
-from confide.contest.masked import MaskedLabels
-from confide.contest.masking import (
+from confide.contest.labels import (
+    MaskedLabels,
     checked_rows,
     label_guarantee,
     labels_from_dict,

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.contest.masked import MaskedLabels
+from confide.contest.estimators import metric_values
+from confide.contest.labels import MaskedLabels
 from confide.contest.metric import CLIP, ContestMetric
-from confide.contest.ratios import metric_values
 from confide.counts import FloatArray
 
 OWN_ERROR = 0.15

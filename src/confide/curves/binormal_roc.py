@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.counts import CountArray, FloatArray, ScoreCounts, equal_mass_starts, read_only
-from confide.curves.operating import operating_points
-from confide.curves.roc import RocCurve
+from confide.curves.roc import RocCurve, operating_points
 from confide.curves.roc_glm import RocGlm
 from confide.errors import DataError, ParameterError
 from confide.predictions import accepts_predictions

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from confide.blocks import map_blocks, scan_blocks, sum_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
-from confide.curves.operating import operating_points
+from confide.curves.roc import operating_points
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
 

@@ -1,4 +1,4 @@
-"""Reliability: observed share of positives in bins of the score."""
+"""Observed frequencies at predicted risks, and the net benefit of decisions made by them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import FloatArray, ScoreCounts, equal_mass_starts, read_only
 from confide.errors import DataError, ParameterError, ScoreError
@@ -62,3 +62,33 @@ def reliability_bins(counts: ScoreCounts, *, bins: int = 10, binning: Binning = 
     cells = counts.merged(first)
     weight = (cells.positives + cells.negatives).astype(np.float64)
     return ReliabilityBins(weight, cells.scores, cells.positives / weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecisionCurve:
+    """Net benefit per row at each threshold probability; treating nobody has net benefit 0."""
+
+    threshold: FloatArray
+    net_benefit: FloatArray
+    treat_all: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+@accepts_predictions
+def decision_curve(counts: ScoreCounts, thresholds: ArrayLike | None = None) -> DecisionCurve:
+    """Net benefit `tp/N - fp/N t/(1-t)` of treating where `score >= t` (Vickers & Elkin 2006).
+
+    The default thresholds are 0.01 to 0.99 in steps of 0.01.
+    """
+    check_probabilities(counts)
+    counts.both_classes()
+    at = np.arange(1, 100) / 100 if thresholds is None else np.asarray(thresholds, dtype=np.float64)
+    if at.ndim != 1 or not ((at >= 0.0) & (at < 1.0)).all():
+        raise ParameterError("thresholds must be probabilities in [0, 1)")
+    first = np.searchsorted(counts.scores, at, side="left")
+    caught, alarmed = (np.concatenate(([0], np.cumsum(c[::-1])))[::-1] for c in (counts.positives, counts.negatives))
+    odds, total = at / (1.0 - at), caught[0] + alarmed[0]
+    return DecisionCurve(at, (caught[first] - odds * alarmed[first]) / total, (caught[0] - odds * alarmed[0]) / total)

@@ -1,8 +1,9 @@
-"""ROC curve, its convex hull and areas under parts of it."""
+"""ROC curve, its operating points, its hull and its area."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,76 @@ from numpy.typing import NDArray
 from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
 from confide.curves.compiled_sums import compiled_hull
-from confide.curves.operating import OperatingPoints, operating_points
 from confide.predictions import accepts_predictions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperatingPoints:
+    """Points for each distinct score, from the highest down: positive means `score >= threshold`."""
+
+    thresholds: FloatArray
+    true_positives: CountArray
+    false_positives: CountArray
+
+    @property
+    def positives(self) -> float:
+        """Weight of all positives, taken from the last point."""
+        last: float = self.true_positives[-1].item()
+        return last
+
+    @property
+    def negatives(self) -> float:
+        """Weight of all negatives, taken from the last point."""
+        last: float = self.false_positives[-1].item()
+        return last
+
+    @property
+    def precision(self) -> FloatArray:
+        """Precision at each point; the weight called positive is never zero there."""
+        precision: FloatArray = self.true_positives / (self.true_positives + self.false_positives)
+        return precision
+
+
+def operating_points(counts: ScoreCounts) -> OperatingPoints:
+    """Accumulate counts from the highest score down."""
+    return OperatingPoints(
+        read_only(counts.scores[::-1]),
+        read_only(np.cumsum(counts.positives[::-1])),
+        read_only(np.cumsum(counts.negatives[::-1])),
+    )
+
+
+Curve: TypeAlias = tuple[FloatArray, FloatArray]
+"""Places and heights, for example false and true-positive rates, from (0, 0) to (1, 1)."""
+
+
+def area_between(one: Curve, other: Curve) -> float:
+    """Integrate the distance between two piecewise linear curves, which may have vertical steps.
+
+    Between neighbouring places of both curves both are lines, whose difference changes its sign at
+    most once; at a step, the line to its right starts at its upper end and the line to its left ends at its lower end.
+
+    >>> corner = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])
+    >>> diagonal = np.array([0.0, 1.0]), np.array([0.0, 1.0])
+    >>> area_between(corner, diagonal)
+    0.5
+    """
+    places = np.union1d(one[0], other[0])
+    left, right = places[:-1], places[1:]
+    start, end = (_on_line(one, left, at) - _on_line(other, left, at) for at in (left, right))
+    sizes = np.abs(start) + np.abs(end)
+    crossing = start * end < 0.0
+    split = np.divide(start**2 + end**2, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+    return float(np.sum((right - left) * np.where(crossing, split, sizes)) / 2.0)
+
+
+def _on_line(curve: Curve, left: FloatArray, at: FloatArray) -> FloatArray:
+    """A curve's height at places on the lines that begin at or before others, steps behind them."""
+    x, y = curve
+    first = np.clip(np.searchsorted(x, left, side="right") - 1, 0, x.size - 2)
+    heights: FloatArray = y[first] + (y[first + 1] - y[first]) * (at - x[first]) / (x[first + 1] - x[first])
+    return heights
+
 
 _MOST_PASSES = 64
 _LARGEST_EXACT = 2**61  # products of counts up to this fit a signed 64-bit integer

@@ -1,1 +1,4 @@
-"""Exact evaluation of models."""
+"""Exact evaluation of models.
+
+Import `evaluate` to evaluate and `evaluation` for the result, which is one frozen value.
+"""

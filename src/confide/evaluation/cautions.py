@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.evaluation.design import Design
 from confide.evaluation.evaluation import Evaluation, GroupEvaluation, ModelEvaluation
+from confide.evaluation.settings import Design
 from confide.intervals.comparison import Comparison
 from confide.intervals.interval import at_an_end
 from confide.intervals.resample import BOOTSTRAP_POSITIVES

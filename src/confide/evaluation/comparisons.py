@@ -15,8 +15,7 @@ from confide.evaluation.model import Request, Sample
 from confide.evaluation.settings import UNUSED, Settings
 from confide.intervals.clusters import compare_clustered
 from confide.intervals.comparison import Comparison, JointComparison, compare_checked
-from confide.intervals.paired import compare_models_checked
-from confide.intervals.unpaired import against_rest_checked, compare_estimates_unpaired
+from confide.intervals.differences import against_rest_checked, compare_estimates_unpaired, compare_models_checked
 from confide.sources.rows import Rows
 
 _GROUP_MEASURES = ("recall", "specificity")

@@ -10,12 +10,10 @@ from confide.counts import ScoreCounts
 from confide.errors import ParameterError
 from confide.evaluation.cautions import assumptions, cautions
 from confide.evaluation.comparisons import compare_clustered_group, compare_groups, compare_models
-from confide.evaluation.design import Design
 from confide.evaluation.evaluation import Evaluation, GroupEvaluation, ModelEvaluation
-from confide.evaluation.model import evaluate_model
-from confide.evaluation.pooling import pooled_model
+from confide.evaluation.model import evaluate_model, pooled_model
 from confide.evaluation.samples import IndependentSample, design_of, sample_of
-from confide.evaluation.settings import Settings
+from confide.evaluation.settings import Design, Settings
 from confide.intervals.comparison import Comparison
 from confide.intervals.folds import check_folds
 from confide.sources.hints import check_thresholds

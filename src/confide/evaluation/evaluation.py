@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from confide.counts import ScoreCounts
-from confide.evaluation.design import Design
-from confide.evaluation.settings import PartialRegion, Settings
+from confide.evaluation.settings import Design, PartialRegion, Settings
 from confide.intervals.comparison import Comparison, JointComparison
 from confide.intervals.interval import Estimate
 from confide.metrics.threshold import ConfusionMatrix
@@ -292,13 +291,13 @@ class Evaluation:
         Columns: model, group_column and group (missing for all rows), metric, threshold (for measures at one), value,
         standard_error, lower, upper, level, method, and p_value (for differences).
         """
-        from confide.report.evaluation.frames import evaluation_frame
+        from confide.report.evaluation.text import evaluation_frame
 
         return evaluation_frame(self)
 
     def to_html(self, *, title: str = "Evaluation") -> str:
         """Return the whole report as one HTML page that needs nothing else."""
-        from confide.report.evaluation.page import evaluation_page
+        from confide.report.evaluation.pages import evaluation_page
 
         return evaluation_page(self, title=title)
 
@@ -317,7 +316,7 @@ class Evaluation:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from confide.report.evaluation.page import fragment
+        from confide.report.evaluation.pages import fragment
 
         return fragment(self)
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.evaluation.design import Design
 from confide.evaluation.model import Request, Sample
-from confide.evaluation.settings import UNUSED, Settings
-from confide.intervals.cluster_estimates import cluster_estimates
+from confide.evaluation.settings import UNUSED, Design, Settings
+from confide.intervals.clusters import cluster_estimates
 from confide.intervals.folds import check_folds, cross_validated_auc_checked, fold_estimate_checked, fold_value
 from confide.intervals.influence import has_influence
 from confide.intervals.interval import Estimate

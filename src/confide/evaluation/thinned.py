@@ -12,7 +12,7 @@ from confide.evaluation.evaluation import Evaluation, ModelEvaluation, Named
 from confide.evaluation.settings import Settings
 from confide.intervals.delong import auc_interval
 from confide.intervals.interval import Estimate, Interval
-from confide.intervals.proportion import binomial_interval_of, logit_interval_of
+from confide.intervals.proportions import binomial_interval_of, logit_interval_of
 from confide.kernels.array_rows import SortedRows, sum_sorted
 from confide.kernels.sums import RankSums
 from confide.metrics.precision_recall import attained_share

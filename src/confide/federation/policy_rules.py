@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confide.errors import RefusedError
-from confide.federation.recovery_terms import colluding_sites
+from confide.federation.private_noise import GaussianNoise, noise_of
+from confide.federation.question_terms import colluding_sites
 from confide.privacy.guarantee import shown, typed
 
 if TYPE_CHECKING:
@@ -83,9 +84,6 @@ def check_guarantee(policy: Policy, question: Question) -> None:
 
 def _check_noise(policy: Policy, question: Question) -> None:
     """Refuse noise that the policy does not allow, or a delta above the site's."""
-    from confide.federation.gaussian_noise import GaussianNoise
-    from confide.federation.private_noise import noise_of
-
     noise = noise_of(question)
     if noise.family not in policy.noise:
         raise refusal(

@@ -10,16 +10,18 @@ from hashlib import sha256
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.modes.mode import FEWEST_MASKED
 from confide.federation.modes.registry import mode_named, mode_of, modes_that_take
-from confide.federation.recovery_terms import check_fewest, check_threshold, with_threshold
-from confide.federation.term_checks import (
+from confide.federation.question_terms import (
+    FEWEST_MASKED,
+    check_fewest,
+    check_threshold,
     checked_grid,
     checked_name,
     checked_purpose,
     checked_rows_per_person,
     checked_unit,
     checked_whole,
+    with_threshold,
 )
 from confide.grid import Grid
 
@@ -56,7 +58,7 @@ class Question:
         for it again. It is needed after a site's data changed.
     noise, delta
         Private mode: "gaussian" for discrete Gaussian noise, which has a delta; None for Laplace noise, which has none.
-        See `gaussian_noise`.
+        See `private_noise`.
     delta, sensitivity
         Noisy-scores mode: terms of its noise, which guarantee nothing.
     purpose

@@ -1,4 +1,4 @@
-"""Reading and writing the TOML files of a site and of a federation, with clear errors.
+"""Files and folders of sites and engines: written whole, readable by their owner alone.
 
 TOML is written here by hand, a few lines, and not by a library: `site.toml` and `policy.toml` carry comments for the
 administrator, which libraries that write TOML from values leave out.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError, did_you_mean
-from confide.files import replace_file
+from confide.files import flush, replace_file
 
 
 def read_text(path: Path, what: str) -> str:
@@ -60,6 +60,15 @@ def parsed(text: str, source: str) -> dict[str, Any]:
         ) from None
 
 
+def plain_fingerprint(written: str) -> str:
+    """Return a fingerprint as people write it, in lower case and without colons and spaces.
+
+    >>> plain_fingerprint("0F:3C 77aa")
+    '0f3c77aa'
+    """
+    return "".join(written.replace(":", " ").split()).lower()
+
+
 def check_keys(given: Mapping[str, Any], known: Collection[str], source: str) -> None:
     """Refuse an unknown key, and suggest a known one that looks like it."""
     for key in given:
@@ -93,3 +102,34 @@ def write_whole(path: Path, text: str) -> None:
         raise FederationError(
             f"{path} cannot be written ({error.strerror}); make its folder, or make it writable"
         ) from None
+
+
+OWNER_FOLDER, OWNER_FILE = 0o700, 0o600
+
+
+def write_json(path: Path, plain: Any) -> None:
+    """Write plain data as JSON, whole or not at all."""
+    write_whole(path, json.dumps(plain, indent=1) + "\n")
+
+
+def make_owned(folder: Path) -> Path:
+    """Make a folder that only its owner may enter; restrict an existing one."""
+    folder.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
+    folder.chmod(OWNER_FOLDER)
+    return folder
+
+
+def own_tree(folder: Path) -> None:
+    """Restrict a folder and everything in it to its owner."""
+    for parent, _, names in os.walk(folder):
+        Path(parent).chmod(OWNER_FOLDER)
+        for name in names:
+            (Path(parent) / name).chmod(OWNER_FILE)
+
+
+def flush_tree(folder: Path) -> None:
+    """Bring everything in a folder to the disk."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            flush(Path(parent) / name)
+        flush(Path(parent))

@@ -1,4 +1,4 @@
-"""States of a site in a run. The values are the words of messages and JSON documents."""
+"""States of a site in a validation: what it answered, why it refused, and how far it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals and tests for one AUC: DeLong's nonparametric variance, and Hanley and McNeil's."""
+"""Intervals of AUC: DeLong's, and that of a binormal curve."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from numpy.typing import ArrayLike
 
 from confide.blocks import dot, scan_blocks
 from confide.counts import ScoreCounts
+from confide.curves.binormal_roc import CATEGORIES, smooth_roc
 from confide.curves.compiled_sums import compiled_sums
 from confide.device import on_device
 from confide.errors import DataError, ParameterError
-from confide.intervals.interval import Interval, all_or_nothing_ends, at_an_end, check_level, logit_ends, plain_ends
+from confide.intervals.interval import (
+    Interval,
+    all_or_nothing_ends,
+    at_an_end,
+    check_level,
+    logit_ends,
+    normal_quantile,
+    plain_ends,
+)
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.predictions import accepts_predictions
@@ -22,6 +31,7 @@ from confide.sources.device_sums import sums_on_device
 
 if TYPE_CHECKING:
     from confide.kernels.sums import RankSums
+
 
 Transform = Literal["logit", "none"]
 
@@ -281,3 +291,20 @@ def _enough(counts: ScoreCounts) -> tuple[float, float]:
     if positives <= 1.0 or negatives <= 1.0:
         raise DataError(_TOO_FEW)
     return positives, negatives
+
+
+@accepts_predictions
+def binormal_interval(counts: ScoreCounts, *, level: float = 0.95, categories: int = CATEGORIES) -> Interval:
+    """Compute an interval for AUC from the binormal curve of greatest likelihood.
+
+    Its ends are `Phi(index -/+ z se)` with the index `a / sqrt(1 + b^2)`, whose standard error follows by the delta
+    method. Assumes independent rows, and scores that some increasing transformation makes normal in both classes.
+    """
+    from scipy.special import ndtr
+
+    fitted = smooth_roc(counts, categories=categories)
+    if fitted.index_error is None:
+        raise DataError("the fitted curve has no standard error; use `delong_interval`")
+    reach = normal_quantile(level) * fitted.index_error
+    lower, upper = (float(ndtr(fitted.index + end)) for end in (-reach, reach))
+    return Interval(lower=lower, upper=upper, level=level, method="binormal, maximum likelihood")

@@ -44,12 +44,21 @@ from confide.intervals.calibration import (
 )
 from confide.intervals.delong import auc_interval, delong_variance
 from confide.intervals.interval import Estimate, Interval, check_level
-from confide.intervals.proportion import binomial_interval_of, logit_interval_of
-from confide.intervals.reductions import CELLS, Cells, Reduction, SmallerCounts, reduced, reduction
-from confide.intervals.replicates import draw_replicates, moved, replicate_values, spread
+from confide.intervals.proportions import MEASURE_RULES, binomial_interval_of, logit_interval_of, threshold_estimate
+from confide.intervals.replicates import (
+    CELLS,
+    Cells,
+    Reduction,
+    SmallerCounts,
+    draw_replicates,
+    moved,
+    reduced,
+    reduction,
+    replicate_values,
+    spread,
+)
 from confide.intervals.resample import BOOTSTRAPS, check_replicates, usable_replicates
 from confide.intervals.scales import IDENTITY, LOG, LOG_ODDS, LOG_OF_REST, Method, Scale, normal_estimate
-from confide.intervals.thresholds import MEASURE_RULES, threshold_estimate
 from confide.metrics.condensing import STEEPEST
 from confide.metrics.precision_recall import ESTIMATORS, aucpr_score
 from confide.metrics.ranking import auc_score

@@ -14,7 +14,7 @@ from confide.blocks import BLOCK, in_threads
 from confide.counts import CountArray, FloatArray
 from confide.errors import DataError
 from confide.intervals.influence import share_below
-from confide.sources.coded import CodedScores
+from confide.sources.rows import CodedScores
 
 if TYPE_CHECKING:
     from confide.sources.paired_sums import PlacementSums

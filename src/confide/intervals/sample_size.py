@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from confide.errors import ParameterError
-from confide.intervals.auc_design import variance_model
-from confide.intervals.power import AucDesign, ComparisonDesign, check_share
+from confide.intervals.power import AucDesign, ComparisonDesign, check_share, variance_model
 
 SCHEMA = "confide.exact_plan/1"
 MOST_ROWS = 10**9

@@ -1,4 +1,4 @@
-"""Exact rank sums and counts of rows that lie on a device, by one sort and one pass in chunks.
+"""Exact rank sums, counts and cells of rows that lie on a device.
 
 Everything is written against the array API standard, so the same lines run on NumPy, PyTorch, CuPy and JAX. A chunk
 holds at most 2^26 rows, so twice the product of its class sizes is below 2^53: sums of pairs are whole numbers that
@@ -7,18 +7,75 @@ taken about the mean of their chunk, so none are lost where AUC is near 0 or 1.
 
 Where Triton can compile for the device, its kernels take the place of chunks (see `triton_sums`), and rows of which
 sums alone are needed are sorted as keys without row numbers (see `triton_keys`).
+
+Cells begin where a given number of rows of either class lies below, and at the given thresholds. No score is divided
+between cells. Each cell is a single score, or holds fewer than one in `1 / error` of the positives and of the
+negatives: no rate of a curve is off by more than `error`, and the curve's corners are corners of the whole one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
-from confide.device import device_of, namespace_of, sorted_with_order, to_host
-from confide.kernels.device_kernels import device_kernels, key_kernels
+import numpy as np
+
+from confide.counts import CountArray, FloatArray
+from confide.device import device_of, is_gpu_tensor, namespace_of, sorted_with_order, to_host
 from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean
-from confide.kernels.sums import RankSums, no_sums
+from confide.kernels.sums import RankSums, no_sums, sum_counts
+
+
+def device_kernels(array: Any) -> ModuleType | None:
+    """Return the kernels of `triton_sums` if the array is a PyTorch tensor on a GPU for which Triton can compile them.
+
+    Elsewhere return None: the functions of the array API standard give the same sums.
+    """
+    return _checked("triton_sums", array.device) if _compiles(array) else None
+
+
+def key_kernels(array: Any) -> ModuleType | None:
+    """Return the kernels of `triton_keys` under the same condition."""
+    return _checked("triton_keys", array.device) if _compiles(array) else None
+
+
+def _compiles(array: Any) -> bool:
+    return is_gpu_tensor(array) and find_spec("triton") is not None
+
+
+@cache
+def _checked(name: str, device: Any) -> ModuleType | None:
+    """Compile the kernels of a module for a device, and compare their sums of a few rows with the host's."""
+    import torch
+
+    try:
+        kernels = import_module(f"confide.kernels.{name}")
+        # An old GPU or a missing C compiler, for example, fails in many ways.
+        agrees = _agree(kernels, lambda values: torch.asarray(values, device=device))
+    except Exception:
+        return None
+    return kernels if agrees else None
+
+
+def _agree(kernels: ModuleType, move: Any) -> bool:
+    """Return whether kernels sum rows as the host does: three with each score, so that ties cross strips."""
+    row = np.arange(3 * (kernels.strip_size() + 5))[::-1]
+    place = row // 3
+    labels = (place * 5 + row) % 4 == 0
+    positives = np.bincount(place, labels).astype(np.int64)
+    expected = sum_counts(positives, 3 - positives)
+    sums = kernels.sum_rows(move(labels), move(place.astype(np.float64)), (0.0, float(place[0])))
+    return bool(
+        sums.twice_wins == expected.twice_wins
+        and np.isclose(sums.precision_sum, expected.precision_sum, rtol=1e-12)
+        and np.isclose(sums.auc_variance, expected.auc_variance, rtol=1e-12)
+    )
+
 
 LARGEST_CHUNK = 1 << 26
 MOST_ROWS = (1 << 31) - 1
@@ -234,3 +291,83 @@ def _range_sums(chunk: tuple[float, ...], size: int) -> RangeSums:
         squares_below=about_mean(squares, w, p, int(centre)),
         squares_above=about_mean(above_squares, v, q, int(above_centre)),
     )
+
+
+def thin_sorted(
+    rows: SortedRows, error: float, thresholds: Sequence[float] = ()
+) -> tuple[FloatArray, CountArray, CountArray]:
+    """Return the mean score of each cell, in ascending order, with its positives and negatives."""
+    xp = rows.xp
+    at = xp.nonzero(rows.labels)[0]  # the place of each positive
+    cuts = _cuts(rows, at, error, thresholds)
+    positives = to_host(xp.searchsorted(at, cuts, side="left"))
+    del at
+    edges = to_host(cuts)
+    positives, size = np.diff(positives).astype(np.int64), np.diff(edges).astype(np.int64)
+    return _means(rows, cuts, size), positives, size - positives
+
+
+def _cuts(rows: SortedRows, at: Any, error: float, thresholds: Sequence[float]) -> Any:
+    """Return the rows at which cells begin, and the end."""
+    xp, device = rows.xp, rows.device
+    quantiles = xp.concat([_quantile_positives(rows, at, error), _quantile_negatives(rows, at, error)])
+    ends = xp.asarray([0, rows.size - 1], dtype=at.dtype, device=device)
+    chosen = rows.scores[xp.concat([quantiles, ends])]
+    first = xp.searchsorted(rows.scores, chosen, side="left")
+    after = xp.searchsorted(rows.scores, chosen, side="right")
+    after = xp.where(after - first > 1, after, first)  # a score that stands alone needs no cell of its own
+    parts = [first, after, xp.searchsorted(rows.scores, chosen[-2:], side="right")]
+    if thresholds:
+        at_least = xp.asarray(list(thresholds), dtype=xp.float64, device=device)
+        parts.append(_first_at_least(rows, at_least))
+    return xp.sort(xp.unique_values(xp.concat(parts)))
+
+
+def _first_at_least(rows: SortedRows, thresholds: Any) -> Any:
+    """Return the first row with a score at or above each threshold, compared as float64."""
+    xp = rows.xp
+    if rows.scores.dtype == xp.float64:
+        return xp.searchsorted(rows.scores, thresholds, side="left")
+    found = [_bisect(rows, float(threshold)) for threshold in to_host(thresholds)]
+    return xp.asarray(found, dtype=xp.int64, device=rows.device)
+
+
+def _bisect(rows: SortedRows, threshold: float) -> int:
+    low, high = 0, rows.size
+    while low < high:
+        middle = (low + high) // 2
+        if float(rows.scores[middle]) < threshold:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _quantile_positives(rows: SortedRows, at: Any, error: float) -> Any:
+    """Return the places of positives at equal steps."""
+    return at[:: _step(rows.positives, error)]
+
+
+def _quantile_negatives(rows: SortedRows, at: Any, error: float) -> Any:
+    """Return the places of negatives at equal steps: the `j`-th has `j` negatives below, and some positives."""
+    xp = rows.xp
+    below = at - xp.arange(at.shape[0], dtype=at.dtype, device=rows.device)
+    chosen = xp.arange(0, rows.negatives, _step(rows.negatives, error), dtype=at.dtype, device=rows.device)
+    return chosen + xp.astype(xp.searchsorted(below, chosen, side="right"), at.dtype)
+
+
+def _step(rows: int, error: float) -> int:
+    return max(1, int(rows * error))
+
+
+def _means(rows: SortedRows, cuts: Any, size: CountArray) -> FloatArray:
+    """Return the mean score of each cell."""
+    xp = rows.xp
+    low, high = (to_host(xp.astype(rows.scores[ends], xp.float64)) for ends in (cuts[:-1], cuts[1:] - 1))
+    middle = float(rows.scores[rows.size // 2])
+    through = xp.cumulative_sum(xp.astype(rows.scores, xp.float64) - middle)
+    with np.errstate(all="ignore"):  # sums of the largest numbers overflow
+        mean = middle + np.diff(to_host(through[cuts[1:] - 1]), prepend=0.0) / size
+    mean = np.where(np.isfinite(mean), mean, low / 2.0 + high / 2.0)
+    means: FloatArray = np.clip(mean, low, high) + 0.0  # rounding must not carry a mean out of its cell
+    return means

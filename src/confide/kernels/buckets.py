@@ -1,4 +1,4 @@
-"""Counting of many distinct scores: each row goes to one of some thousands of buckets in score order.
+"""Counting of distinct scores: few in a hash table, many in buckets that are sorted inside the cache.
 
 Only rows that share a bucket have to be compared; a bucket fits in the cache; and since prefix sums say how many
 positives and negatives lie below it, buckets are independent and threads share them out.
@@ -14,12 +14,166 @@ import numpy as np
 
 from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, compiled, frozen
 
+# Compiled into the kernel.
+_HASH_BITS = 15
+_HASH_CAPACITY = 1 << (_HASH_BITS - 1)  # half full: probes stay short
+_HASH_WIDTH = 4  # key, negatives, positives, and one word that keeps a slot within one cache line
+_NO_KEY = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the bits of a NaN, so never those of a score
+_HASH_FACTOR = np.uint64(0x9E37_79B9_7F4A_7C15)
+_HASH_SHIFT = np.uint64(64 - _HASH_BITS)
+_ONE = np.uint64(1)
+
+
+def hash_counts(labels: Labels, scores: Scores, threads: Threads) -> tuple[Scores, Counts, Counts] | None:
+    """Return the counts of each distinct score, or None if there are too many of them."""
+    tables = threads.map(lambda part: _hash_table(labels[part], scores[part]), threads.slices(scores.size))
+    if any(table is None for table in tables):
+        return None
+    slots = np.concatenate([table for table in tables if table is not None])
+    values, where = np.unique(slots[:, 0].view(np.float64), return_inverse=True)
+    counts = np.zeros((values.size, 2), np.int64)
+    np.add.at(counts, where, slots[:, 1:3].view(np.int64))
+    return values, counts[:, 1].copy(), counts[:, 0].copy()
+
+
+def _hash_table(labels: Labels, scores: Scores) -> Keys | None:
+    """Return the used slots of a hash table of these rows, or None if they do not fit."""
+    table = np.zeros((1 << _HASH_BITS, _HASH_WIDTH), np.uint64)
+    table[:, 0] = _NO_KEY
+    if not _fill_hash_table(labels, scores, table.reshape(-1)):
+        return None
+    used: Keys = table[table[:, 0] != _NO_KEY]
+    return used
+
+
+@compiled
+def _fill_hash_table(labels: Labels, scores: Scores, table: Keys) -> bool:
+    """Count rows of each label by score in an open-addressing table.
+
+    False once it is half full, or if probes are many, as they are for scores chosen to collide.
+    """
+    last = np.uint64((1 << _HASH_BITS) - 1)
+    used = 0
+    probes = (1 << _HASH_BITS) + 4 * scores.size
+    for i in range(scores.size):
+        key = np.float64(scores[i] + 0.0).view(np.uint64)
+        slot = (key * _HASH_FACTOR) >> _HASH_SHIFT
+        while table[slot * np.uint64(_HASH_WIDTH)] != key:
+            if table[slot * np.uint64(_HASH_WIDTH)] == _NO_KEY:
+                if used == _HASH_CAPACITY:
+                    return False
+                used += 1
+                table[slot * np.uint64(_HASH_WIDTH)] = key
+                break
+            slot = (slot + _ONE) & last
+            probes -= 1
+            if probes < 0:
+                return False
+        table[slot * np.uint64(_HASH_WIDTH) + _ONE + (np.uint64(labels[i]) & _ONE)] += _ONE
+    return True
+
+
+# Compiled into the kernels.
+INSERTION_ROWS = 40
+DIGIT_BITS = 12
+_ZERO = np.uint64(0)
+
+
+@compiled
+def sort_bucket(keys: Keys, spare: Keys, digits: Counts) -> bool:
+    """Sort keys by score; True if the sorted keys are in ``spare`` (as long as ``keys``).
+
+    Labels are not put in order: within a tie they do not matter, and moving them would be quadratic.
+    """
+    size = keys.size
+    if size <= INSERTION_ROWS:
+        _insertion_sort(keys, size * size)
+        return False
+    low = keys[0]
+    high = keys[0]
+    for i in range(1, size):
+        low = min(low, keys[i])
+        high = max(high, keys[i])
+    low >>= _ONE
+    width = bit_length((high >> _ONE) - low)
+    if width == 0:
+        return False
+    # Six bits more than number the keys: keys that are evenly spread then seldom share all of them, and the insertion
+    # sort that follows moves next to nothing. With fewer bits, mispredicted branches cost more than a pass.
+    leading = min(width, bit_length(np.uint64(size)) + 6)
+    moved = _radix_sort(keys, spare, low, width - leading, width, digits)
+    if leading == width:
+        return moved
+    if moved:
+        if _insertion_sort(spare, 4 * size):
+            return True
+        return not _radix_sort(spare, keys, low, 0, width, digits)
+    if _insertion_sort(keys, 4 * size):
+        return False
+    return _radix_sort(keys, spare, low, 0, width, digits)
+
+
+@compiled
+def bit_length(value: np.uint64) -> int:
+    """Return the number of bits of a number."""
+    length = 0
+    while value > _ZERO:
+        value >>= _ONE
+        length += 1
+    return length
+
+
+@compiled
+def _insertion_sort(keys: Keys, budget: int) -> bool:
+    """Sort keys by score; False, with the keys in some order, once more than ``budget`` moves were made."""
+    moves = 0
+    for i in range(1, keys.size):
+        key = keys[i]
+        bound = key | _ONE  # a greater key has a greater score, not just the greater label
+        j = i
+        while j > 0 and keys[j - 1] > bound:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+        moves += i - j
+        if moves > budget:
+            return False
+    return True
+
+
+@compiled
+def _radix_sort(keys: Keys, spare: Keys, low: np.uint64, first_bit: int, last_bit: int, digits: Counts) -> bool:
+    """Sort keys by bits ``first_bit`` to ``last_bit`` of their score less ``low``; True if they end up in ``spare``."""
+    most_bits = min(DIGIT_BITS, max(6, bit_length(np.uint64(keys.size)) - 1))  # fewer digits than keys
+    passes = (last_bit - first_bit + most_bits - 1) // most_bits
+    digit_bits = (last_bit - first_bit + passes - 1) // passes
+    mask = np.uint64((1 << digit_bits) - 1)
+    shift = np.uint64(first_bit)
+    moved = False
+    for _ in range(passes):
+        source, target = (spare, keys) if moved else (keys, spare)
+        digits[: 1 << digit_bits] = 0
+        for i in range(keys.size):
+            digits[(((source[i] >> _ONE) - low) >> shift) & mask] += 1
+        place = 0
+        for digit in range(1 << digit_bits):
+            count = digits[digit]
+            digits[digit] = place
+            place += count
+        for i in range(keys.size):
+            key = source[i]
+            digit = (((key >> _ONE) - low) >> shift) & mask
+            target[np.uint64(digits[digit])] = key
+            digits[digit] += 1
+        moved = not moved
+        shift += np.uint64(digit_bits)
+    return moved
+
+
 _MANY_ROWS = 1 << 24
 _TRIM = 0.01  # share of the sample left outside each end of a trimmed bucket map
 
 # Compiled into the kernels.
-_ZERO = np.uint64(0)
-_ONE = np.uint64(1)
 _SIGN_SHIFT = np.uint64(63)
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.kernels.buckets import BucketMap, bucket_of, choose_bucket_map, count_buckets, prefix_sums
+from confide.kernels.buckets import (
+    DIGIT_BITS,
+    INSERTION_ROWS,
+    BucketMap,
+    bit_length,
+    bucket_of,
+    choose_bucket_map,
+    count_buckets,
+    prefix_sums,
+)
 from confide.kernels.rows import bucket_ranges, distinct_sample, largest_bucket
-from confide.kernels.sorting import DIGIT_BITS, INSERTION_ROWS, bit_length
 from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, available_workers, compiled, frozen
 
 Codes = NDArray[np.int32]
@@ -109,7 +117,7 @@ def _sort_pairs(keys: Keys, numbers: Numbers, starts: Counts, first: int, last: 
 
 @compiled
 def _sort_bucket_pairs(keys: Keys, numbers: Numbers, spare: Keys, spare_numbers: Numbers, digits: Counts) -> bool:
-    """Sort as `confide.kernels.sorting.sort_bucket` does, with row numbers; True if the result is in ``spare``."""
+    """Sort as `confide.kernels.buckets.sort_bucket` does, with row numbers; True if the result is in ``spare``."""
     size = keys.size
     if size <= INSERTION_ROWS:
         _insertion_sort_pairs(keys, numbers, size * size)

@@ -15,10 +15,16 @@ from typing import Literal
 
 import numpy as np
 
-from confide.kernels.buckets import Partition, partition_parts, partition_rows, prefix_sums
-from confide.kernels.hashing import hash_counts
+from confide.kernels.buckets import (
+    DIGIT_BITS,
+    Partition,
+    hash_counts,
+    partition_parts,
+    partition_rows,
+    prefix_sums,
+    sort_bucket,
+)
 from confide.kernels.range_sums import RangeSums, about_mean
-from confide.kernels.sorting import DIGIT_BITS, sort_bucket
 from confide.kernels.sums import Centre, RankSums, no_sums, rank_sums, sum_counts
 from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, available_workers, compiled, frozen
 

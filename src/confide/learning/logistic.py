@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from confide.errors import DataError, LabelError, ParameterError, did_you_mean
 from confide.learning.linear_model import LinearModel
+from confide.learning.selection import check_part, feature_guarantee
 from confide.privacy.mechanisms.logistic_minimum import MOST_REGULARIZATION, checked_regularization
 from confide.privacy.mechanisms.objective_perturbation import TiltedQuery, objective_perturbation
 from confide.privacy.mechanisms.output_perturbation import gradient_shift, output_perturbation
@@ -30,7 +31,6 @@ from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise, SphericalQuery
 from confide.releases.terms import Terms
-from confide.selection.feature_terms import check_part, feature_guarantee
 
 KIND = "logistic-regression"
 

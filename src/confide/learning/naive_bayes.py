@@ -1,4 +1,7 @@
-"""Naive Bayes from noisy counts, which also choose the features.
+"""Naive Bayes from noisy counts, with a line from scores to log-odds.
+
+The location of scores is private, and the noisy counts show it only roughly: rows with many features have more extreme
+scores. So cells are narrow near the expected middle and wider away from it. This serves scores of any scale.
 
 One table of noisy counts serves twice: it chooses features and it gives their weights. So choosing costs nothing. A
 small share of epsilon pays for a noisy histogram of the rows' scores by class. A line from scores to probabilities is
@@ -19,11 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.counts import FloatArray
+from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
-from confide.features import FeatureRows
+from confide.features import FeatureRows, row_products
+from confide.grid import Grid
 from confide.learning.linear_model import LinearModel
-from confide.learning.score_line import Weighed, score_line
+from confide.learning.selection import check_part, checked_family, feature_guarantee
+from confide.metrics.calibration_fit import logistic_fit
 from confide.privacy.accounting import rho_for
 from confide.privacy.concentration import rho_of_pure
 from confide.privacy.guarantee import Exact, checked_epsilon, exact_fraction
@@ -33,12 +38,111 @@ from confide.privacy.mechanisms.feature_counts import (
     feature_counts,
     read_feature_counts,
 )
+from confide.privacy.mechanisms.private_counts import cells_on, private_counts
 from confide.privacy.mechanisms.row_limits import RowLimit
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part, Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.releases.counting import noisy_cells
 from confide.releases.terms import Terms
-from confide.selection.feature_terms import check_part, checked_family, feature_guarantee
+
+FEWEST_CELLS, MOST_CELLS = 4, 16
+
+_ROWS_A_CELL = 25  # in units of the noise's scale, about: fewer rows get fewer cells
+_REACH, _NARROW = 3.5, 1.5  # edges lie at sinh(-3.5 ... 3.5) times so many of the score's expected deviations
+_PRIOR_ROWS = 2.0  # in a cell on average, divided as the classes are, and among cells as the rows are
+_TINY = 1e-6  # rows, so that an empty table has a line too
+_MOST_SLOPE = 20.0
+_LEAST_SLOPE = 0.02  # per deviation of the score: even where noise hides all, the order of scores is kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """Weights of features and an intercept, before the line, with the expected distribution of the scores.
+
+    `middle` and `spread` locate the scores, `sizes` are the numbers of rows of the classes, and `frequencies` are the
+    mean shares of a row that each feature has. All were released.
+    """
+
+    features: tuple[int, ...]
+    weights: tuple[float, ...]
+    intercept: float
+    middle: float
+    spread: float
+    sizes: tuple[float, float]
+    frequencies: tuple[float, ...]
+
+    def scores(self, rows: FeatureRows) -> FloatArray:
+        """Return the score of each row: `intercept + sum of the weights of its features`, a function of that row."""
+        every = np.zeros(rows.width)
+        every[list(self.features)] = self.weights
+        return row_products(rows.matrix(), every) + self.intercept
+
+    def grid(self, cells: int) -> Grid:
+        """Return cells that follow from released numbers: narrow in the middle, wider away from it."""
+        strongest = max((abs(weight) for weight in self.weights), default=0.0)
+        least = 1e-6 * (1.0 + abs(self.middle))  # weights may be nothing but rounding, and cells must have a width
+        unit = _NARROW * max(self.spread or strongest or 1.0, least)
+        return Grid(self.middle + unit * np.sinh(np.linspace(-_REACH, _REACH, cells + 1)))
+
+
+def score_line(
+    rows: FeatureRows, weighed: Weighed, terms: Terms, epsilon: Fraction, noise: Noise
+) -> tuple[float, float]:
+    """Return slope and intercept that turn scores into log-odds, from noisy counts of the scores by class.
+
+    A row lies in one cell of one class, which follows from its own features and the weights.
+    """
+    grid = weighed.grid(cells_for(sum(weighed.sizes), epsilon))
+    cells = cells_on(_counts(rows, weighed), grid)
+    query = private_counts(cells, epsilon, terms.neighbours)
+    total = len(rows) if terms.rows_are_public else None
+    drawn = noisy_cells(query.draw(noise), query, cells, terms.neighbours, total)
+    table = np.clip(drawn.agreed(), 0.0, None)
+    if terms.neighbours != Neighbours.LABEL_ONLY:
+        table *= _trusted(table.sum(axis=0), float(query.scales[0]))
+    return fitted_line(grid.representatives, table, weighed.sizes)
+
+
+def cells_for(rows: float, epsilon: Fraction) -> int:
+    """Return the number of cells that the noise allows."""
+    return int(np.clip(rows * float(epsilon) / _ROWS_A_CELL, FEWEST_CELLS, MOST_CELLS))
+
+
+def fitted_line(scores: FloatArray, table: FloatArray, sizes: tuple[float, float]) -> tuple[float, float]:
+    """Fit a logistic regression of the class on the score, with two uninformative rows added for each cell.
+
+    The added rows are distributed over the cells as the rows are, and over the classes as the rows are. The slope stays
+    above 0: a score that is no better than noise gets almost no weight.
+    """
+    rows = table.sum(axis=0) + _TINY
+    added = _PRIOR_ROWS * scores.size * rows / rows.sum()
+    ours, theirs = table + np.array(sizes)[:, None] / sum(sizes) * added
+    every = ours + theirs
+    middle = float(np.average(scores, weights=every))
+    spread = max(float(np.sqrt(np.average((scores - middle) ** 2, weights=every))), 1e-9)
+    design = np.column_stack((np.ones_like(scores), (scores - middle) / spread))
+    intercept, slope = logistic_fit(design, ours, every).tolist()
+    if slope < _LEAST_SLOPE:
+        intercept, slope = float(np.log(ours.sum() / theirs.sum())), _LEAST_SLOPE
+    slope = min(slope, _MOST_SLOPE)
+    return slope / spread, intercept - slope * middle / spread
+
+
+def _counts(rows: FeatureRows, weighed: Weighed) -> ScoreCounts:
+    if len(rows) == 0:
+        return ScoreCounts(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    return ScoreCounts.from_arrays(rows.labels, weighed.scores(rows), one_class=True)
+
+
+def _trusted(rows: FloatArray, scale: float) -> FloatArray:
+    """Return the share of each cell's rows that is unlikely to be noise.
+
+    Sparse cells far out would distort the line.
+    """
+    share: FloatArray = np.clip(1.0 - scale / np.maximum(rows, 1e-9), 0.0, 1.0)
+    return share
+
 
 KIND = "naive-bayes"
 

@@ -1,4 +1,12 @@
-"""File that carries a private workflow from one step to the next.
+"""File that carries a private workflow: its budget, the rows held out, its features and its model.
+
+Selection and training read the same rows, so their epsilons add up. The evaluation of held-out rows reads other rows. A
+row lies on one side only, so the total is the larger of the two sides, not their sum.
+
+A model is trained on one side and evaluated on the other. A row lies on one side only, so what the two sides cost does
+not add up (parallel composition): under add-remove-one, and under label-only as the rule does not read the label. Under
+replace-one it would: a row that is replaced can leave one side and enter the other. So it would between two versions of
+a file, in which a row may differ: whoever asks names the file in the part.
 
 It says how rows are read, which features were selected and which model was trained. Everything in it was released under
 a guarantee or was public before. So it may be published.
@@ -15,19 +23,124 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError, UnreadableError, UsageError
 from confide.features import FeatureRows
-from confide.learning.budget import BudgetSplit
-from confide.learning.holdout import HELD_OUT, HoldOut
 from confide.learning.linear_model import LinearModel
-from confide.privacy.guarantee import Guarantee
+from confide.learning.selection import Selection
+from confide.privacy.guarantee import Guarantee, checked_epsilon, exact_fraction
+from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
 from confide.releases.terms import Terms
-from confide.selection.selection import Selection
-from confide.sources.encoded_rows import KEY_RULE, read_rows, row_keys
-from confide.sources.encoding import Encoding
+from confide.sources.encoding import KEY_RULE, Encoding, read_rows, row_keys
+
+STEPS = ("select", "train", "evaluate")
+
+EVALUATION_SHARE = Fraction(1, 5)
+"""Share of the budget for the evaluation, where no rows are held out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSplit:
+    """Epsilon of each step of a workflow. A selection gets half of the epsilon of the training rows.
+
+    `parallel` is True if the evaluation reads held-out rows whose cost need not be added.
+
+    >>> {step: str(part) for step, part in BudgetSplit(budget=Fraction(1), selects=True, parallel=True).shares.items()}
+    {'select': '1/2', 'train': '1/2', 'evaluate': '1'}
+    """
+
+    budget: Fraction
+    selects: bool
+    parallel: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", checked_epsilon(self.budget))
+
+    @property
+    def shares(self) -> Mapping[str, Fraction]:
+        """Return epsilon by step."""
+        evaluation = self.budget if self.parallel else self.budget * EVALUATION_SHARE
+        training = self.budget if self.parallel else self.budget - evaluation
+        if not self.selects:
+            return {"train": training, "evaluate": evaluation}
+        return {"select": training / 2, "train": training / 2, "evaluate": evaluation}
+
+    def left(self, step: str, spent: Fraction) -> Fraction:
+        """Return the epsilon that is left for a step, after earlier steps on the training rows spent `spent`.
+
+        Held-out rows may cost as much as the training did without raising the total.
+        """
+        if step == "evaluate":
+            return spent if self.parallel else self.shares[step]
+        whole = sum((part for name, part in self.shares.items() if name != "evaluate"), Fraction(0))
+        remaining = whole - spent if step == "train" else self.shares[step]
+        if remaining <= 0:
+            raise ParameterError(
+                "nothing of the workflow's budget is left for training; give selecting less, or the workflow a larger "
+                "`budget`"
+            )
+        return remaining
+
+
+def together(costs: Mapping[str, Fraction], *, parallel: bool) -> Fraction:
+    """Return the total cost of steps. Costs on training rows add up; held-out rows count only where they cost more."""
+    training = sum((cost for step, cost in costs.items() if step != "evaluate"), Fraction(0))
+    evaluation = costs.get("evaluate", Fraction(0))
+    return max(training, evaluation) if parallel else training + evaluation
+
+
+TRAINING, HELD_OUT = "training", "held-out"
+SIDES = (TRAINING, HELD_OUT)
+
+_ALL = 2**64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldOut:
+    """Hold out a share of the rows: those whose key, a hash of 64 bits of what `by` names, is among the highest.
+
+    Rows with the same key lie on the same side. `by` says all that the key depends on, and no more than what is in the
+    row without its label. Where it tells persons apart (`persons`), all rows of a person lie on one side.
+
+    >>> rule = HoldOut(share=Fraction(1, 4), by="column id")
+    >>> rule.held_out(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64))
+    array([False, False,  True])
+    """
+
+    share: Fraction
+    by: str
+    persons: bool = False
+
+    def __post_init__(self) -> None:
+        share = exact_fraction(self.share, "the share held out")
+        if not 0 < share < 1:
+            raise ParameterError(f"the share held out must lie between 0 (none) and 1, for example 0.3; got {share}")
+        object.__setattr__(self, "share", share)
+
+    def held_out(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which rows are held out: those whose key is at least `(1 - share) 2^64`."""
+        edge = min(int((1 - self.share) * _ALL), _ALL - 1)
+        held: NDArray[np.bool_] = keys >= np.uint64(edge)
+        return held
+
+    def part(self, side: str) -> Part:
+        """One side, as the ledger knows it."""
+        if side not in SIDES:
+            raise ParameterError(f"rows are on one of the sides {' and '.join(SIDES)}; got {side!r}")
+        return Part(f"{self.share} held out by {self.by}", side)
+
+    def part_for(self, terms: Terms, side: str) -> Part | None:
+        """Return the side that a request is about; None where the sides' costs add up, as a person may lie on both."""
+        if terms.neighbours == Neighbours.REPLACE_ONE:
+            raise ParameterError(
+                "rows are held out under add-remove-one or label-only neighbours: a row that is replaced could change "
+                "sides. Choose one of them, or train with nothing held out (`hold_out=0`)"
+            )
+        return self.part(side) if terms.rows_per_person == 1 or self.persons else None
+
 
 SCHEMA = "confide.workflow/1"
 

@@ -18,17 +18,25 @@ from typing import TYPE_CHECKING
 from confide.errors import ParameterError
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms, Caps, Composition, checked_name
-from confide.ledger.binding import check_elsewhere
-from confide.ledger.budget import Budget
-from confide.ledger.charging import Charged, charge, concluded, opened, quoted, read_answer, written
+from confide.ledger.charging import (
+    STEP_SECONDS,
+    Charged,
+    Record,
+    charge,
+    concluded,
+    opened,
+    padded,
+    quoted,
+    read_answer,
+    written,
+)
 from confide.ledger.entries import Draft, Kind
-from confide.ledger.key import fresh_key
-from confide.ledger.padding import STEP_SECONDS, padded
+from confide.ledger.place import fresh_key
 from confide.ledger.question import PublicQuestion, same_name
 from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
-from confide.ledger.record import Record
-from confide.ledger.requests import Request, data_identity, source_digest
+from confide.ledger.requests import Request, check_elsewhere, data_identity, source_digest
+from confide.ledger.spending import Budget
 from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon
 from confide.privacy.neighbours import Neighbours

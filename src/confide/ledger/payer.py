@@ -13,15 +13,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
 
-from confide.errors import DataError, UsageError
+from confide.errors import DataError, ParameterError, UsageError
 from confide.ledger.account import Account
-from confide.ledger.binding import question_about
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt
+from confide.ledger.requests import question_about
 from confide.privacy.guarantee import shown
 from confide.privacy.prepared import A, Prepared
-from confide.sources.raw import raw_bytes, unpacked_bytes
+from confide.sources.digests import raw_bytes, unpacked_bytes
 
 LedgerPlace: TypeAlias = str | Path | Ledger | None
 """A path, a URL or an open ledger; None is the default ledger of the user."""
@@ -208,3 +208,10 @@ def open_ledger(ledger: LedgerPlace) -> Iterator[Ledger]:
     else:
         with Ledger(ledger) as book:
             yield book
+
+
+def refuse_names_of_files(**given: object) -> None:
+    """Refuse parameters that declare an identity, for a file. The message names those alone that were given."""
+    names = [f"`{name}`" for name, value in given.items() if value is not None]
+    if names:
+        raise ParameterError(f"the bytes of a file identify its data; leave {' and '.join(names)} out")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from confide.ledger.budget import NOTHING, Budget
+from confide.ledger.spending import NOTHING, Budget
 from confide.privacy.accounting import total
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.prepared import A
@@ -138,18 +138,18 @@ class Receipt(Generic[A]):
 
     def plot(self) -> Figure:
         """Draw the released curves, or the released numbers with both intervals."""
-        from confide.report.release.receipts import plot_receipt
+        from confide.report.release import plot_receipt
 
         return plot_receipt(self)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with one row for each released number, with both intervals."""
-        from confide.report.release.receipts import receipt_frame
+        from confide.report.release import receipt_frame
 
         return receipt_frame(self)
 
     def _repr_html_(self) -> str:
-        from confide.report.release.receipts import receipt_fragment
+        from confide.report.release import receipt_fragment
 
         return receipt_fragment(self)
 

@@ -1,4 +1,4 @@
-"""Transactions on a ledger: reading chains and writing their new entries."""
+"""Transactions on a ledger, and its tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, func, insert, select, true, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    CursorResult,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    func,
+    insert,
+    select,
+    true,
+    update,
+)
 
 from confide.errors import LedgerError
 from confide.ledger.account import Account
@@ -19,16 +33,61 @@ from confide.ledger.chain import (
     broken_link,
     check_register,
     first_break,
+    read_state,
     refuse_broken,
     register_holds,
     register_seal,
+    state_text,
 )
-from confide.ledger.checkpoint import read_state, state_text
+from confide.ledger.charging import Record
 from confide.ledger.entries import START, Entry
-from confide.ledger.key import KeyFile, check_key, key_check
+from confide.ledger.place import KeyFile, check_key, key_check
 from confide.ledger.question import folded_name, is_digest
-from confide.ledger.record import Record
-from confide.ledger.tables import ENTRIES, HEADS, META, VERSION
+
+VERSION = "2"
+
+SCHEMA = MetaData()
+
+META = Table(
+    "confide_meta",
+    SCHEMA,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+HEADS = Table(
+    "confide_heads",
+    SCHEMA,
+    Column("account", Text, primary_key=True),
+    Column("sequence", Integer, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("seal", Text, nullable=False),
+)
+
+# The primary key is a second net: two entries cannot take the same place in a chain.
+ENTRIES = Table(
+    "confide_entries",
+    SCHEMA,
+    Column("account", Text, primary_key=True),
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("analyst", Text),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("request_id", Text),
+    Column("data", Text),
+    Column("answer", Text),
+    Column("charge", Integer),
+    Column("previous", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+
+# A charge looks up the entries of its own request.
+Index("confide_entries_request", ENTRIES.c.account, ENTRIES.c.request_id)
+
 
 _NEWEST = 64  # entries that every charge checks one by one
 _AT_ONCE = 500  # requests that one statement names

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from confide._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from confide.metrics.aggregate import Aggregate as Aggregate
-    from confide.metrics.aggregate import mean_over_parts as mean_over_parts
     from confide.metrics.calibration import CalibrationErrors as CalibrationErrors
     from confide.metrics.calibration import brier_score as brier_score
     from confide.metrics.calibration import calibration_e50 as calibration_e50
@@ -37,7 +35,9 @@ if TYPE_CHECKING:
     from confide.metrics.ranking import hull_auc_score as hull_auc_score
     from confide.metrics.ranking import partial_auc_score as partial_auc_score
     from confide.metrics.registry import METRICS as METRICS
+    from confide.metrics.registry import Aggregate as Aggregate
     from confide.metrics.registry import Metric as Metric
+    from confide.metrics.registry import mean_over_parts as mean_over_parts
     from confide.metrics.registry import metric_names as metric_names
     from confide.metrics.registry import metric_score as metric_score
     from confide.metrics.threshold import ConfusionMatrix as ConfusionMatrix
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from confide.metrics.threshold import youden_threshold as youden_threshold
 
 _HOMES = {
-    "confide.metrics.aggregate": "Aggregate mean_over_parts",
+    "confide.metrics.registry": "Aggregate METRICS Metric mean_over_parts metric_names metric_score",
     "confide.metrics.calibration": (
         "CalibrationErrors brier_score calibration_e50 calibration_e90 calibration_emax calibration_errors "
         "calibration_intercept calibration_slope expected_calibration_error integrated_calibration_index "
@@ -59,7 +59,6 @@ _HOMES = {
         "average_precision_score normalised_average_precision_score"
     ),
     "confide.metrics.ranking": "auc_score hull_auc_score partial_auc_score",
-    "confide.metrics.registry": "METRICS Metric metric_names metric_score",
     "confide.metrics.threshold": (
         "ConfusionMatrix calibrated_threshold confusion_matrix cost_threshold youden_index youden_threshold"
     ),

@@ -14,8 +14,7 @@ from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.curves.reliability import Binning, check_probabilities, reliability_bins
 from confide.curves.smoothing import SmootherChoice, fitted_curve
 from confide.errors import ScoreError
-from confide.metrics.calibration_fit import FITTED_FROM, fit_line, log_odds_of
-from confide.metrics.logistic_fit import logistic_fit
+from confide.metrics.calibration_fit import FITTED_FROM, fit_line, log_odds_of, logistic_fit
 from confide.predictions import accepts_predictions
 
 _SMALLEST = np.finfo(np.float64).eps

@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.blocks import scan_blocks
 from confide.counts import ScoreCounts
-from confide.curves.operating import operating_points
+from confide.curves.roc import operating_points
 from confide.errors import ParameterError
 from confide.predictions import accepts_predictions
 

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from confide.releases.auc import release_auc as release_auc
     from confide.releases.average_precision import release_average_precision as release_average_precision
     from confide.releases.brier import release_brier as release_brier
-    from confide.releases.calibrator import Calibrator as Calibrator
     from confide.releases.confusion import ConfusionRelease as ConfusionRelease
     from confide.releases.confusion import release_confusion as release_confusion
     from confide.releases.confusion import release_prevalence as release_prevalence
+    from confide.releases.curves import curves_of as curves_of
     from confide.releases.curves import release_curves as release_curves
-    from confide.releases.curves_from_counts import curves_of as curves_of
+    from confide.releases.curves_release import Calibrator as Calibrator
     from confide.releases.curves_release import CurvesRelease as CurvesRelease
     from confide.releases.operating import OperatingPoint as OperatingPoint
     from confide.releases.operating import Target as Target
@@ -30,11 +30,9 @@ _HOMES = {
     "confide.releases.auc": "release_auc",
     "confide.releases.average_precision": "release_average_precision",
     "confide.releases.brier": "release_brier",
-    "confide.releases.calibrator": "Calibrator",
+    "confide.releases.curves_release": "Calibrator CurvesRelease",
     "confide.releases.confusion": "ConfusionRelease release_confusion release_prevalence",
-    "confide.releases.curves": "release_curves",
-    "confide.releases.curves_from_counts": "curves_of",
-    "confide.releases.curves_release": "CurvesRelease",
+    "confide.releases.curves": "curves_of release_curves",
     "confide.releases.operating": "OperatingPoint Target",
     "confide.releases.plan_result": "Plan",
     "confide.releases.registry": "RELEASE_METRICS prepare",

@@ -8,10 +8,10 @@ from typing import Unpack
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.intervals.private import limits, mean_probability, plausible_totals
 from confide.privacy.guarantee import Exact
 from confide.privacy.mechanisms.squared_error import UNITS, squared_error
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.noisy_numbers import limits, mean_probability, plausible_totals
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows

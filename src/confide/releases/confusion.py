@@ -1,9 +1,14 @@
-"""Release of the confusion matrix at a threshold, and of every measure that follows from it, at one price."""
+"""Release of the confusion matrix at a threshold, counted on public cells.
+
+Counts on a grid of the request, or counts above a threshold, need the cell of each row and not its score. An engine can
+count these cells, and send one row for each.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -12,24 +17,47 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.intervals.private_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
 from confide.metrics.threshold import MEASURES, ConfusionMatrix
 from confide.privacy.accounting import rho_for
 from confide.privacy.guarantee import Exact, Guarantee
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.private_counts import cells_above, concentrated_counts, private_counts
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.noisy_counts import NoisyCells, PlausibleCounts, count_intervals, plausible_counts
 from confide.privacy.queries import SYSTEM_NOISE, Noise
 from confide.releases.counting import noisy_cells
-from confide.releases.public_cells import threshold_cells
 from confide.releases.release import SCHEMA, PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import TermOptions, Terms, checked_counts, known_mechanism, public_rows
-
-MECHANISMS = ("laplace", "gaussian")
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+
+def threshold_cells(threshold: float) -> Grid | None:
+    """Return two cells, below a threshold and from it on; None at the ends of what numbers can be.
+
+    >>> threshold_cells(0.5).cells([0.1, 0.5, 7.0])
+    array([0, 1, 1])
+    """
+    edges = np.array([np.nextafter(threshold, -np.inf), threshold, np.nextafter(threshold, np.inf)])
+    return Grid(edges) if np.isfinite(edges).all() else None
+
+
+def common_cells(prepared: Iterable[PreparedRelease]) -> Grid | None:
+    """Return cells that are enough for all parts of a request; None if a part needs scores.
+
+    The edges of all grids together cut every cell of each of them into whole cells, and so the rows beyond its ends.
+    """
+    grids = [part.cells for part in prepared]
+    known = [grid.edges for grid in grids if grid is not None]
+    if not known or len(known) < len(grids):
+        return None
+    return Grid(functools.reduce(np.union1d, known))
+
+
+MECHANISMS = ("laplace", "gaussian")
+
 
 CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
@@ -86,18 +114,18 @@ class ConfusionRelease:
 
     def plot(self) -> Figure:
         """Draw every measure that is a proportion, with both intervals."""
-        from confide.report.release.plots import plot_releases
+        from confide.report.release_plots import plot_releases
 
         return plot_releases(self.measures)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with one row for each cell and measure, with both intervals."""
-        from confide.report.release.frames import release_frame
+        from confide.report.release import release_frame
 
         return release_frame(self.measures)
 
     def _repr_html_(self) -> str:
-        from confide.report.release.page import fragment
+        from confide.report.release import fragment
 
         return fragment(self.measures)
 

@@ -13,7 +13,6 @@ import numpy as np
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.intervals.private_counts import NoisePart, NoisyCells
 from confide.privacy.accounting import rho_for
 from confide.privacy.concentration import rho_of_pure
 from confide.privacy.mechanisms.private_counts import Cells, cells_on, concentrated_counts, private_counts
@@ -26,6 +25,7 @@ from confide.privacy.mechanisms.strategies import (
     strategy_named,
 )
 from confide.privacy.neighbours import Neighbours
+from confide.privacy.noisy_counts import NoisePart, NoisyCells
 from confide.privacy.queries import IntegerQuery, Noise
 from confide.releases.grids import (
     Automatic,

@@ -15,7 +15,7 @@ from confide.privacy.guarantee import Guarantee
 from confide.releases.release import PrivateIntervals, Release
 
 if TYPE_CHECKING:
-    from confide.intervals.private_curves import CurveRegion
+    from confide.privacy.noisy_counts import CurveRegion
     from confide.releases.curves_release import CurvesRelease
 
 TARGETS = ("recall", "specificity")

@@ -158,24 +158,24 @@ class Release:
         return f"<Release {self.metric} {self.value:.4g} ({self.guarantee.summary})>"
 
     def __str__(self) -> str:
-        from confide.report.release.text import one_line
+        from confide.report.release import one_line
 
         return one_line(self)
 
     def plot(self) -> Figure:
         """Draw the value with both intervals."""
-        from confide.report.release.plots import plot_releases
+        from confide.report.release_plots import plot_releases
 
         return plot_releases((self,))
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with one row: the value, both intervals and the guarantee."""
-        from confide.report.release.frames import release_frame
+        from confide.report.release import release_frame
 
         return release_frame((self,))
 
     def _repr_html_(self) -> str:
-        from confide.report.release.page import fragment
+        from confide.report.release import fragment
 
         return fragment((self,))
 

@@ -16,8 +16,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from confide.counts import FloatArray, ScoreCounts, equal_mass_starts
 from confide.errors import ParameterError
 from confide.grid import Grid
-from confide.intervals.private_counts import NoisyCells
-from confide.intervals.private_curves import curve_region
+from confide.privacy.noisy_counts import NoisyCells, curve_region
 
 AUTO = "auto"
 

@@ -10,16 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.intervals.pareto_noise import NoiseSide, ParetoNoise
-from confide.intervals.private import (
-    ClassSizes,
-    Spread,
-    limits,
-    plausible_pairs,
-    plausible_sizes,
-    smooth_probability,
-)
-from confide.intervals.private_local import GivenScale, local_probability
 from confide.privacy.mechanisms.class_sizes import class_sizes
 from confide.privacy.mechanisms.smooth_sensitivity import (
     DEFAULT_SMOOTHNESS,
@@ -31,6 +21,18 @@ from confide.privacy.mechanisms.smooth_sensitivity import (
     student_t,
 )
 from confide.privacy.noise.pareto import ParetoShape, Side
+from confide.privacy.noisy_numbers import (
+    ClassSizes,
+    GivenScale,
+    NoiseSide,
+    ParetoNoise,
+    Spread,
+    limits,
+    local_probability,
+    plausible_pairs,
+    plausible_sizes,
+    smooth_probability,
+)
 from confide.privacy.queries import SYSTEM_NOISE, IntegerQuery, Noise, RealQuery
 from confide.releases.release import PreparedRelease, PrivateIntervals, Release, prepare_numbers
 from confide.releases.terms import Terms

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from confide.ledger.account import Account
-from confide.ledger.budget import NOTHING
 from confide.ledger.entries import Entry, Kind
-from confide.ledger.publications import Publication, answer_name
+from confide.ledger.reader import Publication, answer_name
+from confide.ledger.spending import NOTHING
 from confide.privacy.guarantee import shown
-from confide.report.shared.tables import Table
-from confide.report.shared.text import print_table
+from confide.report.writers.terminal import Table, print_table
 from confide.tasks.ledger import Accounts, History, LedgerCheck
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Rows given as arrays on a device: checked, sorted and summed where they are."""
+"""Rows given as arrays on a device, and sums that work from ranks alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,23 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.device import detached, device_of, least_and_largest, namespace_of, on_device, without_subnormals
 from confide.errors import LabelError, ParameterError, ScoreError
-from confide.kernels.array_cells import thin_sorted
-from confide.kernels.array_rows import MOST_ROWS, SortedRows, count_sorted, distinct_scores, sort_rows, sum_rows
+from confide.kernels.array_rows import (
+    MOST_ROWS,
+    SortedRows,
+    count_sorted,
+    distinct_scores,
+    sort_rows,
+    sum_rows,
+    thin_sorted,
+)
 from confide.kernels.sums import RankSums
-from confide.sources.curve_points import CURVE_ERROR, MOST_SCORES
 from confide.sources.labels import binary_labels, positive_value
+
+CURVE_ERROR = 2e-5
+"""No rate of a thinned curve is off by more than this."""
+
+MOST_SCORES = 100_000
+"""Distinct scores up to which curves are not thinned."""
 
 
 def device_rows(labels: Any, scores: Any, *, positive: object = None) -> SortedRows:

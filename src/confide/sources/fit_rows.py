@@ -1,4 +1,4 @@
-"""Rows fit for private counting: by rules for each row, so that no row changes how another is read.
+"""Rows of a table that fit a request, and small results of an engine.
 
 A label is positive by its own spelling (see `private_labels`), and a score is a number by its own text. Whether all
 rows are fit is the only thing that an error tells.
@@ -19,12 +19,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray
-from confide.errors import ColumnError, NoRowsError, ParameterError, ScoreError
+from confide.errors import ColumnError, DataError, NoRowsError, ParameterError, ScoreError
 from confide.sources.arrays import unfit_scores
 from confide.sources.feature_columns import spelling
-from confide.sources.fetched import array_of, check_unchanged, fetch, numbers
 from confide.sources.files import connect_duckdb
 from confide.sources.private_labels import PrivateLabels
+
+
+def fetch(table: Any) -> Any:
+    """Return a small result as an Arrow table; from DuckDB by way of batches, which does not load pandas."""
+    if table.get_backend().name != "duckdb":
+        return table.to_pyarrow()
+    import pyarrow as pa
+
+    schema = table.schema().to_pyarrow()
+    batches = [batch for batch in table.to_pyarrow_batches() if batch.num_rows]
+    return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
+
+
+def array_of(table: Any, name: str, kind: type) -> NDArray[Any]:
+    """Return a column of an Arrow table without missing values."""
+    chunks = [numbers(chunk) for chunk in table.column(name).chunks]
+    return np.concatenate(chunks).astype(kind) if chunks else np.empty(0, kind)
+
+
+def numbers(array: Any) -> NDArray[Any]:
+    """Return a column of numbers without missing ones; Arrow's own conversion would load pandas."""
+    try:
+        return np.from_dlpack(array)
+    except (TypeError, NotImplementedError, ValueError):  # booleans, decimals and the like
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def check_unchanged(unchanged: bool) -> None:
+    """Refuse results of several queries that do not fit together."""
+    if not unchanged:
+        raise DataError("the table changed while it was read; try again when nobody writes to it")
+
 
 _TEXT = "column {!r} does not hold text; check that it is the right column"
 _PLAIN = "column {!r} holds neither numbers nor text nor true/false; make it one of them before"

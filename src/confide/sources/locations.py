@@ -1,4 +1,4 @@
-"""Locations of tables: URLs of databases and of Spark, checked before anything is opened.
+"""Locations of tables: URLs of databases, names of tables, and the text of queries.
 
     postgresql://user@host:port/database/schema.table     also ?table=schema.table
     duckdb:///file.db?table=schema.table                  four slashes before an absolute path
@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -24,8 +25,35 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
-from confide.errors import ParameterError, UsageError, did_you_mean
+from confide.errors import ColumnError, ParameterError, UsageError, did_you_mean
 from confide.sources.details import replaced_errors
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def statement_of(query: str, dialect: str) -> str:
+    """Return a query without the semicolons that end it, nor comments after them.
+
+    Semicolons inside stay, and what cannot be divided into words of SQL stays as it is: the engine refuses both.
+
+    >>> statement_of("SELECT ';' AS a; -- done", "duckdb")
+    "SELECT ';' AS a"
+    """
+    import sqlglot
+    from sqlglot.errors import TokenError
+
+    text = query.removeprefix(_BYTE_ORDER_MARK).strip()
+    try:
+        tokens = sqlglot.tokenize(text, read=dialect)
+    except TokenError:
+        return text
+    end = len(text)
+    for token in reversed(tokens):
+        if token.text != ";" or text[token.start] != ";":
+            break
+        end = token.start
+    return text[:end].rstrip()
+
 
 _SECRETS = ("password", "sslpassword")
 _SECRET_INSIDE = re.compile(r"(password|passwd|pwd|token|secret|api[_-]?key)\s*=", re.IGNORECASE)
@@ -377,3 +405,15 @@ def _rebuilt(
     engine: Engine, place: str, table: tuple[str, ...], query: str | None, settings: Mapping[str, str]
 ) -> TableLocation:
     return TableLocation(engine=engine, place=place, table=table, query=query, settings=settings)
+
+
+def unused_name() -> str:
+    """Return a name for a temporary view that no table or column has."""
+    return f"confide_{secrets.token_hex(8)}"
+
+
+def check_columns(columns: Sequence[str]) -> None:
+    """Refuse a table in which two columns have one name, as joins in a query can have."""
+    twice = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
+    if twice is not None:
+        raise ColumnError(f"the query returns two columns {twice!r}; give each a name of its own with AS")

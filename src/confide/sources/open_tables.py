@@ -10,15 +10,13 @@ where a collation takes two spellings for equal, one row could otherwise change 
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from confide.errors import (
-    ColumnError,
     ConfideError,
     DataError,
     ParameterError,
@@ -27,10 +25,9 @@ from confide.errors import (
     did_you_mean,
 )
 from confide.sources.details import replaced_errors
+from confide.sources.digests import digest_of, duckdb_row_hashes
 from confide.sources.files import connect_duckdb
-from confide.sources.locations import Engine, TableLocation
-from confide.sources.query_text import statement_of
-from confide.sources.row_digest import digest_of, duckdb_row_hashes
+from confide.sources.locations import Engine, TableLocation, check_columns, statement_of, unused_name
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,18 +76,6 @@ def is_view(table: Any, location: TableLocation) -> bool:
 
         return names_view(backend.con, location)
     return not _duckdb_has(backend.con, "table", location)
-
-
-def unused_name() -> str:
-    """Return a name for a temporary view that no table or column has."""
-    return f"confide_{secrets.token_hex(8)}"
-
-
-def check_columns(columns: Sequence[str]) -> None:
-    """Refuse a table in which two columns have one name, as joins in a query can have."""
-    twice = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
-    if twice is not None:
-        raise ColumnError(f"the query returns two columns {twice!r}; give each a name of its own with AS")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.sources.fetched import check_unchanged, fetch
+from confide.sources.fit_rows import check_unchanged, fetch
 from confide.sources.score_cells import MOST_ROWS, Cells, find_cells, locate, small_table
 
 

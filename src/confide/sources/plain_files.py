@@ -16,9 +16,19 @@ from numpy.typing import NDArray
 from confide.counts import FloatArray
 from confide.errors import ConfideError
 from confide.sources.arrays import count_checked
-from confide.sources.files import MISSING, limit_engine, literally, reader_of, spill_folder, wide_decimals
+from confide.sources.files import (
+    MISSING,
+    NAMED,
+    keep_named,
+    limit_engine,
+    literally,
+    quoted_name,
+    quoted_text,
+    reader_of,
+    spill_folder,
+    wide_decimals,
+)
 from confide.sources.labels import positive_value
-from confide.sources.named_csv import NAMED, keep_named, quoted_name, quoted_text
 from confide.sources.tables import STREAMED_ROWS, CountedTable
 
 MOST_BYTES = 1 << 29

@@ -20,10 +20,8 @@ from psycopg import sql
 from confide.errors import ConfideError, DataError, ParameterError, UnreadableError, UsageError
 from confide.postgresql_reach import reach_of
 from confide.sources.details import replaced_errors
-from confide.sources.locations import TableLocation
-from confide.sources.open_tables import check_columns, unused_name
-from confide.sources.query_text import statement_of
-from confide.sources.row_digest import digest_of
+from confide.sources.digests import digest_of
+from confide.sources.locations import TableLocation, check_columns, statement_of, unused_name
 
 _CONNECT_SECONDS = "10"
 _BATCH_ROWS = 1 << 16

@@ -1,4 +1,4 @@
-"""Rows kept as rows: what comparisons, groups, clusters and folds need beside counts."""
+"""Rows kept as rows, and their scores by place."""
 
 from __future__ import annotations
 
@@ -14,8 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 from confide.sources.arrays import checked_scores, checked_weights, code_checked, count_checked
-from confide.sources.coded import CodedScores
 from confide.sources.labels import binary_labels, is_missing, is_sequence, one_dimensional
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CodedScores:
+    """Counts of whole rows, and two whole numbers of each row.
+
+    `codes` is the place of its score among the distinct scores. `components` is, for a positive, twice the number of
+    negatives below it and once that of those tied with it; for a negative it likewise counts the positives above.
+    """
+
+    counts: ScoreCounts
+    codes: NDArray[Any]
+    components: NDArray[Any]
+
+    def __repr__(self) -> str:
+        return "CodedScores(<private>)"
+
 
 Missing = Literal["refuse", "drop"]
 MISSING: tuple[Missing, ...] = ("refuse", "drop")

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray
-from confide.sources.fetched import array_of, fetch
+from confide.sources.fit_rows import array_of, fetch
 
 MOST_ROWS = 1 << 20
-"""Rows of a cell, unless it is a single score. Sums of squares of their ranks fit 64 bits (see `engine_sums`)."""
+"""Rows of a cell, unless it is a single score. Sums of squares of their ranks fit 64 bits (see `rank_tables`)."""
 
 _FEWEST_PARTS = 256
 _USUAL_PARTS = 4096

@@ -34,10 +34,8 @@ import numpy as np
 
 from confide.counts import FloatArray
 from confide.errors import ConfideError, SubmissionError, SubmissionProblem
-from confide.sources.id_index import IdIndex
-from confide.sources.score_alignment import ProblemCode
-from confide.sources.score_files import Kind, ScoreLimits, read_score_file
-from confide.sources.score_limits import MOST_BYTES
+from confide.sources.submission_rows import MOST_BYTES, ProblemCode
+from confide.sources.submissions import IdIndex, Kind, ScoreLimits, read_score_file
 
 STOP_SECONDS = 5.0
 """Seconds that a child has at most when the server is told to stop."""

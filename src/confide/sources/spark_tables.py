@@ -15,9 +15,7 @@ from typing import Any
 
 from confide.errors import ConfideError, DataError, ParameterError, UnreadableError, UsageError
 from confide.sources.details import replaced_errors, shows_errors
-from confide.sources.locations import TableLocation
-from confide.sources.open_tables import unused_name
-from confide.sources.query_text import statement_of
+from confide.sources.locations import TableLocation, statement_of, unused_name
 
 
 @contextmanager

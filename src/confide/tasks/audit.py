@@ -55,18 +55,18 @@ class AuditReport:
 
     def plot(self) -> Figure:
         """Draw the lower bound on epsilon of each mechanism, beside its claim."""
-        from confide.report.audit.plots import plot_audit
+        from confide.report.audit import plot_audit
 
         return plot_audit(self)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with one row for each finding."""
-        from confide.report.audit.frames import audit_frame
+        from confide.report.audit import audit_frame
 
         return audit_frame(self)
 
     def _repr_html_(self) -> str:
-        from confide.report.audit.page import fragment
+        from confide.report.audit import fragment
 
         return fragment(self)
 

@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.contest.bundle import ServerBundle
+from confide.contest.bundles import ServerBundle
 from confide.contest.metric import KINDS, ContestMetric
 from confide.contest.terms import Mode
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import DataError, ParameterError
 from confide.intervals.interval import Interval
-from confide.ledger.budget import Budget
 from confide.ledger.payer import FileSubject, LedgerPlace, Payer, open_ledger
 from confide.ledger.question import score_digest
 from confide.ledger.receipts import Receipt
+from confide.ledger.spending import Budget
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Part
 from confide.releases.registry import RELEASE_METRICS, prepare
 from confide.releases.release import Release
-from confide.sources.raw import raw_bytes
-from confide.tasks.contest_labels import PUBLIC, identified, read_split
+from confide.sources.digests import raw_bytes
+from confide.tasks.contest_folder import PUBLIC, identified, read_split
 
 ANSWERED = tuple(name for name in KINDS if name in RELEASE_METRICS)
 """Metrics that can be charged answer by answer."""

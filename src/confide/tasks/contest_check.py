@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.contest.template import Template
 from confide.errors import SubmissionError, SubmissionProblem, UsageError
-from confide.sources.score_files import IdIndex, kind_of, read_score_file
+from confide.sources.submissions import IdIndex, kind_of, read_score_file
 
 SCHEMA = "confide.contest-check/1"
 

@@ -1,4 +1,4 @@
-"""Folder of a contest: what may leave the data holder, and what stays.
+"""Folder of a contest at the holder of the labels: what may leave it, the labels, and the account that pays.
 
 `NAME/server.zip` and `NAME/template.json` are public. `NAME/holder/contest.json` says how the contest was made, so that
 its final can be computed; it holds no label.
@@ -8,15 +8,75 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from confide.contest.bundle import ServerBundle
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.contest.bundles import ServerBundle
+from confide.contest.labels import FINAL, PUBLIC, PURPOSE, Split, ids_digest
 from confide.contest.terms import ContestTerms
-from confide.errors import ParameterError, UnreadableError, UsageError
+from confide.errors import BudgetError, LabelError, ParameterError, UnreadableError, UsageError
 from confide.files import replace_file, replacement
+from confide.ledger.account import Account
+from confide.ledger.ledger import Ledger
+from confide.ledger.payer import FileSubject, LedgerPlace, Payer, open_ledger
+from confide.ledger.place import find_place
+from confide.ledger.receipts import Quote
+from confide.ledger.spending import Budget
+from confide.privacy.guarantee import shown
+from confide.privacy.neighbours import Neighbours
+from confide.sources.labelled_ids import LabelledIds, read_labelled_ids
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SplitLabels:
+    """Labels of a contest, by id, and the rule that divides its rows."""
+
+    rows: LabelledIds
+    split: Split
+    public: NDArray[np.bool_]
+
+    def places(self, part: str) -> NDArray[np.int64]:
+        """Return the places of a part's rows among all ids, ascending."""
+        inside = self.public if part == PUBLIC else ~self.public
+        return np.flatnonzero(inside).astype(np.int64)
+
+    def labels(self, part: str) -> NDArray[np.bool_]:
+        """Return the labels of a part's rows, in the order of their ids."""
+        chosen: NDArray[np.bool_] = self.rows.labels[self.places(part)]
+        return chosen
+
+
+def read_split(subject: FileSubject, ledger: LedgerPlace, *, id_column: str, share: Fraction) -> SplitLabels:
+    """Read ids and labels, and divide the rows by a key that the ledger derives.
+
+    The key depends on the ledger, the name of the id column and its ids alone. So the same contest, made again, has the
+    same parts, and a file in which one label differs has them too. Another column is another partition, also if it
+    holds the same ids in another order: a row then lies in other parts, and the costs of both add up.
+    """
+    rows = read_labelled_ids(subject.file, id_column=id_column, label=subject.label, positive=subject.positive)
+    with open_ledger(ledger) as book:
+        split = Split(share=share, key=book.derive_key(PURPOSE, id_column, ids_digest(rows.ids)))
+    return SplitLabels(rows, split, split.public(rows.ids))
+
+
+def identified(payer: Payer) -> tuple[Payer, str, str]:
+    """Return a payer that is bound to its file as it is now, the name of its account, and the file's identity."""
+    checked = payer.checked()
+    with open_ledger(payer.ledger) as book:
+        identity = str(checked.subject.identify(book))
+        account = book.find_account(payer.account, data=identity)
+    return checked, account.name, identity
+
+
+__all__ = ["FINAL", "PUBLIC", "SplitLabels", "identified", "read_split"]
+
 
 SCHEMA = "confide.contest-holder/1"
 
@@ -127,3 +187,148 @@ class ContestFolder:
     def to_dict(self) -> Mapping[str, str]:
         """Return the places as plain data."""
         return {"server": str(self.server), "template": str(self.template), "holder": str(self.holder)}
+
+
+_NEW_LEDGER = "NEW.sqlite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purse:
+    """Account that a contest needs: label-only, for its labels, with a budget for the board and for the final."""
+
+    contest: str
+    id_column: str
+    epsilon: Fraction
+    delta: Fraction
+
+    def require(self, payer: Payer) -> None:
+        """Refuse an account that does not exist or hides anything but the labels; say how to open one.
+
+        Labels are read before a command is printed: an account that cannot read them would be of no use.
+        """
+        subject = file_of(payer)
+        with open_ledger(payer.ledger) as book:
+            accounts = {account.name: account for account in book.accounts()}
+            known = [one for one in accounts.values() if accounts and subject.identify(book) in one.data]
+        if payer.account is None and len(known) > 1:
+            return  # the ledger says which there are
+        account = accounts.get(payer.account or "") if payer.account or not known else known[0]
+        ledger = shown_ledger(payer.ledger)
+        if account is None:
+            name = payer.account or self.contest
+            problem = f"there is no account {name!r}" if payer.account else "no account knows this file"
+            self._require_readable(subject)
+            raise ParameterError(f"{problem}. Open it: {self._command(name, subject, ledger)}")
+        if account.neighbours != Neighbours.LABEL_ONLY:
+            self._require_readable(subject)
+            raise ParameterError(
+                f"account {account.name!r} does not have label-only neighbours, which a contest needs. Open another: "
+                f"{self._command(_other_name(self.contest, accounts), subject, ledger)}"
+            )
+        self._require_labels(account, subject)
+
+    def _require_readable(self, subject: FileSubject) -> None:
+        """Refuse labels that no account could read as they are named."""
+        read_labelled_ids(subject.file, id_column=self.id_column, label=subject.label, positive=subject.positive)
+
+    def _require_labels(self, account: Account, subject: FileSubject) -> None:
+        """Refuse an account that hides other labels. In one ledger, all accounts of some data hide the same labels."""
+        label, positive = account.terms.label, account.terms.positive
+        if label != subject.label:
+            raise ParameterError(
+                f"account {account.name!r} hides the labels in {label!r}; name that column (`label`), or another "
+                "account (`account`)"
+            )
+        if positive is not None and positive != subject.positive:
+            raise ParameterError(
+                f"account {account.name!r} was opened with the positive label {positive!r}, and an account keeps its "
+                "labels; name that one (`positive`)"
+            )
+        if positive is None and subject.positive is not None:
+            raise ParameterError(
+                f"account {account.name!r} was opened without `positive`, and an account keeps its labels. Leave "
+                "`positive` out if they are 0/1, -1/1 or false/true. Otherwise open one in a new ledger, and name "
+                f"it: {self._command(account.name, subject, _NEW_LEDGER)}"
+            )
+
+    def explained(self, error: LabelError, account: str, subject: FileSubject) -> LabelError:
+        """Return the error of labels that cannot be read without a positive one, with the way out of the account."""
+        try:
+            self._require_readable(replace(subject, positive="1"))
+        except LabelError:
+            return error  # labels are missing: to name one would not help
+        command = self._command(account, replace(subject, positive="POSITIVE"), _NEW_LEDGER)
+        return LabelError(
+            f"{error}. Account {account!r} was opened without `positive`, and an account keeps its labels: open one "
+            f"that names it, in a new ledger: {command}"
+        )
+
+    def _command(self, name: str, subject: FileSubject, ledger: str | None) -> str:
+        parts = ["confide", "ledger", "new", name, "--epsilon", _written(self.epsilon)]
+        parts += ["--delta", _written(self.delta)] if self.delta else []
+        parts += ["--neighbours", "label-only", "--label", subject.label]
+        parts += [] if subject.positive is None else ["--positive", subject.positive]
+        parts += ["--data", str(subject.file)] + ([] if ledger is None else ["--ledger", ledger])
+        return shlex.join(parts)
+
+
+def with_command(quote: Quote, payer: Payer) -> str | None:
+    """Return why a request does not fit, with the command that raises the caps that lack; None if it fits.
+
+    The caps are those of the account. A cap of an analyst is not among them, as nobody else asks for a contest.
+    """
+    if quote.refusal is None:
+        return None
+    with open_ledger(payer.ledger) as book:
+        caps = book.account(quote.account).caps.total
+    command = _raising(quote.account, caps, quote.spent + quote.price, shown_ledger(payer.ledger))
+    return quote.refusal if command is None else f"{quote.refusal}: {command}"
+
+
+def lack_of_budget(message: str, quote: Quote) -> BudgetError:
+    """Return the error of a request that does not fit, with what lacks."""
+    price, left = quote.price, quote.remaining
+    if price.epsilon > left.epsilon:
+        parameter, requested, remaining = "epsilon", price.epsilon, left.epsilon
+    else:
+        parameter, requested, remaining = "delta", price.delta, left.delta
+    return BudgetError(
+        message, parameter=parameter, requested=requested, remaining=remaining, missing=requested - remaining
+    )
+
+
+def _raising(account: str, caps: Budget, needed: Budget, ledger: str | None) -> str | None:
+    parts = ["confide", "ledger", "new", account]
+    parts += ["--epsilon", shown(needed.epsilon, up=True)] if needed.epsilon > caps.epsilon else []
+    parts += ["--delta", shown(needed.delta, up=True)] if needed.delta > caps.delta else []
+    if len(parts) == 4:
+        return None
+    return shlex.join([*parts, "--change", *([] if ledger is None else ["--ledger", ledger])])
+
+
+def file_of(payer: Payer) -> FileSubject:
+    """Return the file of labels that a payer is about."""
+    subject = payer.subject
+    if not isinstance(subject, FileSubject):
+        raise TypeError("the labels of a contest are a file")
+    return subject
+
+
+def shown_ledger(ledger: LedgerPlace) -> str | None:
+    """Return the place of a ledger for a command, without a password; None if it is the default one."""
+    if ledger is None or isinstance(ledger, Ledger):
+        return None if ledger is None else ledger.shown
+    return find_place(ledger).shown
+
+
+def _other_name(contest: str, accounts: dict[str, Account]) -> str:
+    name = contest
+    while name in accounts:
+        name += "-labels"
+    return name
+
+
+def _written(number: Fraction) -> str:
+    """Write a number so that it is read exactly: as a decimal if that is exact."""
+    decimal = repr(float(number)).removesuffix(".0")
+    return decimal if Fraction(decimal) == number else str(number)

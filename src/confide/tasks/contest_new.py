@@ -1,4 +1,4 @@
-"""Make a contest from a file of labels: mask the labels once, and write what a server needs.
+"""Plan and make a contest from a file of labels: mask the labels once, and write what a server needs.
 
 Nothing is charged before all input was checked. The same contest, made again, gets the same masked labels from the
 ledger at no further cost.
@@ -6,14 +6,19 @@ ledger at no further cost.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from confide.contest.bundle import ServerBundle
-from confide.contest.masking import MaskedAnswer, flip_probability, label_guarantee, prepare_masked
+import numpy as np
+
+from confide.contest.bundles import ServerBundle
+from confide.contest.labels import MaskedAnswer, flip_probability, label_guarantee, prepare_masked
 from confide.contest.metric import ContestMetric
+from confide.contest.plan import ContestPlan, usual_repetitions
+from confide.contest.plan import plan_contest as simulate
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms, FinalMechanism, Mode
 from confide.errors import LabelError, ParameterError
@@ -22,11 +27,74 @@ from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.accounting import rho_for
 from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon, exact_fraction, shown
 from confide.privacy.prepared import Prepared
-from confide.tasks.contest_account import Purse, lack_of_budget, shown_ledger, with_command
 from confide.tasks.contest_answer import require_answered
-from confide.tasks.contest_folder import ContestFolder, HolderRecord
-from confide.tasks.contest_labels import FINAL, PUBLIC, SplitLabels, identified, read_split
+from confide.tasks.contest_folder import (
+    FINAL,
+    PUBLIC,
+    ContestFolder,
+    HolderRecord,
+    Purse,
+    SplitLabels,
+    identified,
+    lack_of_budget,
+    read_split,
+    shown_ledger,
+    with_command,
+)
 from confide.tasks.parameters import with_parameters_of
+
+
+def plan_contest(
+    *,
+    rows: int,
+    prevalence: float,
+    answers: int,
+    epsilon: Exact,
+    teams: int = 50,
+    public: float = 1.0,
+    metric: str = "auc",
+    threshold: float | None = None,
+    auc: float = 0.8,
+    final_epsilon: Exact | None = None,
+    final_delta: Exact = 0,
+    finalists: int = 20,
+    repetitions: int | None = None,
+    seed: int = 0,
+    begin: Callable[[str], None] | None = None,
+) -> ContestPlan:
+    """Return the error of shown scores, the order of teams and the promise of a contest, by simulation.
+
+    See `confide.contest.plan.plan_contest` for the parameters. `threshold` is that of metrics of calls, and `seed`
+    makes a plan repeatable.
+
+    >>> plan = plan_contest(rows=500, prevalence=0.3, answers=40, epsilon=2, teams=8, repetitions=2)
+    >>> round(plan.planned.certainty, 2), plan.exact.rows_price
+    (0.88, 1.0)
+    """
+    return simulate(
+        rows,
+        prevalence,
+        answers,
+        epsilon,
+        teams=teams,
+        public=public,
+        metric=ContestMetric.checked(metric, threshold),
+        auc=auc,
+        final_epsilon=final_epsilon,
+        final_delta=final_delta,
+        finalists=finalists,
+        repetitions=repetitions,
+        rng=np.random.default_rng(seed),
+        begin=begin,
+    )
+
+
+def planned_repetitions(*, rows: int, public: float, answers: int, repetitions: int | None) -> int:
+    """Return the number of contests that a plan simulates."""
+    if repetitions is not None:
+        return max(repetitions, 1)
+    return usual_repetitions(max(round(rows * public), 1), max(answers, 1))
+
 
 SCHEMA = "confide.contest-new/1"
 

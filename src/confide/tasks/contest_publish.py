@@ -11,19 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from confide.contest.bundles import Finalists
 from confide.contest.final import prepare_final
 from confide.contest.final_result import SCHEMA as RESULT_SCHEMA
 from confide.contest.final_result import FinalResult
-from confide.contest.finalists import Finalists
 from confide.contest.terms import ContestTerms
 from confide.errors import DataError, ParameterError, UsageError
 from confide.files import replace_file
 from confide.ledger.payer import FileSubject, LedgerPlace, Payer, open_ledger
 from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.prepared import Prepared
-from confide.tasks.contest_account import lack_of_budget, with_command
-from confide.tasks.contest_folder import HolderRecord
-from confide.tasks.contest_labels import FINAL, SplitLabels, identified, read_split
+from confide.tasks.contest_folder import (
+    FINAL,
+    HolderRecord,
+    SplitLabels,
+    identified,
+    lack_of_budget,
+    read_split,
+    with_command,
+)
 from confide.tasks.output_files import check_json_out, ledger_files
 from confide.tasks.parameters import with_parameters_of
 

@@ -1,4 +1,4 @@
-"""A coordinator's administration: make a federation, add sites, start and stop its server, see who is connected.
+"""A coordinator's administration: its federation, sites, server and certificates.
 
 `federation_certificates` signs for sites and renews certificates.
 """
@@ -8,16 +8,58 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confide.errors import FederationError, UsageError
-from confide.tasks.federation_folders import open_federation, require_engine, require_new_folder
 
 if TYPE_CHECKING:
-    from confide.federation.certificate_dates import CertificateDates
+    from confide.federation.crypto.certificates import Revocations
+    from confide.federation.flare.authority import CertificateDates
     from confide.federation.flare.federation import Federation
     from confide.federation.flare.processes import Running
+    from confide.federation.flare.signing import Renewed, Signed
+    from confide.federation.site.config import SiteFolder
+
+
+_PACKAGES = ("nvflare", "cryptography")
+
+
+def require_engine() -> None:
+    """Refuse to begin if the federation's packages are not installed."""
+    if any(find_spec(package) is None for package in _PACKAGES):
+        raise UsageError("validation across sites needs NVIDIA FLARE: pip install 'confide[federation]'")
+
+
+def require_new_folder(folder: Path) -> None:
+    """Refuse a folder that is not empty, or that could not be made."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} exists already; give a new or empty folder")
+    if not folder.parent.is_dir():
+        raise UsageError(f"the folder of {folder} does not exist; create it first")
+
+
+def open_federation(folder: str | Path) -> Federation:
+    """Read a coordinator's folder."""
+    require_engine()
+    from confide.federation.flare.federation import Federation
+
+    if not Path(folder).is_dir():
+        raise UsageError(f"there is no folder {folder}; make a federation with `confide federation init`")
+    return Federation.load(folder)
+
+
+def open_site(folder: str | Path) -> SiteFolder:
+    """Find a site's folder."""
+    require_engine()
+    from confide.federation.site.config import SiteFolder
+
+    place = SiteFolder(Path(folder))
+    if not place.config.is_file():
+        raise UsageError(f"{folder} is not a site's folder; make one with `confide site init`")
+    return place
+
 
 SCHEMA = "confide.federation/1"
 
@@ -90,8 +132,8 @@ def init_federation(
         Port at which the server listens, if a balancer passes connections on from `port`.
     """
     require_engine()
-    from confide.federation.flare.new_folder import is_unfinished
-    from confide.federation.flare.provision import provision
+    from confide.federation.flare.federation import is_unfinished
+    from confide.federation.flare.signing import provision
 
     if not is_unfinished(Path(folder)):
         require_new_folder(Path(folder))
@@ -116,7 +158,7 @@ def start_server(folder: str | Path, *, attached: bool = False) -> StartedServer
     """
     federation = open_federation(folder)
     from confide.federation.flare import processes
-    from confide.federation.flare.privileges import runs_as_root
+    from confide.federation.flare.processes import runs_as_root
 
     running = processes.start_server(federation, attached=attached)
     return StartedServer(
@@ -157,7 +199,7 @@ def federation_status(folder: str | Path) -> FederationStatus:
 
 
 def _certificates(federation: Federation) -> dict[str, Any]:
-    from confide.federation.flare.certificates import federation_certificates, site_fingerprints
+    from confide.federation.flare.authority import federation_certificates, site_fingerprints
 
     return {
         "certificates": federation_certificates(federation),
@@ -186,3 +228,55 @@ def _is_known(server: str, port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+VALID_DAYS = 360
+"""Days for which certificates are valid."""
+
+
+def sign_site(folder: str | Path, request: str | Path, *, compared: bool = False, days: int = VALID_DAYS) -> Signed:
+    """Sign a site's request, and make the kit to send back to the site.
+
+    Parameters
+    ----------
+    folder, request
+        The federation's folder, and the file that `confide site request` made at the site.
+    compared
+        The site's fingerprint was compared by telephone. Needed for a site's first request, and for one by another key.
+    days
+        Days for which the certificate is valid.
+    """
+    federation = open_federation(folder)
+    from confide.federation.flare.signing import read_request, sign_request
+
+    return sign_request(federation, read_request(Path(request)), compared=compared, days=days)
+
+
+def renew_federation(
+    folder: str | Path,
+    *,
+    days: int = VALID_DAYS,
+    server: str | None = None,
+    port: int | None = None,
+    listen: int | None = None,
+) -> Renewed:
+    """Renew the certificates of the server, the coordinator and all sites, and make new kits for the sites.
+
+    Keys stay the same. With `server` or `port`, the server gets another address, which is in the new kits. With
+    `listen`, it listens at another port of its own machine, behind a balancer.
+    """
+    federation = open_federation(folder)
+    from confide.federation.flare.signing import renew_all
+
+    return renew_all(federation, days=days, server=server, port=port, listen=listen)
+
+
+def revoke_site(folder: str | Path, site: str) -> Revocations:
+    """Revoke all certificates that were signed for a site until now; return the list of all revoked ones.
+
+    The list is signed by the root and goes to the other sites with the next question.
+    """
+    federation = open_federation(folder)
+    from confide.federation.flare.signing import revoke_site
+
+    return revoke_site(federation, site)

@@ -17,11 +17,11 @@ from confide.ledger.entries import Entry
 from confide.ledger.ledger import Ledger
 from confide.ledger.payer import LedgerPlace, open_ledger
 from confide.ledger.place import find_place
-from confide.ledger.publications import COLUMNS, Publication, publications
 from confide.ledger.question import folded_name, is_digest
+from confide.ledger.reader import COLUMNS, Publication, publications
 from confide.ledger.receipts import Verification
 from confide.privacy.guarantee import Exact
-from confide.sources.raw import raw_bytes
+from confide.sources.digests import raw_bytes
 
 SCHEMA = "confide.ledger/1"
 

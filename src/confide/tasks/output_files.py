@@ -76,9 +76,8 @@ def check_writable(path: Path) -> None:
 
 def ledger_files(ledger: LedgerPlace) -> tuple[Path, ...]:
     """Return the files of a ledger: its database, unless a server has it, and its key."""
-    from confide.ledger.key import KeyFile
     from confide.ledger.ledger import Ledger
-    from confide.ledger.place import FilePlace, find_place
+    from confide.ledger.place import FilePlace, KeyFile, find_place
 
     place = ledger.place if isinstance(ledger, Ledger) else find_place(ledger)
     key = KeyFile.of(place).path.resolve()

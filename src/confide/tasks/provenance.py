@@ -9,7 +9,7 @@ from pathlib import Path
 
 import confide
 from confide.provenance import Provenance, PublicProvenance, shown_command
-from confide.sources.raw import raw_bytes
+from confide.sources.digests import raw_bytes
 
 
 def read_provenance(

@@ -7,39 +7,213 @@ input was checked. Whether a request is refused follows from public facts, excep
 
 from __future__ import annotations
 
+import filecmp
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from confide.counts import ScoreCounts
-from confide.errors import ConfideWarning, ParameterError
+from confide.errors import ConfideWarning, ParameterError, UsageError
 from confide.grid import Grid
-from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Payer, Subject
+from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Note, Payer, Subject, refuse_names_of_files
 from confide.ledger.question import PublicQuestion
-from confide.ledger.receipts import Receipt
+from confide.ledger.receipts import Quote, Receipt, quote_document, split_document
 from confide.privacy.guarantee import Exact, checked_epsilon
 from confide.privacy.neighbours import Neighbours
+from confide.provenance import PublicProvenance
+from confide.releases.confusion import common_cells
 from confide.releases.curves_release import CURVES
 from confide.releases.operating import Target
-from confide.releases.public_cells import common_cells
 from confide.releases.registry import prepare
-from confide.releases.release import PreparedRelease, Release
+from confide.releases.release import SCHEMA, PreparedRelease, Release
 from confide.releases.terms import public_rows
 from confide.sources.locations import TableLocation, as_location
-from confide.tasks.data_identity import refuse_names_of_files
 from confide.tasks.parameters import with_parameters_of
 from confide.tasks.provenance import public_provenance
-from confide.tasks.public_grid import describe_grid, public_files, read_grid
-from confide.tasks.release_result import ReleaseQuote, ReleaseResult
 from confide.tasks.scores import ModelScores, Scores, choose_scores
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
     from confide.learning.workflow import Workflow
+
+
+_PREFIX = "public:"
+
+
+def read_grid(grid: Grid | str | None, source: Any) -> Grid | str | None:
+    """Return a grid; cells of a public file are read, other names are resolved by the release."""
+    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
+        return grid
+    *path, column, cells = ["", "", *grid.removeprefix(_PREFIX).split(":")]
+    file = Path(":".join(path[2:]))
+    if len(path) < 3 or not cells.isdecimal():
+        raise ParameterError(f"`grid` must look like public:FILE:COLUMN:16; got {grid!r}")
+    if isinstance(source, Path) and _same(file, source):
+        raise UsageError(
+            f"{file} holds the private rows: their quantiles would give scores away; "
+            "give a public file, or quantiles:16 to find private ones"
+        )
+    from confide.sources.tables import table_column
+
+    return Grid.quantiles(table_column(file, column), int(cells))
+
+
+def public_files(grid: Grid | str | None) -> tuple[Path, ...]:
+    """Return the file that the cells of a grid come from, if there is one."""
+    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
+        return ()
+    return (Path(":".join(grid.removeprefix(_PREFIX).split(":")[:-2])),)
+
+
+def describe_grid(grid: Grid | str | None) -> str:
+    """Describe a grid for readers of a page; all that the user typed is public."""
+    if grid is None:
+        return "the default, for scores that are probabilities"
+    return grid if isinstance(grid, str) else f"{len(grid)} cells that were given"
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseQuote:
+    """Price of a release; nothing was charged."""
+
+    quote: Quote
+    prepared: tuple[PreparedRelease, ...] = field(repr=False)
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether the account can pay."""
+        return self.quote.fits
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema."""
+        parts = [(part.requested or (part.request["metric"],), part.guarantee) for part in self.prepared]
+        return quote_document(self.quote, parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseResult:
+    """A paid release.
+
+    Parameters
+    ----------
+    receipt
+        The answers and what they cost. `releases` holds them one after another.
+    data
+        Public facts about the scores, as plain data.
+    about
+        The same for readers of a page.
+    notes
+        What the user should read after the charge.
+    origin
+        Version and day, which may be published.
+    revealed
+        The exact counts, if `reveal` was given. They are private.
+    """
+
+    receipt: Receipt[Release]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    origin: PublicProvenance | None = None
+    revealed: ScoreCounts | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("data", "about"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{release.metric} {release.value:.4g}" for release in self.releases)
+        return f"ReleaseResult({shown}; paid {self.receipt.in_words()} by {self.receipt.account})"
+
+    def __str__(self) -> str:
+        receipt = self.receipt
+        paid = f"paid {receipt.in_words()} by account {receipt.account}, which has {receipt.remaining.in_words()} left"
+        return "\n".join((*(str(release) for release in self.releases), paid))
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Return the released numbers and curves."""
+        return self.receipt.releases
+
+    def __getitem__(self, metric: str) -> Release:
+        for release in self.releases:
+            if release.metric == metric:
+                return release
+        raise KeyError(metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data in the published schema: one release flat, several in a list.
+
+        `ledger` is for the data holder: the account, its analyst's share and what is left. `to_public_dict` leaves it
+        out.
+        """
+        return {**self.to_public_dict(), "ledger": self.receipt.to_dict()}
+
+    def to_public_dict(self) -> dict[str, Any]:
+        """Return what may be published as it is, as plain data in the same schema."""
+        return {**self._released(), "data": dict(self.data), **self._origin()}
+
+    def _released(self) -> dict[str, Any]:
+        if len(self.releases) == 1:
+            return self.releases[0].to_dict()
+        listed = [
+            {name: value for name, value in release.to_dict().items() if name != "schema"} for release in self.releases
+        ]
+        parts = [([release.metric for release in answer], answer[0].guarantee) for answer in self.receipt.answers]
+        return {
+            "schema": SCHEMA,
+            "releases": listed,
+            "split": split_document(parts),
+            "guarantee": self.receipt.guarantee.to_dict(),
+        }
+
+    def _origin(self) -> dict[str, Any]:
+        """Return the day of the release, the guarantee of all releases of the account so far, and version and day."""
+        at, total = self.receipt.released_at, self.receipt.total
+        return {
+            "released": None if at is None else at[:10],  # the day: a time would tell how long the work took
+            "total": None if total is None else total.to_dict(),
+            "provenance": None if self.origin is None else self.origin.to_dict(),
+        }
+
+    def to_html(self, *, title: str | None = None) -> str:
+        """Return the page. It may be published as it is, unless exact curves were revealed."""
+        from confide.report.release import release_page
+
+        usual = "Private release" if self.revealed is None else "Private release beside exact curves"
+        return release_page(
+            self.receipt, title=title or usual, about=self.about, revealed=self.revealed, origin=self.origin
+        )
+
+    def plot(self) -> Figure:
+        """Draw the released curves, or the intervals of the released numbers."""
+        from confide.report.release_plots import plot_releases
+
+        return plot_releases(self.releases)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with one row for each released number."""
+        from confide.report.release import release_frame
+
+        return release_frame(self.releases)
+
+    def _repr_html_(self) -> str:
+        from confide.report.release import fragment
+
+        return fragment(self.releases)
+
 
 _ENOUGH, _MOST_MADE_UP = 40, 10**6  # made-up rows of each score and class, times epsilon; and at most
 

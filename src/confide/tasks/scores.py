@@ -112,8 +112,7 @@ class ColumnScores:
 
     def _count(self, source: Any, cells: Grid | None) -> ScoreCounts:
         from confide.sources.frames import count_frame, is_frame
-        from confide.sources.table_cells import MOST_CELLS, count_cells
-        from confide.sources.tables import count_table, discreet
+        from confide.sources.tables import MOST_CELLS, count_cells, count_table, discreet
 
         if isinstance(source, ScoreCounts):
             return source
@@ -190,7 +189,7 @@ class ModelScores:
         self, source: Any, metrics: str | Sequence[str], options: Mapping[str, Any], cells: Grid | None = None
     ) -> tuple[PreparedRelease, ...]:
         """Run the model on the rows held out, and count its scores."""
-        from confide.learning.holdout import HELD_OUT
+        from confide.learning.workflow import HELD_OUT
 
         hidden = {name: options[name] for name in ("epsilon", "neighbours", "unit", "rows_per_person")}
         part = self.workflow.part(Terms.checked(**hidden), HELD_OUT)

@@ -1,23 +1,149 @@
-"""A site's administration: set it up, add models, start and stop it, forget an exact answer."""
+"""A site's administration: set it up, add models, start and stop it, and keep its certificate valid.
+
+`site.toml` is written last: a folder that has it is a site. Before it come the kit, the policy and the ledger. After a
+crash each of them is there whole or not at all, and is kept or made again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from confide.errors import ParameterError, UsageError, did_you_mean
-from confide.tasks.federation_folders import open_site, require_engine
-from confide.tasks.new_site import make_site, require_new_site
-from confide.tasks.site_model import site_model
+from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
+from confide.tasks.federation import open_site, require_engine
 
 if TYPE_CHECKING:
+    from confide.federation.flare.authority import CertificateDates
     from confide.federation.flare.processes import Running
-    from confide.federation.site.data import SiteConfig, SiteModel
-    from confide.federation.site.data_check import DataCheck
-    from confide.federation.site.site_folder import SiteFolder
-    from confide.federation.site.start_check import StartCheck
+    from confide.federation.site.checks import DataCheck, StartCheck
+    from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
+
+
+def site_model(
+    *,
+    data: str | Path,
+    label: str,
+    positive: str | None = None,
+    score: str | None = None,
+    model_file: str | Path | None = None,
+    features: Sequence[str] = (),
+    score_range: tuple[float, float] | None = None,
+    query: str | Path | None = None,
+) -> SiteModel:
+    """Describe a model's rows and scores, with absolute paths, so that they hold wherever the site is started.
+
+    `data` is the path of a file, or the URL of a table in PostgreSQL or DuckDB. With `query`, the path of a file with a
+    SELECT statement, the URL names the database alone. The text of the query is fixed by its digest.
+    """
+    require_engine()
+    from confide.federation.site.config import SiteModel
+
+    model = None if model_file is None else Path(model_file)
+    place, digest = _row_place(data, query)
+    if model is not None and not model.is_file():
+        raise UsageError(f"there is no file {model}; give the model's file")
+    if score is not None and score == label:
+        raise UsageError(f"column {label!r} cannot be both label and score; name the column that holds scores")
+    if (score is None) == (model is None and not features):
+        raise UsageError("give `score`, the column of scores, or `model_file` with `features`, the columns it takes")
+    return SiteModel(
+        data=place,
+        label=label,
+        positive=positive,
+        score=score,
+        features=tuple(features),
+        model_file=None if model is None else str(model.resolve()),
+        range=(0.0, 1.0) if score_range is None else score_range,
+        query=None if query is None else str(Path(query).resolve()),
+        query_sha256=digest,
+    )
+
+
+def _row_place(data: str | Path, query: str | Path | None) -> tuple[str, str | None]:
+    """Return the absolute path or the URL of rows, and the digest of the query that returns them."""
+    from confide.federation.site.row_sources import checked_location, is_url
+    from confide.sources.locations import Engine, read_query
+
+    if isinstance(data, str) and is_url(data):
+        text = None if query is None else read_query(Path(query))
+        found = checked_location(data, text)
+        if found.engine is Engine.DUCKDB:
+            found = replace(found, place=str(Path(found.place).resolve()))
+        return found.url, found.query_sha256
+    rows = Path(data)
+    if not rows.is_file():
+        raise UsageError(f"there is no file {rows}; give the file of rows, or the URL of a table")
+    if query is not None:
+        raise UsageError("`query` is for a database; give its URL as `data`, such as postgresql://host/database")
+    return str(rows.resolve()), None
+
+
+_USED = (
+    *("register.db", "register.key", "requests.jsonl", "approvals.jsonl"),
+    *("logs.key", "logs.heads", "site.secret", "run"),
+)
+"""Files that only a site has that was started, or was asked something."""
+
+_LEFTOVERS = (".policy.toml-*", ".site.toml-*", ".ledger.db*-*")
+"""Names under which a killed process leaves unfinished files of these kinds."""
+
+
+def require_new_site(place: SiteFolder, policy: str | None = None) -> None:
+    """Refuse a folder without the keys of a request, a site, and files that `make_site` would have to replace.
+
+    Without a policy, one that is there is not looked at yet.
+    """
+    from confide.federation.site_files import read_text
+
+    if place.config.exists():
+        raise UsageError(f"{place.path} is a site already; renew its certificate with `confide site renew`")
+    if any((place.path / name).exists() for name in _USED):
+        raise FederationError(
+            f"{place.path} is a site whose {place.config.name} is missing; put that file back from a backup"
+        )
+    if not place.kit.exists() and not place.new_key.is_file():
+        raise UsageError(
+            f"{place.path} has no keys of a site; make them, and a request to the coordinator, with `confide site "
+            "request`"
+        )
+    if policy is not None and place.policy.exists() and read_text(place.policy, "policy") != policy:
+        raise UsageError(
+            f"{place.policy} is there already, with other rules than these options give; repeat the command that was "
+            "interrupted, or delete the file"
+        )
+
+
+def make_site(kit: Path, place: SiteFolder, model_name: str, model: SiteModel, policy: str) -> None:
+    """Take a kit in, and write the policy, the ledger and, in the end, the configuration."""
+    from confide.federation.flare.kits import renew_site, unpack_site_kit
+    from confide.federation.policy import Policy
+    from confide.federation.site.accounts import account_by_policy
+    from confide.federation.site.config import SiteConfig
+    from confide.federation.site_files import write_whole
+    from confide.files import flush
+    from confide.ledger.ledger import Ledger
+
+    require_new_site(place, policy)
+    _remove_leftovers(place)
+    # The kit of an interrupted call was never used: one of another root may replace it, as it could have come first.
+    name = renew_site(kit, place, compared=True) if place.kit.exists() else unpack_site_kit(kit, place)
+    write_whole(place.policy, policy)
+    with Ledger(place.ledger) as ledger:
+        account_by_policy(ledger, Policy.from_toml(policy))
+    flush(place.path)
+    SiteConfig(name=name, models={model_name: model}, folder=place.path).write(place.path)
+    flush(place.path)
+
+
+def _remove_leftovers(place: SiteFolder) -> None:
+    """Remove unfinished files, and the key of a ledger that was not made: a ledger refuses to begin with one."""
+    left = [path for pattern in _LEFTOVERS for path in place.path.glob(pattern)]
+    if not place.ledger.exists() and not (place.path / f"{place.ledger.name}.made").exists():
+        left.append(place.path / f"{place.ledger.name}.key")
+    for path in left:
+        path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +226,8 @@ def init_site(
     require_engine()
     from confide.federation.flare.kits import kit_federation
     from confide.federation.policy import Policy
-    from confide.federation.site.data_check import check_data
-    from confide.federation.site.new_policy import new_policy
-    from confide.federation.site.site_folder import SiteFolder
+    from confide.federation.site.checks import check_data
+    from confide.federation.site.config import SiteFolder, new_policy
 
     packed, place = Path(kit), SiteFolder(Path(folder).absolute())
     if not packed.is_file():
@@ -180,9 +305,9 @@ def check_site(folder: str | Path) -> StartCheck:
     """Check that a site can start: its files can be read, and no two of its models share rows and scores."""
     place = open_site(folder)
     from confide.federation.flare.kits import site_identity
-    from confide.federation.site import start_check
+    from confide.federation.site import checks
 
-    return start_check.check_site(place, certificate_name=site_identity(place).name)
+    return checks.check_site(place, certificate_name=site_identity(place).name)
 
 
 def start_site(folder: str | Path, *, attached: bool = False) -> StartedSite:
@@ -193,7 +318,7 @@ def start_site(folder: str | Path, *, attached: bool = False) -> StartedSite:
     check, place = check_site(folder), open_site(folder)
     from confide.federation.flare import processes
     from confide.federation.flare.confinement import can_confine, wide_folders
-    from confide.federation.flare.privileges import runs_as_root
+    from confide.federation.flare.processes import runs_as_root
 
     running = processes.start_site(place, attached=attached)
     return StartedSite(
@@ -224,7 +349,7 @@ def forget_model(folder: str | Path, model: str, *, yes: bool = False) -> None:
     model can be subtracted from each other, which discloses small groups.
     """
     place = open_site(folder)
-    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.config import SiteConfig
     from confide.federation.site.register import Register
 
     if not yes:
@@ -259,8 +384,7 @@ def _add_model(
     from confide.federation.flare.confinement import data_folders
     from confide.federation.flare.processes import find_running
     from confide.federation.policy import Policy
-    from confide.federation.site.data_check import check_data
-    from confide.federation.site.same_rows import require_new_rows
+    from confide.federation.site.checks import check_data, require_new_rows
 
     config = _require_free_name(place, model_name, replace=replace)
     check = check_data(model_name, model, Policy.load(place.policy))
@@ -282,7 +406,7 @@ def _add_alias(place: SiteFolder, model_name: str, same_as: str, *, replace: boo
 
 
 def _require_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> SiteConfig:
-    from confide.federation.site.data import SiteConfig
+    from confide.federation.site.config import SiteConfig
 
     config = SiteConfig.load(place.path)
     if model_name in config.names and not replace:
@@ -292,9 +416,83 @@ def _require_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> 
 
 def _write(place: SiteFolder, config: SiteConfig, studies: Sequence[str]) -> None:
     """Write the configuration, and add studies to the policy; neither if a study's name is refused."""
-    from confide.federation.policy_template import with_studies
+    from confide.federation.policy import with_studies
     from confide.federation.site_files import read_text, write_whole
 
     if studies:
         write_whole(place.policy, with_studies(read_text(place.policy, "policy"), studies))
     config.write(place.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRequest:
+    """A site's request for a certificate: its file, the site's name, and the fingerprint to be compared.
+
+    `federation` is the one that the site belongs to already, if the request is for a new key of a site.
+    """
+
+    site: str
+    file: Path
+    fingerprint: str
+    federation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenewedSite:
+    """A site whose certificate was renewed; `needs_restart` is True if its engine runs with the old one."""
+
+    site: str
+    dates: CertificateDates
+    needs_restart: bool
+
+
+def request_site(folder: str | Path, *, name: str | None = None) -> NewRequest:
+    """Make a site's keys in its folder, and the request that the coordinator signs. Private keys stay in the folder.
+
+    In the folder of a site that is set up, this makes a new key for TLS. Leave `name` out there: with a name, the call
+    is taken for the set-up of another site, and refused.
+    """
+    require_engine()
+    from confide.federation.flare.kits import make_request, site_home
+    from confide.federation.site.config import SiteFolder
+
+    place = SiteFolder(Path(folder).absolute())
+    if not place.path.parent.is_dir():
+        raise UsageError(f"the folder of {folder} does not exist; create it first")
+    if place.path.exists() and not _can_request(place):
+        raise UsageError(f"{folder} exists already; give a new or empty folder")
+    federation = site_home(place).federation if place.config.exists() else None
+    if federation is not None and name is not None:
+        raise UsageError(
+            f"{folder} is already a site of federation {federation}. Choose another folder for another site. For a new "
+            f"key for TLS of this one, leave `name` out: confide site request {folder}"
+        )
+    request, file = make_request(place, name)
+    return NewRequest(site=request.site, file=file, fingerprint=request.fingerprint(), federation=federation)
+
+
+def renew_site(folder: str | Path, kit: str | Path, *, compared: bool = False) -> RenewedSite:
+    """Take a new kit into a site's folder. Ledger, register, policy and the site's own key stay.
+
+    `compared` confirms that the fingerprint of another root was compared by telephone.
+    """
+    if Path(folder).is_file() and Path(kit).is_dir():
+        raise UsageError(f"the folder comes first, then the kit: confide site renew {kit} {folder}")
+    place = open_site(folder)
+    from confide.federation.flare import kits
+    from confide.federation.flare.authority import CertificateDates
+    from confide.federation.flare.processes import find_running
+
+    site = kits.renew_site(kit, place, compared=compared)
+    ends = kits.site_identity(place).ends
+    return RenewedSite(site=site, dates=CertificateDates.until(ends), needs_restart=find_running(place) is not None)
+
+
+def _can_request(place: SiteFolder) -> bool:
+    """Return whether a folder is a site's, made keys before, or is empty but for what a killed command left."""
+    from confide.federation.flare.kits import leftovers
+
+    if not place.path.is_dir():
+        return False
+    known = place.kit.exists() or place.new_key.exists() or place.key.exists()
+    return known or set(place.path.iterdir()) <= set(leftovers(place))

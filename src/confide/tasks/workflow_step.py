@@ -17,18 +17,16 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from confide.errors import ParameterError
 from confide.features import FeatureRows
 from confide.files import replace_file
-from confide.learning.budget import together
 from confide.learning.linear_model import LinearModel
-from confide.learning.workflow import Workflow
-from confide.ledger.payer import DeclaredSubject, FileSubject, Payer, Subject
+from confide.learning.selection import Selection
+from confide.learning.workflow import Workflow, together
+from confide.ledger.payer import DeclaredSubject, FileSubject, Payer, Subject, refuse_names_of_files
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.prepared import Prepared
-from confide.selection.selection import Selection
 from confide.sources.encoding import Encoding
 from confide.sources.words import read_vocabulary
-from confide.tasks.data_identity import refuse_names_of_files
 from confide.tasks.output_files import check_json_out, ledger_files
 
 Answer = TypeVar("Answer", Selection, LinearModel)

@@ -17,7 +17,7 @@ import numpy as np
 from confide.errors import ParameterError, did_you_mean
 from confide.features import FeatureRows, Integers
 from confide.intervals.interval import Interval
-from confide.intervals.proportion import wilson_interval_of
+from confide.intervals.proportions import wilson_interval_of
 from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.mechanisms.score_perturbation import perturbed_scores

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from confide.attacks.contest.boosting import boost, expected_accuracy, orthogonal_signs, pulls
+from confide.attacks.contest.ladder import boost, expected_accuracy, orthogonal_signs, pulls
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.disclosure import Publication
 from confide.errors import ParameterError

@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.attacks.contest.boosting import boost
-from confide.attacks.contest.ladder import LadderOracle, climb, ladder, parameter_free_ladder
+from confide.attacks.contest.ladder import LadderOracle, boost, climb, ladder, parameter_free_ladder
 from confide.attacks.contest.oracle import Oracle, OutOfQueries
 from confide.attacks.contest.recovery import recover_labels
 from confide.attacks.disclosure import Publication

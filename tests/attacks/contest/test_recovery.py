@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from confide.attacks.contest.oracle import Oracle
-from confide.attacks.contest.recovered import UNKNOWN, least_queries
+from confide.attacks.contest.oracle import UNKNOWN, Oracle, least_queries
 from confide.attacks.contest.recovery import recover_labels
 from confide.attacks.disclosure import NUMBERS, Publication
 from confide.errors import ParameterError

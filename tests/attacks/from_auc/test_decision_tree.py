@@ -10,7 +10,7 @@ import pytest
 
 from confide.attacks.contest.oracle import Oracle
 from confide.attacks.disclosure import Publication
-from confide.attacks.from_auc.decision_tree import ranking_attack, tree_attack
+from confide.attacks.from_auc.labeling_count import ranking_attack, tree_attack
 from confide.attacks.from_auc.labelings import Labelings, LabelMatrix
 from confide.counts import FloatArray
 from confide.errors import ParameterError

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.attacks.disclosure import Window
-from confide.attacks.from_auc.decision_tree import most_queries
+from confide.attacks.from_auc.labeling_count import most_queries
 from confide.attacks.from_auc.labelings import Labelings
-from confide.attacks.from_auc.posterior import label_posterior
-from confide.attacks.from_auc.sampling import sample_labelings
+from confide.attacks.from_auc.posterior import label_posterior, sample_labelings
 from confide.errors import ParameterError
 from tests.attacks.brute import auc_by_pairs, labelings_by_trying
 from tests.examples import examples

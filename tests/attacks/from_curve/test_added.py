@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts, roc_curve
-from confide.attacks.from_curve.added import added_on_roc
+from confide.attacks.from_curve.curve_report import added_on_roc
 from confide.attacks.from_curve.points import RocPoints
-from confide.attacks.one_row.rows import with_row
+from confide.attacks.one_row.games import with_row
 from confide.errors import DataError
 
 

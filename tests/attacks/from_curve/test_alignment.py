@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts, roc_curve
-from confide.attacks.from_curve.alignment import align_known, align_part
-from confide.attacks.from_curve.points import RocPoints, RocSteps, roc_steps
+from confide.attacks.from_curve.points import RocPoints, RocSteps, align_known, align_part, roc_steps
 from confide.errors import DataError
 from tests.attacks.rows import tied_rows
 

@@ -11,8 +11,8 @@ import pytest
 
 from confide import Release, ScoreCounts
 from confide.attacks.disclosure import Publication
-from confide.attacks.one_row import curve_game as module
-from confide.attacks.one_row.curve_game import curve_game
+from confide.attacks.one_row import games as module
+from confide.attacks.one_row.games import curve_game
 from confide.privacy.adversary import success_bound
 from confide.releases import PreparedRelease
 from confide.releases.curves import prepare_curves

@@ -12,7 +12,7 @@ from confide import ScoreCounts
 from confide.attacks.disclosure import MEANS, Publication, Window
 from confide.attacks.numbers import exact_number
 from confide.attacks.one_row.differencing import added_row, added_term
-from confide.attacks.one_row.rows import with_row
+from confide.attacks.one_row.games import with_row
 from confide.errors import DataError, ParameterError
 
 

@@ -12,9 +12,8 @@ from confide import ScoreCounts
 from confide.attacks import numbers
 from confide.attacks.disclosure import NUMBERS, Publication
 from confide.attacks.numbers import exact_number
-from confide.attacks.one_row.differencing_game import differenced_rows, differencing_game
-from confide.attacks.one_row.missing import label_of_score
-from confide.attacks.one_row.rows import with_row
+from confide.attacks.one_row.differencing import differenced_rows, differencing_game
+from confide.attacks.one_row.games import label_of_score, with_row
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.privacy.adversary import success_bound

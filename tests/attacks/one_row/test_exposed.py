@@ -10,8 +10,7 @@ from confide import ScoreCounts
 from confide.attacks.disclosure import NUMBERS, Publication
 from confide.attacks.numbers import exact_number
 from confide.attacks.one_row.exposed import exposed_rows
-from confide.attacks.one_row.game import label_game
-from confide.attacks.one_row.missing import label_of_score
+from confide.attacks.one_row.games import label_game, label_of_score
 from confide.errors import DataError
 from tests.attacks.rows import few_rows
 

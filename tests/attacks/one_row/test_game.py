@@ -15,10 +15,9 @@ import pytest
 from confide import ScoreCounts
 from confide.attacks import numbers
 from confide.attacks.disclosure import Publication
-from confide.attacks.one_row.game import label_game, missing_row_game
-from confide.attacks.one_row.rows import flipped_row
+from confide.attacks.one_row.games import flipped_row, label_game, missing_row_game
 from confide.errors import DataError, ParameterError
-from confide.intervals.proportion import wilson_interval_of
+from confide.intervals.proportions import wilson_interval_of
 from confide.privacy.adversary import success_bound
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.squared_error import squared_error

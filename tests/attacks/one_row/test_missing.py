@@ -11,7 +11,7 @@ import pytest
 from confide import ScoreCounts
 from confide.attacks.disclosure import Publication, Window
 from confide.attacks.numbers import exact_number
-from confide.attacks.one_row.missing import Candidates, label_of_score, missing_label
+from confide.attacks.one_row.games import Candidates, label_of_score, missing_label
 from confide.errors import DataError, ParameterError
 from tests.attacks.brute import auc_by_pairs
 from tests.attacks.rows import few_rows

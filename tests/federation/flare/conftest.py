@@ -12,11 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
-from confide.federation.flare.provision import Federation, provision
 from confide.federation.flare.session import FederationSession, open_session
-from confide.federation.policy_template import default_policy
-from confide.federation.site.data import SiteConfig, SiteModel
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.flare.signing import Federation, provision
+from confide.federation.policy import default_policy
+from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
 from tests.federation.flare import registered
 from tests.federation.joining import join
 from tests.federation.network import MODES

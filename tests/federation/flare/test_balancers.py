@@ -13,11 +13,10 @@ import pytest
 
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.processes import start_server, start_site
-from confide.federation.flare.provision import provision
 from confide.federation.flare.session import open_session
-from confide.federation.policy_template import default_policy
-from confide.federation.site.data import SiteConfig, SiteModel
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.flare.signing import provision
+from confide.federation.policy import default_policy
+from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
 from tests.federation.joining import join
 from tests.federation.network import MODES
 from tests.ports import free_port

@@ -21,8 +21,8 @@ from confide.federation.flare.confinement import (
     wide_folders,
 )
 from confide.federation.policy import Policy
-from confide.federation.site.data import SiteConfig, SiteModel
-from confide.report.validation.site_notes import engine_cautions
+from confide.federation.site.config import SiteConfig, SiteModel
+from confide.report.validation.sites import engine_cautions
 
 CONFINED = """
 import subprocess, sys, threading

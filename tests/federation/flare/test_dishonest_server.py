@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from confide.federation.outcome import RunError
+from confide.federation.protocol import RunError
 from confide.federation.question import Question
 from confide.federation.site.register import Register
 from confide.federation.site_state import SiteState

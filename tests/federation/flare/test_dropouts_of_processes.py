@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from confide.federation.channel import ANSWER, SHARES, UNMASK
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
-from confide.federation.flare.provision import provision
 from confide.federation.flare.session import open_session
+from confide.federation.flare.signing import provision
+from confide.federation.protocol import ANSWER, SHARES, UNMASK
 from confide.federation.question import Question
 from confide.federation.site_state import SiteState
 from tests.federation.flare import unruly

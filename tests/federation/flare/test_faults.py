@@ -9,12 +9,11 @@ from fractions import Fraction
 import psutil
 import pytest
 
-from confide.federation.channel import ANSWER
 from confide.federation.coordinator.validation import derive
 from confide.federation.flare.processes import start_site
-from confide.federation.outcome import RunError
+from confide.federation.protocol import ANSWER, RunError
 from confide.federation.question import Question
-from confide.federation.site.site_account import ACCOUNT
+from confide.federation.site.accounts import ACCOUNT
 from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.flare import unruly

@@ -17,13 +17,12 @@ import psutil
 import pytest
 
 from confide.errors import FederationError
-from confide.federation.channel import OFFER
 from confide.federation.flare import executor
 from confide.federation.flare.hardening import EXECUTOR, RIGHTS, ROLES
-from confide.federation.flare.job import write_job
+from confide.federation.flare.job import SignedQuestion, write_job
 from confide.federation.flare.processes import find_running, start_server, start_site
 from confide.federation.flare.session import RunProgress, open_session
-from confide.federation.flare.signed_question import SignedQuestion
+from confide.federation.protocol import OFFER
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site_state import SiteState
 from tests.federation.flare.conftest import SITES, Network

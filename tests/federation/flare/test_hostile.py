@@ -14,14 +14,13 @@ from uuid import uuid4
 
 import pytest
 
-from confide.federation.channel import OFFER
 from confide.federation.flare.flows import ADMIN, SITE_TOPICS, Party
 from confide.federation.flare.processes import start_site
-from confide.federation.flare.provision import provision
 from confide.federation.flare.session import FederationSession, open_session
-from confide.federation.outcome import RunError
+from confide.federation.flare.signing import provision
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteFolder
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import SITES, make_site, python_path
 from tests.federation.flare.hostile import Attacker, Shot, flare_engine, flare_site

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from confide.federation.flare.engine_processes import working_in
-from confide.federation.flare.processes import find_running
-from confide.federation.flare.provision import provision
-from confide.federation.flare.watchdog import PARENT, depending
-from confide.federation.policy_template import default_policy
-from confide.federation.site.data import SiteConfig, SiteModel
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.flare.entry import PARENT, depending
+from confide.federation.flare.processes import find_running, working_in
+from confide.federation.flare.signing import provision
+from confide.federation.policy import default_policy
+from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
 from tests.federation.joining import join
 from tests.federation.network import MODES
 from tests.ports import free_port
@@ -24,7 +22,7 @@ from tests.waiting import is_gone, wait_until
 
 _CHAIN = """
 import subprocess, sys, time, os
-from confide.federation.flare.watchdog import depending, watch_parent
+from confide.federation.flare.entry import depending, watch_parent
 watch_parent()
 depth = int(sys.argv[1])
 if depth:

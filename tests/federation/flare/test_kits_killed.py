@@ -16,10 +16,9 @@ from confide.errors import ParameterError
 from confide.federation.crypto.identity import Peer
 from confide.federation.flare import kits
 from confide.federation.flare.kits import make_request, renew_site, site_home, site_identity, unpack_site_kit
-from confide.federation.flare.provision import Federation, provision
-from confide.federation.flare.signing import renew_all, sign_request
-from confide.federation.site.site_folder import SiteFolder
-from confide.tasks.site_certificates import request_site
+from confide.federation.flare.signing import Federation, provision, renew_all, sign_request
+from confide.federation.site.config import SiteFolder
+from confide.tasks.site import request_site
 from tests.federation.certificates import rsa_key
 from tests.federation.flare.deaths import dies, every_death
 from tests.federation.joining import join, signed_kit
@@ -147,7 +146,7 @@ def killed_renewal(renewal: Renewal, place: SiteFolder, number: int) -> None:
     code = (
         "import sys; from pathlib import Path\n"
         "from confide.federation.flare.kits import renew_site\n"
-        "from confide.federation.site.site_folder import SiteFolder\n"
+        "from confide.federation.site.config import SiteFolder\n"
         "from tests.federation.flare.deaths import kill_before\n"
         f"kill_before('os.rename', {number})\n"
         "renew_site(sys.argv[1], SiteFolder(Path(sys.argv[2])))\n"

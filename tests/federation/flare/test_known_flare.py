@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from confide.errors import FederationError
-from confide.federation.flare import known_flare
+from confide.federation.flare import guard
 from confide.federation.flare.flows import Party
-from confide.federation.flare.known_flare import HOOKS, TESTED, fingerprint, require_version
-from confide.federation.flare.provision import Federation, provision
+from confide.federation.flare.guard import HOOKS, TESTED, fingerprint, require_version
+from confide.federation.flare.signing import Federation, provision
 
 CHANGED = """
 import sys
@@ -28,7 +28,7 @@ if any(word.startswith("confide.federation.flare.") for word in sys.orig_argv):
 
 
 KNOWN = """
-from confide.federation.flare.known_flare import HOOKS, require_known
+from confide.federation.flare.guard import HOOKS, require_known
 for party in HOOKS:
     require_known(party)
 """
@@ -43,7 +43,7 @@ def test_the_installed_flare_is_known() -> None:
 
 @pytest.mark.parametrize("found", ["2.8.4", "2.10.0", "2.90.0", "3.0"])
 def test_other_versions_are_refused(found: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_flare, "version", lambda name: found)
+    monkeypatch.setattr(guard, "version", lambda name: found)
     with pytest.raises(
         FederationError, match=rf"{found} is installed; install it with `pip install nvflare=={TESTED}`"
     ):

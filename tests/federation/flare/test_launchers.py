@@ -11,8 +11,8 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.job_launcher_spec import JobHandleSpec, JobProcessArgs
 
 from confide.errors import FederationError
-from confide.federation.flare import launchers
-from confide.federation.flare.launchers import MOST_RUNS, SiteRunLauncher
+from confide.federation.flare import entry
+from confide.federation.flare.entry import MOST_RUNS, SiteRunLauncher
 
 pytestmark = pytest.mark.processes
 
@@ -27,7 +27,7 @@ def launched(launcher: SiteRunLauncher) -> JobHandleSpec:
 def test_a_site_starts_no_more_runs_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that sleep stand in for those of runs, which need an engine."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
-    monkeypatch.setattr(launchers, "command", lambda *given: sleep)
+    monkeypatch.setattr(entry, "command", lambda *given: sleep)
     launcher = SiteRunLauncher()
     started = [launched(launcher) for _ in range(MOST_RUNS)]
     try:

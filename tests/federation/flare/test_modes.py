@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from confide.counts import ScoreCounts
-from confide.federation.coordinator.decode import summed_table
+from confide.federation.coordinator.answers import summed_table
 from confide.federation.coordinator.validation import derive
-from confide.federation.grouped_tables import disclosed
 from confide.federation.question import Question
 from confide.federation.site_state import SiteState
-from confide.federation.tables import SiteTable
+from confide.federation.tables import SiteTable, disclosed
 from tests.federation.flare.conftest import SITES, Network
 from tests.waiting import PATIENCE, wait_until
 

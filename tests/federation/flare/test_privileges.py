@@ -15,11 +15,17 @@ import psutil
 import pytest
 
 from confide.errors import FederationError
-from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable, runs_as_root
-from confide.federation.flare.processes import start_site
-from confide.federation.flare.provision import provision
-from confide.federation.policy_template import default_policy
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.flare.processes import (
+    Owner,
+    acting_as,
+    owner_to_run_as,
+    require_readable,
+    runs_as_root,
+    start_site,
+)
+from confide.federation.flare.signing import provision
+from confide.federation.policy import default_policy
+from confide.federation.site.config import SiteFolder
 from tests.federation.joining import join
 
 NOBODY = Owner(uid=65534, gid=65534)

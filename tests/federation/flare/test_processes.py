@@ -14,11 +14,10 @@ import pytest
 
 from confide.errors import FederationError, PortError
 from confide.federation.flare import processes
-from confide.federation.flare.engine_processes import working_in
-from confide.federation.flare.processes import Running, find_running, start_server, start_site
-from confide.federation.flare.provision import Federation, provision
-from confide.federation.policy_template import default_policy
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.flare.processes import Running, find_running, start_server, start_site, working_in
+from confide.federation.flare.signing import Federation, provision
+from confide.federation.policy import default_policy
+from confide.federation.site.config import SiteFolder
 from tests.federation.joining import join
 from tests.ports import free_port
 from tests.waiting import PATIENCE, is_gone, wait_until

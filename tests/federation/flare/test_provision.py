@@ -19,15 +19,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from confide.errors import FederationError, ParameterError, UsageError
-from confide.federation.crypto.identity import Peer
-from confide.federation.crypto.site_key import SiteKey, fingerprint
+from confide.federation.crypto.identity import Peer, SiteKey, fingerprint
 from confide.federation.flare.kits import Home, make_request, renew_site, site_home, site_identity, unpack_site_kit
-from confide.federation.flare.old_runs import delete_runs
-from confide.federation.flare.processes import find_running, start_server, start_site
-from confide.federation.flare.provision import Federation, provision
+from confide.federation.flare.processes import delete_runs, find_running, start_server, start_site
 from confide.federation.flare.session import open_session
-from confide.federation.flare.signing import add_site
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.flare.signing import Federation, add_site, provision
+from confide.federation.site.config import SiteFolder
 from tests.federation.joining import join, signed_kit
 
 

@@ -14,10 +14,10 @@ import pytest
 from nvflare.lighter.impl import cert
 
 from confide.errors import FederationError, ParameterError, UsageError
-from confide.federation.flare import provision as making
+from confide.federation.flare import signing as making
 from confide.federation.flare.authority import Authority
-from confide.federation.flare.new_folder import UNFINISHED
-from confide.federation.flare.provision import Federation, provision
+from confide.federation.flare.federation import UNFINISHED
+from confide.federation.flare.signing import Federation, provision
 from confide.tasks.federation import init_federation, start_server
 from tests.federation.certificates import rsa_key
 from tests.federation.flare.deaths import dies, every_death

@@ -11,8 +11,8 @@ import pytest
 
 from confide.errors import FederationError
 from confide.federation.flare.federation import Federation
-from confide.federation.flare.provision import provision
 from confide.federation.flare.session import FederationSession, open_session
+from confide.federation.flare.signing import provision
 from confide.federation.question import Question
 from tests.federation.flare import dishonest
 from tests.federation.flare.conftest import SITES, python_path

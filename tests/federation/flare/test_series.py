@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from confide.federation.coordinator.series import POOLED, Series
-from confide.federation.periods import Period
-from confide.federation.site.site_account import ACCOUNT
+from confide.federation.question_terms import Period
+from confide.federation.site.accounts import ACCOUNT
 from confide.ledger.ledger import Ledger
 from tests.federation.flare.conftest import SITES, Network
 from tests.waiting import PATIENCE

@@ -15,16 +15,14 @@ from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import load_private_key_file, sign_content, sign_folders, verify_folder_signature
 
 from confide.errors import FederationError, ParameterError, RefusedError
-from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare import executor
 from confide.federation.flare.executor import ConfideExecutor, signer
 from confide.federation.flare.federation import Federation
-from confide.federation.flare.job import write_job
-from confide.federation.flare.provision import provision
-from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question, write_question
+from confide.federation.flare.job import COORDINATOR_ROLE, SignedQuestion, read_question, write_job, write_question
+from confide.federation.flare.signing import provision
+from confide.federation.protocol import ANSWER, OFFER
 from confide.federation.question import PROTOCOL, Question
-from confide.federation.site.data import SiteConfig, SiteModel
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
 from tests.federation.joining import join
 
 SITES = ("a", "b", "c")

@@ -13,13 +13,10 @@ from pathlib import Path
 import pytest
 
 from confide.errors import FederationError, ParameterError, UsageError
-from confide.federation.certificate_dates import CertificateDates
-from confide.federation.crypto.identity import Peer
-from confide.federation.crypto.revocation import Revocations
-from confide.federation.crypto.site_key import SiteKey
-from confide.federation.crypto.site_request import SiteRequest, fresh_tls_key
-from confide.federation.flare.certificates import federation_certificates, site_fingerprints
-from confide.federation.flare.job import write_job
+from confide.federation.crypto.certificates import Revocations, SiteRequest, fresh_tls_key
+from confide.federation.crypto.identity import Peer, SiteKey
+from confide.federation.flare.authority import CertificateDates, federation_certificates, site_fingerprints
+from confide.federation.flare.job import SignedQuestion, write_job
 from confide.federation.flare.kits import (
     make_request,
     renew_site,
@@ -28,11 +25,9 @@ from confide.federation.flare.kits import (
     take_revocations,
     unpack_site_kit,
 )
-from confide.federation.flare.provision import Federation, provision
-from confide.federation.flare.signed_question import SignedQuestion
-from confide.federation.flare.signing import read_request, renew_all, revoke_site, sign_request
+from confide.federation.flare.signing import Federation, provision, read_request, renew_all, revoke_site, sign_request
 from confide.federation.question import Question
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteFolder
 from tests.federation.joining import join, signed_kit
 
 

@@ -17,14 +17,12 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from confide.errors import ConfideError, FederationError, ParameterError
-from confide.federation.crypto.identity import Peer, PrivateKey
-from confide.federation.crypto.site_key import SiteKey
-from confide.federation.crypto.site_request import SiteRequest
+from confide.federation.crypto.certificates import SiteRequest
+from confide.federation.crypto.identity import Peer, PrivateKey, SiteKey
 from confide.federation.flare.authority import SiteRecord, site_record
 from confide.federation.flare.kits import make_request, renew_site, unpack_site_kit
-from confide.federation.flare.provision import Federation, provision
-from confide.federation.flare.signing import read_request, renew_all, sign_request
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.flare.signing import Federation, provision, read_request, renew_all, sign_request
+from confide.federation.site.config import SiteFolder
 from tests.federation.certificates import fresh_key, issued, rsa_key
 from tests.federation.flare.deaths import dies, every_death
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from confide.federation.channel import OFFER
 from confide.federation.flare.flows import MESSAGES, Party
 from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
 from confide.federation.flare.signing import add_site
-from confide.federation.outcome import RunError
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteFolder
 from confide.federation.site_state import SiteState
 from tests.federation.flare import registered, unruly
 from tests.federation.flare.conftest import SITES, Network, python_path

@@ -146,7 +146,7 @@ def test_the_finder_of_promises_finds_one() -> None:
     assert any(promises(each) for each in inside(({"deep": [promised]},)))
 
 
-@pytest.mark.parametrize("name", ["confide", "confide.selection", "confide.learning"])
+@pytest.mark.parametrize("name", ["confide", "confide.learning"])
 def test_nothing_of_this_is_offered_where_private_things_are(name: str) -> None:
     offered = importlib.import_module(name)
     names = " ".join([*dir(offered), *getattr(offered, "__all__", ())]).lower()

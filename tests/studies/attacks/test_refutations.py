@@ -31,7 +31,7 @@ from studies.stoddard.attacks.refutations import (
 )
 from studies.stoddard.attacks.threshold_testing import ptt_probability, ptt_support
 
-from confide.audits.bound import loss_below
+from confide.audits.events import loss_below
 from confide.errors import ParameterError
 from confide.privacy.adversary import success_bound
 

@@ -1,1 +1,1 @@
-"""Attacks on the hidden labels of a contest that scores submissions."""
+"""Attacks on the hidden labels of a contest that scores submissions. Import `rehearsal` for all of them."""

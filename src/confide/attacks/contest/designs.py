@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.attacks.disclosure import LAST_PLACES
-from confide.attacks.tables import TABLE_METRICS
+from confide.attacks.numbers import TABLE_METRICS
 from confide.counts import FloatArray
 
 IntArray = NDArray[np.int64]

@@ -14,7 +14,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.attacks.contest.boosting import orthogonal_signs, pulls
 from confide.attacks.contest.designs import (
     Candidates,
     Confusion,
@@ -30,8 +29,8 @@ from confide.attacks.contest.designs import (
     weighing,
     weighing_orders,
 )
-from confide.attacks.contest.oracle import Oracle
-from confide.attacks.contest.recovered import UNKNOWN, Recovered
+from confide.attacks.contest.ladder import orthogonal_signs, pulls
+from confide.attacks.contest.oracle import UNKNOWN, Oracle, Recovered
 from confide.attacks.disclosure import LAST_PLACES, LOSSES, Window
 from confide.counts import FloatArray
 from confide.errors import ParameterError

@@ -1,1 +1,1 @@
-"""Attacks on the labels of ranked rows from a published AUC."""
+"""Attacks on the labels of ranked rows from a published AUC. Import `posterior` and `labeling_count`."""

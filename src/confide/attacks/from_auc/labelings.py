@@ -154,7 +154,7 @@ def _window(auc: Window | Fraction | str) -> Window:
 
 def _untied_counts(labelings: Labelings) -> dict[int, int]:
     """Classes of sizes k and n - k have as many labelings of each cost, so boxes to n / 2 suffice."""
-    from confide.kernels.box_partitions import partition_sums
+    from confide.kernels.labelings import partition_sums
 
     rows, spans = labelings.rows, labelings.spans()
     low, high = np.ones(rows // 2 + 1, dtype=np.int64), np.zeros(rows // 2 + 1, dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Attacks on one row by somebody who knows the others."""
+"""Attacks on one row by somebody who knows the others. Import `games` and `differencing`."""

@@ -1,1 +1,4 @@
-"""Coordinator: rounds, decoding, pooled performance, validation."""
+"""What the coordinator does: rounds, the sum, pooled performance, plans and series.
+
+Import `rounds`, `validation` and `performance`; no site imports anything from here.
+"""

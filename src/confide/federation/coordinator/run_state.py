@@ -1,21 +1,93 @@
-"""State of one validation while it runs: rounds of requests, reports of sites, and the sum that is released."""
+"""State of one validation, and the next steps after a run that ended before its answers."""
 
 from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from confide.errors import FederationError
-from confide.federation.channel import OFFER, Channel, Message, Patience, Silence
 from confide.federation.crypto.agreement import check_reply
 from confide.federation.modes.registry import mode_of
-from confide.federation.outcome import RunError, SiteReport
+from confide.federation.protocol import OFFER, Channel, Message, Patience, RunError, Silence, SiteReport
 from confide.federation.question import PROTOCOL, Question, other_version
+from confide.federation.question_terms import FEWEST_MASKED, with_threshold
 from confide.federation.site_state import ProgressState, RefusalReason, SiteState
+
+
+def needed(question: Question) -> str:
+    """Return how many of the sites must take part, in words."""
+    return "all" if question.least_sites == len(question.sites) else str(question.least_sites)
+
+
+def after_absence(question: Question, absent: Sequence[SiteReport], *, first: str = "Mend what they say") -> str:
+    """Return what to do if too few sites take part."""
+    left = len(question.sites) - len(absent)
+    steps = []
+    if _can_ask(question, left):
+        steps.append("leave them out (`sites`)")
+    if _could_go_on(question, left):
+        steps.append("allow fewer sites (`fewest`)")
+    return " or ".join((f"{first}, and ask again{';' if steps else ''}", *steps))
+
+
+def after_waiting(question: Question, held: Sequence[SiteReport], absent: Sequence[SiteReport]) -> str:
+    """Return what to do if people have yet to decide at some sites, and others do not take part whatever they decide.
+
+    Another price or another list of sites is another question, which people decide on anew. So what keeps others away
+    is settled first.
+    """
+    left = len(question.sites) - len(absent)
+    if left < question.least_sites:
+        return (
+            f"Approval alone is not enough. First {_settle(question, absent)}. Then ask again. Another epsilon or "
+            "another list of sites is another question, which needs approvals of its own"
+        )
+    without = f", and the run goes on without {_names(absent)}" if absent else ""
+    again = (
+        "Ask again later with the same options, `purpose` included: a site that approved the question answers at "
+        f"once{without}"
+    )
+    if not _can_ask(question, left - len(held)):
+        return again
+    return f"{again}. To go on without a site that waits, leave it out (`sites`)"
+
+
+def _settle(question: Question, absent: Sequence[SiteReport]) -> str:
+    """Return what brings absent sites back, or does without them."""
+    unable = [report for report in absent if report.reason is RefusalReason.BUDGET]
+    others = [report for report in absent if report.reason is not RefusalReason.BUDGET]
+    steps = []
+    if unable:
+        steps.append(f"ask for less `epsilon`, or let {_names(unable)} raise what the policy lets the ledger spend")
+    if others:
+        steps.append(f"mend what {_names(others)} {'says' if len(others) == 1 else 'say'}")
+    text = "; and ".join(steps)
+    if _can_ask(question, len(question.sites) - len(absent)):
+        text += f"; or leave out {_names(absent)} (`sites`)"
+    return text
+
+
+def _could_go_on(question: Question, sites: int) -> bool:
+    """Return whether a question that allows so few of its sites (`fewest`) could go on with them."""
+    mode = mode_of(question)
+    if sites < mode.fewest_sites(question):
+        return False
+    allowed = with_threshold(replace(question, fewest=sites, threshold=None), None, masked=mode.masked)
+    return allowed.least_sites <= sites
+
+
+def _can_ask(question: Question, sites: int) -> bool:
+    """Return whether the mode can ask so many sites."""
+    return sites >= (FEWEST_MASKED if mode_of(question).masked else 1)
+
+
+def _names(reports: Sequence[SiteReport]) -> str:
+    return ", ".join(report.name for report in reports)
+
 
 Progress = Callable[[str, ProgressState], None]
 """Function that is called with a site's name and its state whenever the state changes."""

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from confide.federation.coordinator.answers import pooled_answers
 from confide.federation.coordinator.performance import NEARLY_ALL, Performance
 from confide.federation.modes.registry import mode_of
-from confide.federation.outcome import Outcome, SiteReport
+from confide.federation.protocol import Outcome, SiteReport
 from confide.federation.question import Question
 from confide.intervals.delong import AucTest, auc_test
 from confide.intervals.interval import Estimate, check_level, normal_quantile
@@ -104,12 +105,12 @@ class Validation:
 
         Columns: model, site (missing for all rows together), metric, value, lower, upper, level.
         """
-        from confide.report.validation.frames import validation_frame
+        from confide.report.validation.pages import validation_frame
 
         return validation_frame(self)
 
     def _repr_html_(self) -> str:
-        from confide.report.validation.page import fragment
+        from confide.report.validation.pages import fragment
 
         return fragment(self)
 
@@ -120,8 +121,8 @@ def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = No
     Raises DataError if performance is undefined, for example if all rows belong to one class.
     """
     check_level(level)
-    mode = mode_of(outcome.question)
-    own, pooled = mode.site_performances(outcome, level), mode.performance(outcome, level)
+    answers = pooled_answers(outcome.question)
+    own, pooled = answers.site_performances(outcome, level), answers.performance(outcome, level)
     heterogeneity, summarised = _summaries(own, level)
     return Validation(
         outcome=outcome,
@@ -131,7 +132,7 @@ def derive(outcome: Outcome, *, level: float = 0.95, null_auc: float | None = No
         heterogeneity=heterogeneity,
         summarised=summarised,
         test=None if null_auc is None else _test(pooled, null_auc, level),
-        guarantee=mode.guarantee(outcome.question),
+        guarantee=mode_of(outcome.question).guarantee(outcome.question),
     )
 
 

@@ -1,1 +1,1 @@
-"""Keys, signatures, sealed files and secure sums."""
+"""Keys, signatures, sealed shares and secure sums. Sites and coordinators import them; they know neither."""

@@ -1,7 +1,7 @@
 """Agreement of sites on a secure sum: signed offers of keys, and the list of offers that all sites must share.
 
 A site offers a fresh X25519 public key for one session and one question, signed twice: with its certificate's key
-and with the key that it made for itself (`site_key`). The coordinator hands all offers to every site. A site goes
+and with the key that it made for itself (`identity`). The coordinator hands all offers to every site. A site goes
 on only if every offer is signed by a site of this federation for the same session and question, and its own is among
 them as it made it.
 
@@ -26,9 +26,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.crypto.identity import MOST_PEM, Identity, Peer
-from confide.federation.crypto.site_key import check_signed, has_fingerprint
-from confide.federation.modes.mode import FEWEST_MASKED
+from confide.federation.crypto.identity import MOST_PEM, Identity, Peer, check_signed, has_fingerprint
+from confide.federation.question_terms import FEWEST_MASKED
 
 LABEL = b"confide secure sum 1"
 """Protocol and version: part of everything that is signed, hashed or derived."""

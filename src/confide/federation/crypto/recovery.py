@@ -1,8 +1,8 @@
 """Recovery of a secure sum after sites dropped out (Bonawitz et al. 2017, with one list of sites per question).
 
 Every site adds to its answer, beside the masks that it shares with its peers, a self-mask from a seed of its own. It
-splits the private key of its shared masks and this seed by Shamir (`shamir`) and seals the shares to its peers
-(`share_boxes`) before anybody answers. When answers are in, the sites that sent one make a list, the same for all. To
+splits the private key of its shared masks and this seed by Shamir's scheme and seals the shares to its peers
+(`shares`) before anybody answers. When answers are in, the sites that sent one make a list, the same for all. To
 take the masks off, a site shows its shares of the *seeds* of those on the list, and of the *keys* of those not on it:
 never both of one site. With `threshold` shares of each, the sum over the list can be read.
 
@@ -36,7 +36,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from confide.errors import FederationError
 from confide.federation.crypto.agreement import Agreement, KeyPair, checked_site, decoded, texts, written
-from confide.federation.crypto.identity import Identity
+from confide.federation.crypto.identity import Identity, check_signed
 from confide.federation.crypto.secure_sum import (
     Int64Array,
     MaskedVector,
@@ -48,9 +48,7 @@ from confide.federation.crypto.secure_sum import (
     pair_masks,
     self_masks,
 )
-from confide.federation.crypto.shamir import PRIME, combined, split
-from confide.federation.crypto.share_boxes import Shares, opened_shares, sealed_shares
-from confide.federation.crypto.site_key import check_signed
+from confide.federation.crypto.shares import PRIME, Shares, combined, opened_shares, sealed_shares, split
 
 _SECRET = 32
 

@@ -48,8 +48,7 @@ from numpy.typing import NDArray
 from confide.counts import read_only
 from confide.errors import FederationError, ParameterError
 from confide.federation.crypto.agreement import Agreement, KeyPair, checked_site, decoded, texts, written
-from confide.federation.crypto.identity import Identity
-from confide.federation.crypto.site_key import check_signed
+from confide.federation.crypto.identity import Identity, check_signed
 
 COUNT_LIMIT = 2**62
 WIDE_LIMIT = 2**126

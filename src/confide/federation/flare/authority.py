@@ -1,4 +1,4 @@
-"""Authority of a federation: the root's key, and the certificates that it issues and renews.
+"""Authority of a federation: the root's key, the certificates that it signed, and when each ends.
 
 The root's key lies in the coordinator's `authority/`. The keys of the server and the coordinator lie in their kits;
 those of sites never come here. Of each site the coordinator stores what is public: the certificate, the public half of
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -21,10 +22,52 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from confide.errors import FederationError, ParameterError
-from confide.federation.crypto.identity import read_private_key
+from confide.federation.crypto.identity import end_of, fingerprint, read_private_key
 from confide.federation.flare.federation import Federation, organisation
-from confide.federation.flare.files import write_json
-from confide.federation.site_files import write_whole
+from confide.federation.site_files import write_json, write_whole
+
+WARN_DAYS = 30
+"""Days before its end from which a certificate is warned about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateDates:
+    """Time after which a certificate is not valid, and the time at which that was read."""
+
+    ends: datetime
+    now: datetime
+
+    @classmethod
+    def until(cls, ends: datetime) -> CertificateDates:
+        """Compare an end with the time now."""
+        return cls(ends=ends, now=datetime.now(UTC))
+
+    @property
+    def days(self) -> int:
+        """Whole days that are left; negative if the certificate has ended."""
+        return (self.ends - self.now) // timedelta(days=1)
+
+    @property
+    def ends_soon(self) -> bool:
+        """True if the certificate has ended, or ends within a month."""
+        return self.days < WARN_DAYS
+
+    def in_words(self) -> str:
+        """Return the date, and how many days are left.
+
+        >>> from datetime import UTC, datetime
+        >>> CertificateDates(ends=datetime(2027, 1, 11, tzinfo=UTC), now=datetime(2027, 1, 1, tzinfo=UTC)).in_words()
+        '2027-01-11, in 10 days'
+        """
+        date = f"{self.ends:%Y-%m-%d}"
+        if self.days < 0:
+            return f"{date}, which is over"
+        return f"{date}, in {self.days} day{'' if self.days == 1 else 's'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"ends": self.ends.isoformat(timespec="seconds"), "days": self.days, "ends_soon": self.ends_soon}
+
 
 ROOT_DAYS, VALID_DAYS = 3650, 360
 """Days for which the root's certificate, and by default all others, are valid."""
@@ -232,3 +275,39 @@ def _locked_away(folder: Path) -> FederationError:
         f"{folder} does not hold the root's key and certificate, which sign for sites; put them back from where they "
         "are locked away"
     )
+
+
+OF_ROOT, OF_SERVER, OF_COORDINATOR = "root", "server", "coordinator"
+"""Names of certificates that are no site's; no site can have the last two, nor the first here."""
+
+
+def federation_certificates(federation: Federation) -> dict[str, CertificateDates]:
+    """Return the ends of all certificates of a federation, by owner."""
+    startup = {
+        OF_ROOT: federation.server_kit / "startup" / "rootCA.pem",
+        OF_SERVER: federation.server_kit / "startup" / "server.crt",
+        OF_COORDINATOR: federation.coordinator_kit / "startup" / "client.crt",
+    }
+    found = {name: _dates(path) for name, path in startup.items() if path.exists()}
+    return found | {site: _ends(record.certificate) for site, record in _records(federation).items()}
+
+
+def site_fingerprints(federation: Federation) -> dict[str, str]:
+    """Return the fingerprints of the own keys of all sites that were signed for."""
+    return {site: fingerprint(record.own_key) for site, record in _records(federation).items()}
+
+
+def _records(federation: Federation) -> dict[str, SiteRecord]:
+    found = {site: site_record(federation, site) for site in federation.sites}
+    return {site: record for site, record in found.items() if record is not None}
+
+
+def _dates(path: Path) -> CertificateDates:
+    try:
+        return _ends(path.read_text(encoding="ascii"))
+    except (OSError, UnicodeDecodeError):
+        raise FederationError(f"{path} cannot be read; put it back from a backup") from None
+
+
+def _ends(certificate: str) -> CertificateDates:
+    return CertificateDates.until(end_of(certificate))

@@ -17,7 +17,7 @@ from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
-from confide.federation.channel import LATE, Message, Patience, Silence, says_yes
+from confide.federation.protocol import LATE, Message, Patience, Silence, says_yes
 
 TEXT = "confide"
 """Key under which a task and its result carry their JSON text."""

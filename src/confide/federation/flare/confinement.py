@@ -17,7 +17,7 @@ from pathlib import Path
 import confide
 from confide.errors import ConfideError, RefusedError
 from confide.federation.policy import Policy
-from confide.federation.site.data import SiteConfig, SiteModel
+from confide.federation.site.config import SiteConfig, SiteModel
 from confide.federation.site.row_sources import DatabaseRows
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446

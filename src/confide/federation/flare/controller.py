@@ -15,11 +15,11 @@ from nvflare.apis.signal import Signal
 
 from confide.errors import ConfideError, FederationError
 from confide.federation.coordinator.rounds import validate
-from confide.federation.crypto.revocation import REVOKED, Revocations
+from confide.federation.crypto.certificates import REVOKED, Revocations
 from confide.federation.flare.channel import FlareChannel
+from confide.federation.flare.job import read_question
 from confide.federation.flare.run_result import write_failure, write_outcome
-from confide.federation.flare.signed_question import read_question
-from confide.federation.outcome import Outcome
+from confide.federation.protocol import Outcome
 from confide.federation.question import Question
 from confide.federation.site_state import ProgressState
 
@@ -41,7 +41,7 @@ class ConfideController(Controller):  # type: ignore[misc]
     Parameters
     ----------
     question
-        Question, as `confide.federation.flare.signed_question` writes it.
+        Question, as `confide.federation.flare.job` writes it.
     timeout, drop_after, session
         See `confide.federation.coordinator.rounds.validate`.
     """

@@ -25,16 +25,15 @@ from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
 from confide.errors import FederationError, RefusedError
-from confide.federation.channel import ANSWER, OFFER
 from confide.federation.flare.channel import TEXT
 from confide.federation.flare.confinement import require_confinement
-from confide.federation.flare.job import FILES, job_files
+from confide.federation.flare.job import COORDINATOR_ROLE, FILES, SignedQuestion, job_files, read_question
 from confide.federation.flare.kits import site_identity, take_revocations
-from confide.federation.flare.signed_question import COORDINATOR_ROLE, SignedQuestion, read_question
+from confide.federation.protocol import ANSWER, OFFER
 from confide.federation.question import PROTOCOL
-from confide.federation.site.request_log import log_request, round_of
+from confide.federation.site.config import SiteFolder
+from confide.federation.site.logs import log_request, round_of
 from confide.federation.site.site import Site
-from confide.federation.site.site_folder import SiteFolder
 from confide.federation.site_state import SiteState
 
 _PAUSE_SECONDS = 0.1

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from confide.federation.flare.files import make_owned, write_json
+from confide.federation.site_files import make_owned, write_json
 
 EXECUTOR = "confide.federation.flare.executor.ConfideExecutor"
 CONTROLLER = "confide.federation.flare.controller.ConfideController"
@@ -123,7 +123,7 @@ def _server_resources(kit: Path) -> dict[str, Any]:
 
 
 _COMMON = "nvflare.app_common"
-_LAUNCHERS = "confide.federation.flare.launchers"
+_LAUNCHERS = "confide.federation.flare.entry"
 
 
 def _part(name: str, path: str, args: dict[str, Any] | None = None) -> dict[str, Any]:

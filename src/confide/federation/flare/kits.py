@@ -1,4 +1,18 @@
-"""Kit that a coordinator sends to a site after it signed the site's request, and how the site takes it in.
+"""Kit that a coordinator sends to a site: unpacked, checked, and replaced without loss.
+
+FLARE reads a key, its certificate and settings from separate files of one folder, `kit/startup`. So the folder is
+replaced as a whole, by renaming:
+
+1. `.kit-new/startup` is written and brought to the disk.
+2. `kit/startup` becomes `.kit-old`.
+3. `.kit-new/startup` becomes `kit/startup`.
+4. `.kit-new` and `.kit-old` are deleted.
+
+After a crash between steps 2 and 3 there is no `kit/startup`, and `.kit-old` shows that step 1 was completed. Whoever
+opens the site next does step 3. After any other crash `kit/startup` is whole, and the next one to open the site deletes
+the rest. A first kit takes one renaming, of `.kit-new` to `kit`.
+
+One process at a time changes a kit: it holds a lock on the site's folder.
 
 A kit is a ZIP of three files: the site's certificate, the root's certificate, and where the server is. None is secret.
 The private key of the certificate was made at the site and stays there. The site trusts nothing else from a kit: the
@@ -7,29 +21,30 @@ settings of its engine are written anew from the few values that were checked.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import zipfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from confide.errors import FederationError, ParameterError
+from confide.federation.crypto.certificates import Revocations, SiteRequest, fresh_tls_key, private_pem, take_in
 from confide.federation.crypto.identity import (
     Identity,
     Peer,
+    SiteKey,
     certificate_key,
     certificate_name,
     read_private_key,
+    readable_fingerprint,
     root_fingerprint,
 )
-from confide.federation.crypto.revocation import Revocations, take_in
-from confide.federation.crypto.site_key import SiteKey
-from confide.federation.crypto.site_request import SiteRequest, fresh_tls_key, private_pem
-from confide.federation.fingerprints import readable_fingerprint
 from confide.federation.flare.federation import (
     SCHEME,
     Federation,
@@ -38,13 +53,121 @@ from confide.federation.flare.federation import (
     checked_server,
     checked_sites,
 )
-from confide.federation.flare.files import make_owned, own_tree, write_json
 from confide.federation.flare.hardening import harden_site
-from confide.federation.flare.kit_folders import KEY as _KEY
-from confide.federation.flare.kit_folders import changing, new_kit, repair, startup_of, take_place
-from confide.federation.site.site_folder import SiteFolder
-from confide.federation.site_files import write_whole
-from confide.files import replacement
+from confide.federation.site.config import SiteFolder
+from confide.federation.site_files import flush_tree, make_owned, own_tree, write_json, write_whole
+from confide.files import flush, replacement
+
+KEY = "client.key"
+"""Private key for TLS, in a kit's startup folder."""
+
+_NEW, _OLD = ".kit-new", ".kit-old"
+_LEFTOVERS = (".kit-*", ".site.key-*", ".request.key-*", ".*.request-*")
+"""Names under which a killed process leaves unfinished kits, keys and requests in a site's folder."""
+
+
+def startup_of(folder: SiteFolder) -> Path:
+    """Return the folder of a site's certificate, the key to it, the root's certificate and the engine's settings."""
+    return folder.kit / "startup"
+
+
+@contextmanager
+def changing(folder: SiteFolder) -> Iterator[None]:
+    """Hold a site's folder to change its kit or its keys; repair it before, and leave no copy of a key behind."""
+    with _locked(folder.path):
+        _repair(folder)
+        try:
+            yield
+        finally:
+            _repair(folder)
+
+
+def repair(folder: SiteFolder) -> None:
+    """Complete or undo what a killed process left half-done in a site's folder."""
+    if _needs_repair(folder):
+        with _locked(folder.path):
+            _repair(folder)
+
+
+def new_kit(folder: SiteFolder) -> Path:
+    """Make the folder for a new kit, to be filled and then given to `take_place`."""
+    made = make_owned(folder.path / _NEW)
+    make_owned(made / "startup")
+    return made
+
+
+def take_place(folder: SiteFolder) -> None:
+    """Put the new kit in its place: all of it for a first kit, and only `startup` if the site has one."""
+    new, old, startup = folder.path / _NEW, folder.path / _OLD, startup_of(folder)
+    flush_tree(new)
+    if folder.kit.exists():
+        startup.rename(old)
+        flush(folder.path)
+        (new / "startup").rename(startup)
+        flush(folder.kit)
+    else:
+        new.rename(folder.kit)
+    flush(folder.path)
+
+
+def leftovers(folder: SiteFolder) -> list[Path]:
+    """Return what a killed process left in a site's folder."""
+    return [path for pattern in _LEFTOVERS for path in folder.path.glob(pattern)]
+
+
+def _needs_repair(folder: SiteFolder) -> bool:
+    return bool(leftovers(folder)) or _is_taken_in(folder)
+
+
+def _repair(folder: SiteFolder) -> None:
+    _complete(folder)
+    for path in leftovers(folder):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
+    if _is_taken_in(folder):
+        with suppress(OSError):
+            folder.new_key.unlink()
+
+
+def _complete(folder: SiteFolder) -> None:
+    """Put the new startup folder in its place if the old one has left it."""
+    new, old, startup = folder.path / _NEW / "startup", folder.path / _OLD, startup_of(folder)
+    if startup.exists() or not old.is_dir():
+        return
+    try:
+        (new if new.is_dir() else old).rename(startup)
+        flush(folder.kit)
+    except OSError as error:
+        raise FederationError(
+            f"{startup} cannot be put back ({error.strerror}); make {folder.path} writable, and run this again"
+        ) from None
+
+
+def _is_taken_in(folder: SiteFolder) -> bool:
+    """Return whether the kit has the key of the last request already."""
+    try:
+        return folder.new_key.read_bytes() == (startup_of(folder) / KEY).read_bytes()
+    except OSError:
+        return False
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait for other processes that change the kit. Some network file systems cannot lock folders: go on there."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise FederationError(f"{folder} cannot be opened ({error.strerror}); give the folder of a site") from None
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
 
 SETTINGS = "fed_client.json"
 _CERTIFICATE, _ROOT = "client.crt", "rootCA.pem"
@@ -137,7 +260,7 @@ def renew_site(zip_path: str | Path, folder: SiteFolder, *, compared: bool = Fal
                 f"{readable_fingerprint(root_fingerprint(root))}. Telephone the coordinator: if `confide federation "
                 "status` prints the same there, repeat this with `compared`"
             )
-        key = _fitting(_text(files[_CERTIFICATE]), (folder.new_key, startup_of(folder) / _KEY))
+        key = _fitting(_text(files[_CERTIFICATE]), (folder.new_key, startup_of(folder) / KEY))
         return _take_in(files, folder, key, name=before.name)
 
 
@@ -167,7 +290,7 @@ def _take_in(files: Mapping[str, bytes], folder: SiteFolder, key: Path, *, name:
     startup = made / "startup"
     for file in (_CERTIFICATE, _ROOT):
         (startup / file).write_bytes(files[file])
-    shutil.copyfile(key, startup / _KEY)
+    shutil.copyfile(key, startup / KEY)
     own_tree(made)
     owner = _owner(_identity(startup, folder.key))
     if name is not None:
@@ -215,7 +338,7 @@ def site_home(folder: SiteFolder) -> Home:
 
 
 def _identity(startup: Path, own: Path) -> Identity:
-    return Identity.load(startup / _CERTIFICATE, startup / _KEY, startup / _ROOT, own)
+    return Identity.load(startup / _CERTIFICATE, startup / KEY, startup / _ROOT, own)
 
 
 def _read(path: Path) -> dict[str, bytes]:
@@ -288,7 +411,7 @@ def _settings(name: str, server: Mapping[str, Any]) -> dict[str, Any]:
             }
         ],
         "client": {
-            "ssl_private_key": _KEY,
+            "ssl_private_key": KEY,
             "ssl_cert": _CERTIFICATE,
             "ssl_root_cert": _ROOT,
             "fqsn": name,

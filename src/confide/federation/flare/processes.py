@@ -1,4 +1,13 @@
-"""Start and stop of engines: a site's, and the server's.
+"""Start and stop of engines, as the owner of their folder, without leftovers of earlier runs.
+
+A process that is ending has no command line any more for a moment, while it may still hold ports and locks. So it is
+not found by its command line, although it still exists; only whoever knew it before can wait for it.
+
+FLARE never deletes them. `confide` does at each start of the engine, when no run is under way.
+
+An engine needs to read its folder and the data, and to listen or connect on ordinary ports: nothing that takes root. So
+where root starts one in a folder that belongs to another user, everything is written and run as that user, with that
+user's primary group and no other.
 
 An engine starts a process of its own for every run, in a session of its own. So whoever stops an engine looks for all
 processes that work in its folder; none is left behind, whether its parent still lives or was killed.
@@ -9,39 +18,188 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pwd
 import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import psutil
 
 import confide
 from confide.errors import FederationError, PortError
 from confide.federation.flare.confinement import data_files, require_confinement
-from confide.federation.flare.engine_processes import (
-    STOP_SECONDS,
-    connections,
-    descendants,
-    end,
-    ends_by_itself,
-    working_in,
-)
+from confide.federation.flare.entry import depending
 from confide.federation.flare.federation import ANEW, LOOPBACK, Federation, organisation
-from confide.federation.flare.files import make_owned, write_json
+from confide.federation.flare.guard import require_version
 from confide.federation.flare.hardening import HEARTBEAT_SECONDS, harden_server, harden_site
 from confide.federation.flare.kits import site_identity
-from confide.federation.flare.known_flare import require_version
-from confide.federation.flare.old_runs import delete_runs
-from confide.federation.flare.privileges import Owner, acting_as, owner_to_run_as, require_readable
-from confide.federation.flare.watchdog import depending
 from confide.federation.policy import Policy
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteFolder
+from confide.federation.site_files import make_owned, write_json
+
+STOP_SECONDS = 8.0
+"""Seconds that a process may take to end."""
+
+_ENGINES = ("confide.federation.flare.", "nvflare.private.fed.app.")
+"""Modules whose processes are engines; those of FLARE itself were started by earlier versions."""
+
+_PAUSE_SECONDS = 0.02
+
+
+def working_in(kit: Path) -> list[psutil.Process]:
+    """Find the processes of this user's engines whose workspace is this kit; root finds everybody's."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "uids"]):
+        words = process.info["cmdline"] or []
+        uids = process.info["uids"]
+        engine = str(kit) in words and any(word.startswith(_ENGINES) for word in words)
+        if engine and uids is not None and os.getuid() in (0, uids.real):
+            found.append(process)
+    return found
+
+
+def descendants(process: psutil.Process) -> list[psutil.Process]:
+    """Return the processes that a process started, and those that they started, also if they are ending."""
+    with suppress(psutil.Error):
+        return process.children(recursive=True)
+    return []
+
+
+def end(processes: Collection[psutil.Process]) -> None:
+    """Kill processes, and wait until they are gone."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(list(processes), timeout=STOP_SECONDS)
+
+
+def ends_by_itself(process: psutil.Process) -> bool:
+    """Wait for a process that is ending; return False at once for one that is not."""
+    last = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < last:
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return True
+            if process.cmdline():
+                return False
+        except psutil.NoSuchProcess:
+            return True
+        except psutil.AccessDenied:
+            return False
+        time.sleep(_PAUSE_SECONDS)
+    return False
+
+
+def connections(process: psutil.Process) -> Sequence[Any]:
+    """Return the TCP connections of a process; the method's name depends on the version of psutil."""
+    listed = getattr(process, "net_connections", None) or process.connections
+    return list(listed(kind="tcp"))
+
+
+_PLACES = ("", "jobs", "transfer", "snapshots")
+
+
+def delete_runs(kit: Path) -> None:
+    """Delete the folders of runs, which FLARE names by UUIDs; nothing else."""
+    for place in _PLACES:
+        for folder in (kit / place).glob("*-*-*-*-*"):
+            if _names_run(folder.name) and not folder.is_symlink():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _names_run(name: str) -> bool:
+    try:
+        return str(UUID(name)) == name
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A user other than root, by number."""
+
+    uid: int
+    gid: int
+
+    @property
+    def name(self) -> str:
+        """Name of the user, or its number if it has none."""
+        try:
+            return pwd.getpwuid(self.uid).pw_name
+        except KeyError:
+            return str(self.uid)
+
+
+def owner_to_run_as(folder: Path) -> Owner | None:
+    """Return the owner of a folder where root is about to start its engine; None where the engine runs as who calls."""
+    found = folder.stat()
+    if os.geteuid() != 0 or found.st_uid == 0:
+        return None
+    owner = Owner(uid=found.st_uid, gid=_primary_group(found.st_uid, found.st_gid))
+    _require_owned(folder, owner)
+    return owner
+
+
+def require_readable(files: Iterable[Path], owner: Owner | None) -> None:
+    """Refuse to start where the owner of a folder could not read the data that root can."""
+    with acting_as(owner):
+        for path in files:
+            if owner is not None and path.exists() and not os.access(path, os.R_OK, effective_ids=True):
+                raise FederationError(
+                    f"the engine runs as {owner.name}, who may not read {path}; let that user read it, or start the "
+                    "site in a folder of a user who can"
+                )
+
+
+def runs_as_root(folder: Path) -> bool:
+    """Tell whether an engine would run with all rights: root starts it, in a folder of root's own."""
+    return os.geteuid() == 0 and folder.stat().st_uid == 0
+
+
+@contextmanager
+def acting_as(owner: Owner | None) -> Iterator[None]:
+    """Read and write files as a folder's owner, in all threads of this process; for short steps."""
+    if owner is None:
+        yield
+        return
+    group, groups = os.getegid(), os.getgroups()
+    os.setgroups([])
+    os.setegid(owner.gid)
+    os.seteuid(owner.uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(group)
+        os.setgroups(groups)
+
+
+def _primary_group(uid: int, otherwise: int) -> int:
+    try:
+        return pwd.getpwuid(uid).pw_gid
+    except KeyError:
+        return otherwise
+
+
+def _require_owned(folder: Path, owner: Owner) -> None:
+    """Refuse a folder that holds files of other users, which its owner could not read or replace."""
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(parent) / name
+            if path.lstat().st_uid != owner.uid:
+                raise FederationError(
+                    f"{folder} belongs to {owner.name}, so its engine runs as {owner.name}, but {path} belongs to "
+                    f"another user; give it back with `chown -R {owner.name} {folder}`"
+                )
+
 
 START_SECONDS = 60.0
 """Seconds that a server may take to start."""

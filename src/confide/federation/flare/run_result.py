@@ -1,8 +1,6 @@
-"""Result of a run as one text, which the server hands to the coordinator's session. The session does not trust it.
+"""Result of a run as one text, which the server writes and the coordinator reads.
 
-An outcome comes as the transcript of the run: all replies, signed by the sites. The session works the outcome out anew
-from them (`coordinator.rounds.replay`), so a dishonest server can withhold a result and cannot invent one. Reports of
-sites that did not answer carry no signature; their texts are made printable.
+Apart from `job`, which sites read too: reading a result replays the coordinator's rounds.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any
 from confide.errors import ConfideError, FederationError
 from confide.federation.coordinator.rounds import replay
 from confide.federation.modes.registry import mode_of
-from confide.federation.outcome import Outcome, RunError, SiteReport
+from confide.federation.protocol import Outcome, RunError, SiteReport
 from confide.federation.question import Question
 
 MOST_ROUNDS = 5

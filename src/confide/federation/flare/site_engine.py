@@ -10,7 +10,7 @@ from confide.errors import ConfideError
 from confide.federation.flare.confinement import UNCONFINED, confine_site, require_confinement
 from confide.federation.flare.entry import serve_engine, site_gate
 from confide.federation.policy import Policy
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteFolder
 
 
 def main() -> None:

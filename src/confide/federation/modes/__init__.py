@@ -1,1 +1,1 @@
-"""Modes of a validation: one protocol (`mode.Mode`), one file a mode, and the registry of their names."""
+"""Modes of a validation: one protocol (`mode.Mode`) and its implementations. Import `registry`, which names them."""

@@ -1,71 +1,35 @@
-"""Interface of a mode: what a site computes and sends, what that costs and promises, and how answers are pooled.
+"""Interface of a mode: what a question, a policy and a report may say about it.
 
-A mode is one class in one file. To add a mode:
+Methods are functions of the question, and of the policy: they know neither sites nor the coordinator. To add a mode:
 
 1. Write `modes/<name>.py` with a subclass of `Mode`; of `ExactMode` if its answers carry no proven noise.
 2. Add an instance to `MODES` in `modes/registry.py`.
-3. If the mode takes a parameter that no question has yet, add it as a field of `Question`.
+3. Write what a site does as a subclass of `SiteAnswers` in `site/answers.py`, and what the coordinator does as a
+   subclass of `PooledAnswers` in `coordinator/answers.py`; add instances to `SITE_ANSWERS` and `POOLED_ANSWERS` there.
+4. If the mode takes a parameter that no question has yet, add it as a field of `Question`.
 
-Questions, policies, sites, the coordinator, reports and the command line look the mode up with `mode_of(question)` and
-ask it. No other module compares names of modes. Mode objects have no state.
-
-Modules of modes import what sites and coordinators work with inside methods: a site loads nothing of the coordinator,
-and questions and policies can import the registry.
+Questions, policies, reports and the command line look the mode up with `mode_of(question)`, sites with
+`site_answers(question)`, and the coordinator with `pooled_answers(question)`. No other module compares names of modes.
+The objects have no state.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from confide.errors import ConfideError, ParameterError, RefusedError
+from confide.errors import ParameterError, RefusedError
 from confide.federation.policy_rules import check_sum
+from confide.federation.question_terms import FEWEST_MASKED
 
 if TYPE_CHECKING:
-    from confide.federation.channel import Message
-    from confide.federation.coordinator.performance import Performance
-    from confide.federation.crypto.agreement import Offer
-    from confide.federation.crypto.secure_sum import Masks
-    from confide.federation.outcome import Outcome
     from confide.federation.policy import Policy
     from confide.federation.question import Question
-    from confide.federation.site.rows import SiteRows
-    from confide.federation.site.site_folder import SiteFolder
     from confide.privacy.guarantee import Guarantee
-
-FEWEST_MASKED = 3
-"""Least number of sites in a masked sum: of two, each could subtract its own part."""
 
 MOST_EXACT_CELLS = 2**20
 """Most cells of a grid in a mode without noise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteData:
-    """Everything that a mode may use at a site: its folder, its policy, and the counted rows of the model.
-
-    `source` names the file and the column, or the model file, that the scores come from.
-    """
-
-    folder: SiteFolder
-    policy: Policy
-    rows: SiteRows
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondRound:
-    """Second request to a site: the question as it was signed, the offers of all sites, and the request itself.
-
-    `masks` are None in a mode that does not mask.
-    """
-
-    signed: Question
-    offers: tuple[Offer, ...]
-    masks: Masks | None
-    request: Message
 
 
 class Mode(ABC):
@@ -132,30 +96,11 @@ class Mode(ABC):
         if self.masked:
             check_sum(policy, question)
 
-    # The site
+    # Answers
 
     @abstractmethod
     def fixed_terms(self, question: Question) -> dict[str, Any]:
         """Return the terms that an answer fixes: later questions must have the same ones."""
-
-    @abstractmethod
-    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
-        """Refuse in round 1, before rows are read, what the site's register and ledger rule out whatever the rows are.
-
-        `source` names the file and the column, or the model file, that the scores come from.
-        """
-
-    @abstractmethod
-    def check_site(self, question: Question, site: SiteData) -> None:
-        """Refuse in round 1, before any site is charged, a question that this site cannot answer in round 2."""
-
-    def first_reply(self, question: Question, site: SiteData) -> dict[str, Any]:
-        """Return what a site sends in round 1, beside its key."""
-        return {}
-
-    @abstractmethod
-    def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
-        """Return what a site sends in round 2, after everything that must be remembered is on the disk."""
 
     @abstractmethod
     def changed_data(self, question: Question) -> RefusedError:
@@ -165,15 +110,6 @@ class Mode(ABC):
     def ask_anew(self, question: Question) -> str:
         """Return how a coordinator can have a question answered anew, as the end of a sentence."""
 
-    # The coordinator
-
-    def check_first_reply(self, reply: Message) -> None:  # noqa: B027 - most modes send nothing then
-        """Raise FederationError if what a site sent in round 1 beside its key cannot be used."""
-
-    def second_request(self, replies: list[Message]) -> dict[str, Any]:
-        """Return what the coordinator sends in round 2 beside the offers, from the replies of round 1."""
-        return {}
-
     def sum_shape(self, question: Question) -> tuple[int, int]:
         """Return the numbers of counts and of sums of scores that a masked answer has."""
         raise ParameterError(f"mode {self.name} has no masked answers")
@@ -181,28 +117,6 @@ class Mode(ABC):
     def sends_own(self, question: Question) -> bool:
         """Return whether each site also sends results of its own that may be seen."""
         return not self.masked
-
-    @abstractmethod
-    def check_sent(self, question: Question, sent: Mapping[str, Any]) -> None:
-        """Raise an error if what a site sent for itself is not what was asked for."""
-
-    def can_read(self, question: Question, sent: object) -> bool:
-        """Return whether what a site sent for itself is what was asked for."""
-        if not isinstance(sent, Mapping):
-            return False
-        try:
-            self.check_sent(question, sent)
-        except (ConfideError, KeyError, TypeError, ValueError, OverflowError):
-            return False
-        return True
-
-    @abstractmethod
-    def performance(self, outcome: Outcome, level: float) -> Performance:
-        """Return the model's performance over the rows of all sites."""
-
-    def site_performances(self, outcome: Outcome, level: float) -> dict[str, Performance]:
-        """Return the model's performance at each site whose own results may be seen."""
-        return {}
 
     @property
     def after_failure(self) -> str:

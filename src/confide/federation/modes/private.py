@@ -10,30 +10,36 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from confide.errors import DataError, FederationError, ParameterError, RefusedError
-from confide.federation.modes.mode import FEWEST_MASKED, Mode, SecondRound, SiteData
-from confide.federation.periods import next_edition_words
+import numpy as np
+
+from confide.errors import ParameterError, RefusedError
+from confide.federation.modes.mode import Mode
 from confide.federation.policy_rules import check_guarantee
 from confide.federation.private_noise import checked_noise, noise_of
-from confide.federation.recovery_terms import default_colluders, in_words
-from confide.federation.term_checks import checked_whole
+from confide.federation.question_terms import (
+    FEWEST_MASKED,
+    checked_whole,
+    default_colluders,
+    in_words,
+    next_edition_words,
+    recovery_terms,
+)
 from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.mechanisms.strategies import MOST_CELLS
+from confide.releases.grids import cells_for_curves
 
 if TYPE_CHECKING:
-    from confide.federation.coordinator.performance import Performance
-    from confide.federation.outcome import Outcome
     from confide.federation.policy import Policy
     from confide.federation.question import Question
-    from confide.federation.site.site_folder import SiteFolder
     from confide.privacy.guarantee import Guarantee
-    from confide.releases.release import Release
 
 SUPPOSED_ROWS = 1_000
 """Rows that a site is assumed to have where nobody states how many all sites have."""
 
 MOST_STATED_ROWS = 10**9
 MOST_EDITIONS = 10**6
+
+_NOT_IN_SUM = ("study", "mode", "fewest", "bins", "unit", "site_share", "threshold", "protocol", "purpose")
 
 
 class Private(Mode):
@@ -60,8 +66,6 @@ class Private(Mode):
 
     def default_grid(self, question: Question, rows: int | None) -> str:
         """Return as many cells as suit the stated rows and the noise: both are public."""
-        from confide.releases.grids import cells_for_curves
-
         stated = SUPPOSED_ROWS * len(question.sites) if rows is None else rows
         checked = checked_whole(stated, "rows", 1, MOST_STATED_ROWS)
         return f"arcsine:{cells_for_curves(checked, noise_of(question).worth_epsilon)}"
@@ -85,39 +89,7 @@ class Private(Mode):
 
     def fixed_terms(self, question: Question) -> dict[str, Any]:
         """Return everything that the sum over the sites depends on."""
-        from confide.federation.site.fixed_terms import pooled_terms
-
         return pooled_terms(question)
-
-    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
-        """Refuse a question that the site's ledger cannot pay for, whatever its rows are."""
-        from confide.federation.site.private_answer import check_affordable
-
-        check_affordable(folder, question)
-
-    def check_site(self, question: Question, site: SiteData) -> None:
-        """Refuse a question that the site's ledger cannot pay for, or whose data changed."""
-        from confide.federation.site.private_answer import check_payable
-
-        check_payable(site.folder, question, site.rows)
-
-    def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
-        """Fix the list of sites, charge the ledger, and return the masked share and the site's own noisy counts."""
-        from confide.federation.site.private_answer import charged_answer, own_keys
-        from confide.federation.site.register import Register
-        from confide.ledger.padding import padded
-
-        if second.masks is None:
-            raise FederationError("a masked answer needs the keys of all sites; ask with `confide validate`")
-        Register(site.folder.path).list_sites(second.signed, question.sites)
-        with padded():
-            keys = "" if question.threshold else own_keys(second.offers)  # otherwise in the register, with the list
-            paid = charged_answer(site.folder, question, site.rows, keys=keys)
-        return {
-            "masked": second.masks.mask(paid.integers).to_dict(),
-            "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
-            "receipt": paid.receipt,
-        }
 
     def changed_data(self, question: Question) -> RefusedError:
         """Return a refusal that says why stored shares would not protect the change."""
@@ -133,37 +105,12 @@ class Private(Mode):
 
     def sum_shape(self, question: Question) -> tuple[int, int]:
         """Return the number of noisy integers; there are no sums of scores."""
-        import numpy as np
-
-        from confide.federation.coordinator.decode import strategy_of
-
         cells = np.zeros((2, len(question.public_grid)), dtype=np.int64)
-        return int(strategy_of(question).measure(cells).size), 0
+        return int(noise_of(question).strategy.measure(cells).size), 0
 
     def sends_own(self, question: Question) -> bool:
         """Return whether a part of epsilon is for the sites' own results."""
         return noise_of(question).has_own
-
-    def check_sent(self, question: Question, sent: Mapping[str, Any]) -> None:
-        """Read a site's own noisy counts."""
-        from confide.federation.coordinator.decode import own_release
-
-        own_release(question, sent)
-
-    def performance(self, outcome: Outcome, level: float) -> Performance:
-        """Work out everything from the noisy sum, put together with the sites' own noisy counts."""
-        from confide.federation.coordinator.decode import pooled_counts
-
-        if outcome.total is None:
-            raise DataError("the outcome has no sum over sites; run the validation again")
-        return _performance(pooled_counts(outcome.question, outcome.total, outcome.sites, level), level)
-
-    def site_performances(self, outcome: Outcome, level: float) -> dict[str, Performance]:
-        """Work out each site's results from its own noisy counts."""
-        from confide.federation.coordinator.decode import own_release
-
-        sent = outcome.sites.items()
-        return {site: _performance(own_release(outcome.question, own, level), level) for site, own in sent}
 
     @property
     def after_failure(self) -> str:
@@ -224,11 +171,15 @@ class Private(Mode):
         yield "protected", unit
 
 
-def _performance(raw: Release, level: float) -> Performance:
-    from confide.federation.coordinator.performance import pooled_private
-    from confide.releases.curves_from_counts import curves_of
+def pooled_terms(question: Question) -> dict[str, Any]:
+    """Return everything in a private question that the sum over the sites depends on.
 
-    return pooled_private(curves_of(raw, level=level), level=level)
+    The study is not included: the same question in another study costs nothing more. Neither is the unit, as a row is
+    the one row of a person, nor the number of sites that would have been enough.
+    """
+    terms = {name: value for name, value in question.to_dict().items() if name not in _NOT_IN_SUM}
+    sized = {**terms, **recovery_terms(question), **noise_of(question).sum_terms()}
+    return {name: value for name, value in sized.items() if value is not None}
 
 
 def _checked_share(share: object) -> Fraction:

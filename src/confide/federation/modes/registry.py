@@ -7,11 +7,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from confide.errors import ParameterError, did_you_mean
-from confide.federation.modes.disclosure_control import DisclosureControl
+from confide.federation.modes.exact import DisclosureControl, SecureSum
 from confide.federation.modes.mode import Mode
 from confide.federation.modes.noisy_scores import NoisyScoresMode
 from confide.federation.modes.private import Private
-from confide.federation.modes.secure_sum import SecureSum
 
 if TYPE_CHECKING:
     from confide.federation.question import Question

@@ -26,8 +26,8 @@ from typing import Any
 
 from confide.errors import ConfideError, FederationError, RefusedError, UsageError
 from confide.federation.question import Question
-from confide.federation.site.sealed_log import LogCheck, SealedLog
-from confide.federation.site.site_folder import SiteFolder
+from confide.federation.site.config import SiteFolder
+from confide.federation.site.logs import LogCheck, SealedLog
 
 MOST_WAITING = 1_000
 """Most questions that wait at a time, so that nobody fills the disk with questions."""

@@ -11,10 +11,9 @@ from hashlib import sha256
 from typing import Any
 
 from confide.errors import RefusedError
+from confide.federation.modes.exact import forget_words
 from confide.federation.modes.registry import mode_of
-from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
-from confide.federation.recovery_terms import recovery_terms
 from confide.ledger.entries import canonical_json
 
 
@@ -33,18 +32,6 @@ _WHY: Mapping[str, str] = {
     "minimum_cell": "groups of two sizes together give smaller ones away",
     "left": "sums after other sites dropped out can be subtracted from each other",
 }
-_NOT_IN_SUM = ("study", "mode", "fewest", "bins", "unit", "site_share", "threshold", "protocol", "purpose")
-
-
-def pooled_terms(question: Question) -> dict[str, Any]:
-    """Return everything in a private question that the sum over the sites depends on.
-
-    The study is not included: the same question in another study costs nothing more. Neither is the unit, as a row is
-    the one row of a person, nor the number of sites that would have been enough.
-    """
-    terms = {name: value for name, value in question.to_dict().items() if name not in _NOT_IN_SUM}
-    sized = {**terms, **recovery_terms(question), **noise_of(question).sum_terms()}
-    return {name: value for name, value in sized.items() if value is not None}
 
 
 def kind_of(question: Question) -> EntryKind:
@@ -68,14 +55,6 @@ def another_question(model: str, fixed: Mapping[str, Any], asked: Mapping[str, A
         f"this site has answered another question about model {model!r} without noise, with "
         f"{said.get(differing, f'another {differing}')}; {why}. Ask the same question again, ask in mode private, or "
         f"{forget_words(model)}"
-    )
-
-
-def forget_words(model: str) -> str:
-    """Return how an exact question can be answered anew, and under which condition, as the end of a sentence."""
-    return (
-        f"ask the site's administrator to run `confide site forget FOLDER {model}`: only if nobody saw the first "
-        "answer, or the data were replaced completely"
     )
 
 

@@ -1,16 +1,20 @@
-"""Answers of a site in the private mode: a share of a sum, and noisy counts of its own, charged before noise is drawn.
+"""Answers of a site in the private mode: a share of a sum, and noisy counts of its own.
+
+A ledger identifies what it stored by the rows, too. Before the rows are read, all that is known of a part is whether it
+was charged for with any rows. A part that never was costs its full price, so a question whose new parts cannot be paid
+is refused without reading anything. The others may be stored: once the rows are read, the ledger decides.
 
 Two answers are paid for in one transaction: the site's counts with a *share* of the noise, which may be seen only
 inside a sum, and an ordinary release of noisy counts for the site's own curves. Both are stored, so that the same
 question costs nothing more. The share is stored encrypted: alone it promises less than was paid for.
 
-`site_account` has the account that they are charged to.
+`accounts` has the account that they are charged to.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -20,21 +24,27 @@ from numpy.typing import NDArray
 
 from confide.counts import ScoreCounts
 from confide.errors import BudgetError, ParameterError, RefusedError, UnpayableError
+from confide.federation.modes.private import pooled_terms
 from confide.federation.modes.registry import mode_of
 from confide.federation.policy import Policy
 from confide.federation.private_noise import noise_of
 from confide.federation.question import Question
-from confide.federation.site.allowance import one_charge_at_a_time, require_allowance, require_study, unpayable
-from confide.federation.site.earlier_charges import never_charged
-from confide.federation.site.fixed_terms import pooled_terms
+from confide.federation.site.accounts import (
+    UNIT,
+    Prices,
+    account_by_policy,
+    left_to_study,
+    one_charge_at_a_time,
+    require_allowance,
+    require_study,
+    unpayable,
+)
 from confide.federation.site.register import Register
 from confide.federation.site.rows import SiteRows
-from confide.federation.site.site_account import UNIT, account_by_policy
-from confide.federation.site.spent_alone import Prices
-from confide.federation.site.study_costs import left_to_study
-from confide.ledger.entries import canonical_json
+from confide.ledger.entries import Kind, canonical_json
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
+from confide.ledger.requests import Request
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.neighbours import Neighbours
@@ -46,9 +56,29 @@ from confide.releases.terms import checked_counts
 
 if TYPE_CHECKING:
     from confide.federation.crypto.agreement import Offer
-    from confide.federation.crypto.sealing import Seal
-    from confide.federation.site.site_folder import SiteFolder
+    from confide.federation.crypto.shares import Seal
+    from confide.federation.site.config import SiteFolder
+    from confide.ledger.entries import Entry
     from confide.ledger.receipts import Quote
+
+
+_IDENTIFYING = ("request", "guarantee", "part")
+"""Keys of a charge that identify its request, beside the question; it also holds how the account counted it."""
+
+
+def never_charged(
+    prepared: Sequence[Prepared[Any]], about: PublicQuestion, history: Sequence[Entry]
+) -> list[Prepared[Any]]:
+    """Return those of some prepared answers that no charge in a ledger's history was for, with any rows."""
+    charged = {_without_data(entry.request_data) for entry in history if entry.kind == Kind.CHARGE}
+    return [one for one in prepared if _without_data(json.loads(Request.of(one, about).parameters)) not in charged]
+
+
+def _without_data(plain: Mapping[str, Any]) -> str:
+    """Write everything that identifies a request, except the rows."""
+    question = {name: value for name, value in plain.get("question", {}).items() if name != "data"}
+    return canonical_json({**{name: plain.get(name) for name in _IDENTIFYING}, "question": question}, "request")
+
 
 SCHEMA = "confide.share/1"
 
@@ -185,7 +215,7 @@ def charge(
 def check_affordable(folder: SiteFolder, question: Question) -> None:
     """Refuse a private question that the site cannot pay for whatever its rows are; they are not read.
 
-    Parts that were charged for before may be stored, and count as nothing here (`earlier_charges`).
+    Parts that were charged for before may be stored, and count as nothing here.
     """
     with Ledger(folder.ledger) as ledger:
         policy = Policy.load(folder.policy)
@@ -301,6 +331,6 @@ def _require_private(question: Question) -> None:
 
 
 def _seal(folder: SiteFolder) -> Seal:
-    from confide.federation.crypto.sealing import Seal
+    from confide.federation.crypto.shares import Seal  # brings cryptography with it
 
     return Seal.kept(folder.secret)

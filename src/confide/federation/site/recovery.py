@@ -17,14 +17,14 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from confide.errors import FederationError, RefusedError
-from confide.federation.channel import Message
 from confide.federation.crypto.agreement import Agreement, KeyPair, Offer
 from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.recovery import Answered, Sharer, Vote, check_answered, check_votes
 from confide.federation.crypto.secure_sum import Masks
-from confide.federation.crypto.share_boxes import SealingKey, verified_keys
+from confide.federation.crypto.shares import SealingKey, verified_keys
+from confide.federation.protocol import Message
 from confide.federation.question import Question
-from confide.federation.site.settled import SettledLists, check_members
+from confide.federation.site.register import SettledLists, check_members
 
 _ORDER = "this site was not asked for this step of the run; ask again from the beginning"
 

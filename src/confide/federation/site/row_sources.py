@@ -18,8 +18,8 @@ from typing import Any, Protocol, TypeAlias
 
 from confide.errors import ParameterError, UsageError
 from confide.ledger.requests import source_digest
+from confide.sources.digests import raw_bytes
 from confide.sources.locations import Engine, TableLocation, query_digest, read_query
-from confide.sources.raw import raw_bytes
 
 Rows: TypeAlias = Any
 """The path of a file, or a table of Ibis: what counts are taken from."""

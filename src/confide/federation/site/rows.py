@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 
 from confide.counts import ScoreCounts
 from confide.errors import DataError
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.config import SiteConfig
 from confide.federation.site.row_sources import HeldRows
 from confide.ledger.requests import source_digest
-from confide.sources.raw import raw_bytes
+from confide.sources.digests import raw_bytes
 
 _PLACES = ("data", "model_file", "query")
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from confide.errors import RefusedError, UnpayableError, UsageError
-from confide.federation.modes.registry import mode_of
 from confide.federation.policy import Policy
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.answers import site_answers
+from confide.federation.site.config import SiteConfig
 from confide.federation.site.register import Register
 from confide.federation.site_state import RefusalReason
 
 if TYPE_CHECKING:
     from confide.federation.question import Question
-    from confide.federation.site.site_folder import SiteFolder
+    from confide.federation.site.config import SiteFolder
 
 
 def check_rules(
@@ -29,7 +29,7 @@ def check_rules(
     policy.check(question, coordinator=coordinator)
     source = config.source(question.model)
     config.check_grid(question)
-    mode_of(question).check_before_rows(as_answered(question, folder), folder, source)
+    site_answers(question).check_before_rows(as_answered(question, folder), folder, source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

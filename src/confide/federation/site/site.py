@@ -27,23 +27,21 @@ from confide.errors import (
     UnpayableError,
     UsageError,
 )
-from confide.federation.channel import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.crypto.agreement import Agreement, KeyPair, Offer, signed_reply
 from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.secure_sum import Masks
-from confide.federation.modes.mode import SecondRound, SiteData
 from confide.federation.modes.registry import mode_of
 from confide.federation.policy import MANUAL, Policy
+from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site.answers import SecondRound, SiteData, site_answers
 from confide.federation.site.approvals import Approvals, HeldError
-from confide.federation.site.data import SiteConfig
+from confide.federation.site.config import SiteConfig, SiteFolder
+from confide.federation.site.logs import SealedLog, log_request, round_of
 from confide.federation.site.recovery import SiteRecovery
 from confide.federation.site.register import Register
-from confide.federation.site.request_log import log_request, round_of
 from confide.federation.site.rows import SiteRows, read_rows
 from confide.federation.site.rules import check_rules
-from confide.federation.site.sealed_log import SealedLog
-from confide.federation.site.site_folder import SiteFolder
 from confide.federation.site_state import RefusalReason, SiteState
 
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
@@ -146,12 +144,12 @@ class Site:
         again = question if earlier is None else question.of(earlier)
         rows, source = self._rows(question)
         data = SiteData(folder=self.folder, policy=self.policy, rows=rows, source=source)
-        mode_of(question).check_site(again, data)
+        site_answers(question).check_site(again, data)
         keys = KeyPair.fresh()
         offer = Offer.signed(self.identity, keys, session=session, question=question.digest())
         self.asked = {session: question}
         pending = Pending(question=question, data=data, keys=keys, offer=offer)
-        first = mode_of(question).first_reply(question, data)
+        first = site_answers(question).first_reply(question, data)
         if question.threshold:
             pending.recovery = self._recovery(pending)
             first |= pending.recovery.first_reply()
@@ -245,7 +243,7 @@ class Site:
             raise FederationError(_NO_OFFER)
         self._require_approval(pending.question)
         question, second = self._second(pending, request)
-        answer = mode_of(question).answer(question, pending.data, second)
+        answer = site_answers(question).answer(question, pending.data, second)
         if pending.recovery is not None and question.threshold:
             pending.recovery.meet()
             pending.recovery.answered = True

@@ -1,1 +1,1 @@
-"""Mechanisms: one per file, each with its proof beside it."""
+"""Mechanisms: one a file, each with its proof beside it. Releases, contests, learning and audits import them."""

@@ -2,7 +2,7 @@
 
 The matrix, called strategy, says what is measured: line k is the form `sum_i strategy[k, i] * label_i`. All lines get
 noise of one scale, which follows from the longest column. The guarantee holds for any public matrix; the accuracy
-depends on the choice (see `confide.contest.ellipsoid`).
+depends on the choice (see `confide.contest.shaped_final`).
 
 Proof: shaped_gaussian.proof.md.
 """

@@ -1,1 +1,1 @@
-"""Evaluations as text, tables, HTML pages, plots and data frames."""
+"""Evaluations as text, tables, HTML pages, plots and data frames. Import `text` and `pages`."""

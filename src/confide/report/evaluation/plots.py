@@ -1,46 +1,235 @@
-"""Plots of an evaluation: ROC, precision-recall, calibration and decision curves, and results by group.
+"""Plots of an evaluation: curves, results and groups; and figures as files for a journal.
 
 Up to six models share axes. More models get axes of their own, in which the others are grey. `DRAWINGS` lists all
 plots, `available` those that an evaluation has, and `figure_size` the room that a plot needs.
+
+Figures are as wide as one column (89 mm) or two (183 mm), with text of 5 to 8 points. SVG has text as outlines, so that
+it looks the same where the font is missing. PDF embeds its fonts as TrueType (`pdf.fonttype` 42), which journals can
+edit. PNG has 300 dots an inch. The same evaluation gives the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from confide.counts import ScoreCounts
-from confide.evaluation.evaluation import Evaluation, ModelEvaluation
-from confide.intervals.bands import Band, curve_bands, decision_bands
-from confide.report.evaluation.group_plots import (
-    calibration_groups_size,
-    draw_calibration_groups,
-    draw_forest,
-    forest_size,
-    has_group_calibration,
-    has_groups,
+from confide.errors import ConfideWarning, ParameterError
+from confide.evaluation.evaluation import Evaluation, GroupEvaluation, ModelEvaluation
+from confide.files import replacement
+from confide.intervals.resample import Band, curve_bands, decision_bands
+from confide.report import curves
+from confide.report.numbers import distinct, estimate_text, number, percent
+from confide.report.style import (
+    COLOURS,
+    GREY,
+    LIGHT_GREY,
+    Drawing,
+    drawn_figure,
+    house_style,
+    marker,
+    small_multiples,
+    style,
 )
-from confide.report.evaluation.plot_parts import (
-    MOST_TOGETHER,
-    above,
-    columns_of,
-    label_lines,
-    model_names,
-    panels_size,
-    probability_models,
-    wrapped_label,
-)
-from confide.report.shared import curves
-from confide.report.shared.numbers import estimate_text, number
-from confide.report.shared.style import COLOURS, LIGHT_GREY, Drawing, drawn_figure, small_multiples
+from confide.tasks.output_files import check_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+
+
+MOST_TOGETHER = 6
+"""Lines of more models cannot be told apart in the same axes."""
+
+_NAME_LETTERS, _LABEL_LETTERS = 80, 58
+_PANEL_WIDTH, _PANEL_HEIGHT = 2.45, 2.4  # inches
+_TITLE_LINE = 0.16
+_TITLE_LETTERS, _LINE_LETTERS, _GROUP_LETTERS = 28, 34, 80
+
+
+def model_names(evaluation: Evaluation) -> list[str]:
+    """Return the names of all models, cut where they are very long, and different."""
+    return distinct([model.score for model in evaluation.models], _NAME_LETTERS)
+
+
+def probability_models(evaluation: Evaluation) -> list[tuple[int, ModelEvaluation]]:
+    """Return the models whose scores are probabilities, with their positions."""
+    return [(i, model) for i, model in enumerate(evaluation.models) if model.counts.probabilities]
+
+
+def wrapped_label(name: str, words: str) -> str:
+    """Return a legend entry, on several lines if it is long."""
+    label = f"{name}: {words}" if words else name
+    return "\n".join(textwrap.wrap(label, _LABEL_LETTERS, break_on_hyphens=False)) or label
+
+
+def group_names(evaluation: Evaluation) -> list[str]:
+    """Return the names of the groups that have both classes, different and not too long."""
+    return distinct([group.group for group in evaluation.groups if group.models], _GROUP_LETTERS)
+
+
+def beside(name: str) -> str:
+    """Return a name on as many lines as it needs beside a plot."""
+    return "\n".join(textwrap.wrap(name, _LINE_LETTERS)) or name
+
+
+def above(name: str) -> str:
+    """Return a name on as many lines as it needs above a panel."""
+    return "\n".join(textwrap.wrap(name, _TITLE_LETTERS)) or name
+
+
+def label_lines(label: str) -> int:
+    """Return the number of lines of a legend entry."""
+    return label.count("\n") + 1
+
+
+def columns_of(panels: int) -> int:
+    """Return the number of columns that leaves the fewest gaps in a grid of panels."""
+    if panels <= 4:
+        return min(panels, 2)
+    return min((4, 3), key=lambda columns: (-panels % columns, -columns))
+
+
+def panels_size(titles: Sequence[str], *, extra: float = 0.0) -> tuple[float, float]:
+    """Return the size of a grid of panels in inches. `extra` is what each needs besides its axes and title."""
+    columns = columns_of(len(titles))
+    rows = [titles[start : start + columns] for start in range(0, len(titles), columns)]
+    lines = sum(max(map(label_lines, row)) for row in rows)
+    return 0.5 + columns * _PANEL_WIDTH, 0.8 + len(rows) * (_PANEL_HEIGHT + extra) + _TITLE_LINE * lines
+
+
+_MOST_GROUPS = 24  # panels of calibration
+_SHORT_NAME = 30  # letters
+_ALL = "all rows"
+_STRIPE = "#f4f4f4"
+
+
+def has_groups(evaluation: Evaluation) -> bool:
+    """Return whether AUC is known in some group."""
+    return any(group.models for group in evaluation.groups)
+
+
+def has_group_calibration(evaluation: Evaluation) -> bool:
+    """Return whether calibration can be drawn by group: at most six models, and groups that fit a page."""
+    groups = sum(bool(group.models) for group in evaluation.groups)
+    return 0 < groups <= _MOST_GROUPS and 0 < len(probability_models(evaluation)) <= MOST_TOGETHER
+
+
+def draw_forest(ax: Axes, evaluation: Evaluation) -> None:
+    """Draw AUC with its interval for all rows and for each group and model.
+
+    Up to six models are drawn below each other in each group. More models get a column each.
+    """
+    entries, xlabel = _entries(evaluation), f"AUC with {percent(evaluation.level)} interval"
+    names, title = model_names(evaluation), "AUC by group"
+    if len(evaluation.models) > MOST_TOGETHER:
+        columns = columns_of(len(names))
+        panels = small_multiples(ax, [above(name) for name in names], columns=columns, title=title, axes=(xlabel, ""))
+        for i, panel in enumerate(panels):
+            _forest(panel, [(name, [(0, models[i])]) for name, models in entries], [names[i]])
+        return
+    _forest(ax, [(name, list(enumerate(models))) for name, models in entries], names)
+    ax.set_xlabel(xlabel)
+    ax.set_title(title)
+    if len(names) > 1:
+        curves.legend_below(ax, *ax.get_legend_handles_labels(), inches=0.55, columns=_legend_columns(names))
+
+
+def _legend_columns(names: list[str]) -> int:
+    return 2 if max(len(name) for name in names) < _SHORT_NAME else 1
+
+
+def _entries(evaluation: Evaluation) -> list[tuple[str, tuple[ModelEvaluation, ...]]]:
+    judged = [group for group in evaluation.groups if group.models]
+    named = zip(map(beside, group_names(evaluation)), judged, strict=True)
+    return [(_ALL, evaluation.models), *((name, group.models) for name, group in named)]
+
+
+def _forest(ax: Axes, entries: list[tuple[str, list[tuple[int, ModelEvaluation]]]], names: list[str]) -> None:
+    """Draw points and intervals; each entry is a group with its models and their positions."""
+    step = 0.8 / len(names)
+    for row, (_, models) in enumerate(entries):
+        if row % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=_STRIPE, linewidth=0, zorder=0)
+        for i, model in models:
+            y = row + (i - (len(names) - 1) / 2) * min(0.24, step)
+            look: dict[str, Any] = {"color": style(i)["color"]}
+            interval = model.auc.interval
+            if interval is not None:
+                ax.plot([interval.lower, interval.upper], [y, y], linewidth=1.6, solid_capstyle="butt", **look)
+            label = wrapped_label(names[i], "") if row == 0 else None
+            ax.plot([model.auc.value], [y], marker=marker(i), markersize=5.5, linestyle="none", label=label, **look)
+    ax.axvline(0.5, color=GREY, linewidth=0.9, linestyle=":")
+    ax.set_yticks(range(len(entries)), [name for name, _ in entries])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(entries) - 0.5, -0.5)
+    ax.grid(True, axis="x")
+    ax.set_axisbelow(True)
+
+
+def forest_size(evaluation: Evaluation) -> tuple[float, float]:
+    """Return the size of the forest in inches, so that neither points nor labels touch each other."""
+    entries, models = _entries(evaluation), len(evaluation.models)
+    tallest = max(label_lines(name) for name, _ in entries)
+    if models > MOST_TOGETHER:
+        columns = columns_of(models)
+        row = 0.08 + 0.17 * tallest
+        return 1.6 + columns * 2.0, 0.8 + -(-models // columns) * (0.7 + row * len(entries))
+    row = max(0.08 + 0.17 * tallest, 0.12 + 0.14 * models)
+    return 7.0, 1.2 + row * len(entries) + (0.2 * models if models > 1 else 0.0)
+
+
+def draw_calibration_groups(ax: Axes, evaluation: Evaluation) -> None:
+    """Draw calibration in each group, one panel a group.
+
+    One model has its band and bins, before the curve of all rows in grey. Several models have their smooth curves.
+    """
+    judged = [group for group in evaluation.groups if group.models]
+    chosen = probability_models(evaluation)
+    panels = small_multiples(
+        ax,
+        [above(name) for name in group_names(evaluation)],
+        columns=columns_of(len(judged)),
+        title="Calibration by group",
+        axes=curves.CALIBRATION_LABELS,
+    )
+    names, everyone = model_names(evaluation), [model.counts for _, model in chosen]
+    for panel, group in zip(panels, judged, strict=True):
+        if len(chosen) == 1:
+            _with_bins(panel, evaluation, chosen[0], group)
+        else:
+            for i, _ in chosen:
+                curves.smooth_calibration_line(panel, group.models[i].counts, i, label=wrapped_label(names[i], ""))
+        curves.calibration_reference(panel, everyone)
+    handles, labels = panels[0].get_legend_handles_labels()
+    holder = panels[0].get_figure(root=False)
+    if holder is not None:
+        holder.legend(handles, labels, loc="outside lower left", ncols=_legend_columns(labels))
+
+
+def _with_bins(ax: Axes, evaluation: Evaluation, chosen: tuple[int, ModelEvaluation], group: GroupEvaluation) -> None:
+    """Draw one model in a group, before its curve in all rows."""
+    i, model = chosen
+    curves.calibration_line(ax, group.models[i].counts, i, label="group", level=evaluation.level)
+    look = {"color": LIGHT_GREY, "linestyle": "-", "linewidth": 1.4, "zorder": 1.5}
+    curves.smooth_calibration_line(ax, model.counts, i, label=_ALL, **look)
+
+
+def calibration_groups_size(evaluation: Evaluation) -> tuple[float, float]:
+    """Return the size of the panels in inches, with room for their names and the legend."""
+    width, height = panels_size([above(name) for name in group_names(evaluation)])
+    lines = 2 + len(evaluation.models) / _legend_columns(model_names(evaluation))
+    return width, height + 0.19 * lines - 0.2
+
 
 __all__ = [
     "DRAWINGS",
@@ -280,3 +469,131 @@ def plot_evaluation(evaluation: Evaluation) -> Figure:
     sizes = [figure_size(evaluation, name) for name in names]
     size = max(width for width, _ in sizes), max(height for _, height in sizes)
     return drawn_figure([(DRAWINGS[name], evaluation) for name in names], size=size, columns=2)
+
+
+FORMATS = ("svg", "pdf", "png")
+ONE_COLUMN, TWO_COLUMNS = 89.0, 183.0
+"""Widths of figures in millimetres."""
+
+_GLYPH = re.compile("Glyph .* missing from")  # how matplotlib warns
+_INCH = 25.4  # millimetres
+_WIDE = 6.0  # inches on a page, from which a figure takes two columns
+_DOTS = 300  # an inch
+_LARGEST_TEXT, _SMALLEST_TEXT, _THICKEST_LINE, _LARGEST_MARK = 8.0, 5.0, 1.2, 3.5  # points
+
+_SETTINGS: Any = {
+    "font.size": 7,
+    "axes.titlesize": 8,
+    "legend.fontsize": 6,
+    "axes.linewidth": 0.6,
+    "axes.titlepad": 4,
+    "axes.labelpad": 2.5,
+    "grid.linewidth": 0.5,
+    "hatch.linewidth": 0.5,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+    "savefig.dpi": _DOTS,
+}
+
+# No clock and no program in a file: the same evaluation gives the same bytes.
+_METADATA: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+
+
+def journal_size(evaluation: Evaluation, name: str) -> tuple[float, float]:
+    """Return width and height of a figure in millimetres: one column, or two if it is wide on a page."""
+    width, height = figure_size(evaluation, name)
+    column = ONE_COLUMN if width < _WIDE else TWO_COLUMNS
+    return column, column * height / width
+
+
+def write_figures(
+    evaluation: Evaluation,
+    folder: str | Path,
+    *,
+    formats: Sequence[str] = FORMATS,
+    source: str | Path | None = None,
+) -> tuple[Path, ...]:
+    """Write every figure that applies to an evaluation, and return the files.
+
+    The folder is made if it does not exist. Files that an earlier run wrote are replaced, each in one step. `source` is
+    the file that was evaluated: a figure never overwrites it.
+    """
+    folder = Path(folder)
+    check_figures(folder, formats=formats, source=source)
+    folder.mkdir(parents=True, exist_ok=True)
+    return tuple(path for name in available(evaluation) for path in _write(name, evaluation, folder / name, formats))
+
+
+def check_figures(folder: Path, *, formats: Sequence[str] = FORMATS, source: str | Path | None = None) -> None:
+    """Refuse formats and folders that `write_figures` cannot write, before anything is computed."""
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown or not formats:
+        raise ParameterError(f"`formats` must be some of {', '.join(FORMATS)}; got {', '.join(unknown) or 'none'}")
+    check_folder(folder, [f"{name}.{kind}" for name in DRAWINGS for kind in formats], source)
+
+
+def _write(name: str, evaluation: Evaluation, stem: Path, formats: Sequence[str]) -> Iterator[Path]:
+    with _journal_style():
+        drawn = _drawn(name, evaluation)
+        for kind in dict.fromkeys(formats):
+            path = stem.with_suffix(f".{kind}")
+            with replacement(path) as unfinished, _one_warning_for_missing_letters():
+                drawn.savefig(unfinished, format=kind, metadata=_METADATA[kind])
+            yield path
+
+
+@contextmanager
+def _journal_style() -> Iterator[None]:
+    import matplotlib
+
+    with house_style(), matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def _drawn(name: str, evaluation: Evaluation) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    width, height = journal_size(evaluation, name)
+    drawn = Figure(figsize=(width / _INCH, height / _INCH), layout=ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.03))
+    DRAWINGS[name](drawn.subplots(), evaluation)
+    _reduce(drawn)
+    return drawn
+
+
+def _reduce(figure: Figure) -> None:
+    """Bring text, lines and marks that drawings size for a page to the sizes of a journal."""
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_fontsize(min(max(text.get_fontsize(), _SMALLEST_TEXT), _LARGEST_TEXT))
+    for line in figure.findobj(Line2D):
+        line.set_linewidth(min(line.get_linewidth(), _THICKEST_LINE))
+        line.set_markersize(min(line.get_markersize(), _LARGEST_MARK))
+
+
+@contextmanager
+def _one_warning_for_missing_letters() -> Iterator[None]:
+    """Warn once if names have letters that the figures' font lacks; matplotlib warns for every letter."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = [warning for warning in caught if _GLYPH.match(str(warning.message))]
+    for other in (warning for warning in caught if warning not in missing):
+        warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    if missing:
+        warnings.warn(
+            "a name has letters that the font of the figures lacks; they are drawn as boxes. Rename the column or "
+            "group in Latin letters for these files",
+            ConfideWarning,
+            stacklevel=2,
+        )

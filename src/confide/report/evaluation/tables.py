@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from confide.evaluation.evaluation import (
     NET_BENEFIT,
@@ -14,9 +15,122 @@ from confide.evaluation.evaluation import (
 )
 from confide.intervals.comparison import Comparison
 from confide.intervals.interval import Estimate
-from confide.report.evaluation.measure_table import Measure, measure_table
-from confide.report.shared.numbers import DASH, amount, estimate_text, interval_text, number, p_value, percent
-from confide.report.shared.tables import Table
+from confide.report.numbers import (
+    DASH,
+    amount,
+    estimate_text,
+    has_ends,
+    interval_text,
+    number,
+    p_equation,
+    p_value,
+    percent,
+)
+from confide.report.writers.terminal import Table
+
+_SIDE_BY_SIDE = 3  # models whose columns fit beside each other
+_METHOD = "interval by"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure and its estimate for each model, None where it does not exist."""
+
+    title: str
+    estimates: tuple[Estimate | None, ...]
+
+
+def measure_table(title: str, models: Sequence[str], measures: Sequence[Measure], *, level: float, note: str) -> Table:
+    """Return a table of measures; for more than three models each has lines of its own."""
+    known = [measure for measure in measures if any(each is not None for each in measure.estimates)]
+    if len(models) > _SIDE_BY_SIDE:
+        return _below_each_other(title, models, known, level, note)
+    body = tuple(
+        (measure.title, *(estimate_text(each) for each in measure.estimates), methods(measure.estimates))
+        for measure in known
+    )
+    interval = f"Intervals: {percent(level)}."
+    return Table(
+        title=title,
+        head=("measure", *models, _METHOD),
+        body=body,
+        note=f"{interval} {note}".strip(),
+        text_columns=(_METHOD,),
+    )
+
+
+def methods(estimates: Sequence[Estimate | None]) -> str:
+    """Name the methods of the intervals, each once; a dash without any."""
+    named = [each.interval.method for each in estimates if each is not None and has_ends(each.interval)]
+    return " / ".join(dict.fromkeys(named)) or DASH
+
+
+def _below_each_other(title: str, models: Sequence[str], measures: Sequence[Measure], level: float, note: str) -> Table:
+    body = tuple(
+        (
+            measure.title,
+            model,
+            number(None if each is None else each.value),
+            interval_text(None if each is None else each.interval),
+            methods((each,)),
+        )
+        for measure in measures
+        for model, each in zip(models, measure.estimates, strict=True)
+    )
+    head = ("measure", "score", "value", f"{percent(level)} interval", _METHOD)
+    return Table(title=title, head=head, body=body, note=note, text_columns=("score", _METHOD))
+
+
+_NOTE = (
+    "Diagonal: AUC. Above it: AUC of the row's model less that of the column's. Below it: p-value of the paired DeLong "
+    "test of the two models, not corrected for the number of pairs."
+)
+
+
+def comparison_matrix(evaluation: Evaluation) -> Table:
+    """Return a square table: AUC on the diagonal, differences above it and p-values below it.
+
+    Columns have the numbers of the models, so that many fit a page. An asterisk marks a difference whose simultaneous
+    interval excludes 0.
+    """
+    models = evaluation.models
+    position = {model.score: i for i, model in enumerate(models)}
+    cells = [[DASH] * len(models) for _ in models]
+    for i, model in enumerate(models):
+        cells[i][i] = number(model.auc.value)
+    for entry in _of_auc(evaluation):
+        first, second = position[entry.first], position[entry.second]
+        cells[first][second] = f"{number(entry.difference)}{'*' if _excludes_zero(entry) else ''}"
+        cells[second][first] = p_value(entry.p_value)
+    numbered = enumerate(zip(models, cells, strict=True), 1)
+    return Table(
+        title="Comparison of AUC",
+        head=("score", *(str(place) for place, _ in enumerate(models, 1))),
+        body=tuple((f"{place} {model.score}", *row) for place, (model, row) in numbered),
+        note=_note(evaluation),
+    )
+
+
+def _of_auc(evaluation: Evaluation) -> list[Comparison]:
+    return [entry for entry in evaluation.comparisons if entry.metric == "auc"]
+
+
+def _excludes_zero(entry: Comparison) -> bool:
+    interval = entry.simultaneous
+    return interval is not None and not interval.lower <= 0.0 <= interval.upper
+
+
+def _note(evaluation: Evaluation) -> str:
+    parts, joint = [_NOTE], evaluation.joint
+    if any(_excludes_zero(entry) for entry in _of_auc(evaluation)):
+        parts.append("* The simultaneous interval, which covers all differences together, excludes 0.")
+    if joint is not None:
+        parts.append(
+            f"All equal: chi-squared {number(joint.chi_squared, 2)} on {joint.degrees_of_freedom} degrees of freedom, "
+            f"{p_equation(joint.p_value)}."
+        )
+    return " ".join(parts)
+
 
 MEASURE_TITLES = {
     "recall": "recall (sensitivity)",

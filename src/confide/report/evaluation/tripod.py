@@ -12,9 +12,9 @@ from enum import StrEnum
 
 from confide.evaluation.evaluation import Evaluation
 from confide.report.evaluation.tables import comparison_tables, threshold_tables
-from confide.report.shared.numbers import amount, percent
-from confide.report.shared.page import html_table
-from confide.report.shared.tables import Table
+from confide.report.numbers import amount, percent
+from confide.report.writers.html import html_table
+from confide.report.writers.terminal import Table
 
 TITLE = "TRIPOD+AI items about performance"
 

@@ -1,0 +1,310 @@
+"""Commands of `confide attack`: show what publishing exact numbers would give away."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+from confide.cli import output
+from confide.cli.lazy_verbs import LazyGroup
+from confide.cli.options import File, Positive, readable
+from confide.errors import ParameterError, UsageError, did_you_mean
+from confide.tasks.output_files import check_report
+
+Label = Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Draw rows, labelings and coins again as before; noise is always new.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of words and tables.")]
+Releases = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--release",
+        "-r",
+        metavar="SPEC",
+        help="Publication to examine: METRIC or METRIC:exact, METRIC:digits=4, METRIC:epsilon=1 or "
+        "METRIC:epsilon=0.1,times=10, for auc, roc, average_precision, accuracy, log_loss or brier; repeatable, "
+        "each judged alone. [default: a selection for auc and roc]",
+    ),
+]
+
+
+def attack_contest(
+    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="Number of rows of the test set.")],
+    queries: Annotated[int, typer.Option("--queries", "-q", metavar="K", help="Number of submissions allowed.")],
+    oracle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Answers of the oracle: METRIC:exact, METRIC:digits=5 or METRIC:epsilon=1 (for each answer), for auc, "
+            "average_precision, accuracy, log_loss or brier. [default: auc:digits=5, with a Ladder accuracy]",
+        ),
+    ] = None,
+    positives: Annotated[int | None, typer.Option(metavar="N", help="Number of positive rows. [default: half]")] = None,
+    ladder: Annotated[
+        str | None, typer.Option(metavar="STEP", help="Defend with the Ladder of Blum & Hardt and this step.")
+    ] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rehearse a contest: attack its scoring oracle with submissions alone, without any learning. Needs no data.
+
+    Labels are drawn at random. One attack reads them from the answers. Another puts random submissions together until
+    the leaderboard shows a high score.
+
+    Examples:
+
+        confide attack contest --rows 500 --queries 100
+
+        confide attack contest --rows 500 --queries 100 --oracle accuracy --ladder 0.02
+
+        confide attack contest --rows 500 --queries 100 --oracle auc:epsilon=0.01 --json
+    """
+    from confide.tasks.attack import attack_contest as rehearse
+
+    with output.busy("holding the contest"):
+        held = rehearse(rows, queries, oracle=oracle, positives=positives, ladder=ladder, seed=seed)
+    if as_json:
+        output.print_json(held.to_dict())
+        return
+    from confide.report.attack import contest_lines
+
+    for line in contest_lines(held):
+        typer.echo(line)
+
+
+def attack_curve(
+    curve: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CURVE", help="File with columns fpr, tpr and, where published, threshold; from (0, 0) to (1, 1)."
+        ),
+    ],
+    before: Annotated[
+        Path | None, typer.Option(metavar="CURVE", help="Earlier curve of the same rows without one: find that row.")
+    ] = None,
+    scores: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Scores of all rows, without labels: find the labels.")
+    ] = None,
+    known: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows that the adversary knows: find them on the curve.")
+    ] = None,
+    label: Annotated[str | None, typer.Option("--label", "-l", metavar="COL", help="With --known: labels.")] = None,
+    score: Annotated[
+        str | None, typer.Option("--score", "-s", metavar="COL", help="Column of scores of --scores or --known.")
+    ] = None,
+    positive: Positive = None,
+    digits: Annotated[
+        int | None, typer.Option(metavar="D", help="Decimals that rates were rounded to. [default: exact]")
+    ] = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", metavar="N", min=2, help="Rows, if known.")] = None,
+    positives: Annotated[int | None, typer.Option(metavar="N", min=1, help="Positive rows, if known.")] = None,
+    negatives: Annotated[int | None, typer.Option(metavar="N", min=1, help="Negative rows, if known.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the points of a published ROC curve give away: class sizes, labels, single rows.
+
+    The curve alone tells the class sizes and the labels of ranked rows. With --scores it tells which rows these are.
+    With --before, two curves tell the class and the place of the row that was added in between. With --known, rows that
+    the adversary knows are found on the curve, which narrows down the rows beside them.
+
+    Examples:
+
+        confide attack curve roc.csv --rows 172
+
+        confide attack curve roc.csv --scores scores.csv --score risk --digits 2
+
+        confide attack curve march.csv --before february.csv --json
+
+        confide attack curve roc.csv --known mine.csv --label died --score risk --positives 72 --negatives 100
+    """
+    from confide.tasks.attack import attack_curve as attack
+
+    with output.busy("reading and attacking"):
+        done = attack(
+            curve,
+            digits=digits,
+            rows=rows,
+            positives=positives,
+            negatives=negatives,
+            before=before,
+            scores=scores,
+            known=known,
+            label=label,
+            score=score,
+            positive=positive,
+        )
+    if as_json:
+        output.print_json(done.to_dict())
+        return
+    from confide.report.attack import curve_lines
+
+    for line in curve_lines(done):
+        typer.echo(line)
+
+
+def attack_file(
+    file: File,
+    label: Label,
+    score: Annotated[str, typer.Option("--score", "-s", metavar="COL", help="Column of scores.")],
+    release: Releases = None,
+    positive: Positive = None,
+    class_sizes: Annotated[
+        bool, typer.Option("--class-sizes", help="The exact numbers of positives and negatives are published too.")
+    ] = False,
+    level: Annotated[float, typer.Option(metavar="P", help="Probability from which on a label counts as known.")] = 0.9,
+    sure: Annotated[
+        float, typer.Option(metavar="P", help="Probability of a label that no adversary may reach; epsilon follows.")
+    ] = 0.75,
+    trials: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of times that a release with noise is drawn and attacked.")
+    ] = 200,
+    seed: Seed = None,
+    as_json: AsJson = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
+    ] = None,
+) -> None:
+    """Show what an adversary would learn of the labels in a file if its AUC, ROC curve or another number were public.
+
+    An outsider knows every score and how many rows are positive; an insider knows everything but one label. Exact,
+    rounded and private publications stand beside each other, with the epsilon that would prevent the harm. Nothing is
+    published or charged to a ledger.
+
+    Examples:
+
+        confide attack scores.csv --label died --score risk
+
+        confide attack scores.csv -l died -s risk -r auc:digits=3 -r auc:epsilon=0.5 --report attack.html
+
+        confide attack scores.csv -l died -s risk -r roc:exact -r accuracy:digits=2 --json
+    """
+    from confide.tasks.attack import USUAL, attack
+
+    if report is not None:
+        check_report(report, file)
+    releases = release or USUAL
+    with output.steps(len(set(releases)), "reading and attacking") as step:
+        done = attack(
+            readable(file),
+            releases,
+            label=label,
+            score=score,
+            positive=positive,
+            level=level,
+            sure=sure,
+            class_sizes=class_sizes,
+            trials=trials,
+            seed=seed,
+            starting=lambda published: step(str(published)),
+        )
+    if report is not None:
+        from confide.report.attack import attack_page
+
+        with output.busy("drawing the report"):
+            page = attack_page(done, title=f"What publishing would give away: {output.shown_name(file)}")
+        output.write_whole(report, page)
+        typer.echo(f"report: {report}", err=True)
+    if as_json:
+        output.print_json(done.to_dict())
+    else:
+        from confide.report.attack import print_attack
+
+        print_attack(done, output.console())
+
+
+_WHAT = {False: "counting labelings", True: "counting labelings, and the submissions that tell them apart"}
+
+
+def attack_labelings(
+    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="Number of ranked rows.")],
+    auc: Annotated[
+        str, typer.Option(metavar="A", help="The AUC: a fraction is exact, decimals are rounded to that many digits.")
+    ],
+    positives: Annotated[int | None, typer.Option(metavar="N", help="Number of positive rows, if known.")] = None,
+    cut: Annotated[bool, typer.Option("--cut", help="Decimals were cut off, not rounded.")] = False,
+    ties: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="Rows that share each score, from the lowest; they add up to --rows."),
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Print every labeling, from the lowest score to the highest, a line each.")
+    ] = False,
+    queries: Annotated[
+        bool, typer.Option("--queries", help="Also count the submissions that find the true labeling.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count, or list, the labelings of ranked rows that an AUC leaves possible (Whitehill 2019). Needs no data.
+
+    Examples:
+
+        confide attack labelings --rows 106 --auc 1387/1440
+
+        confide attack labelings --rows 106 --auc 1387/1440 --json
+
+        confide attack labelings --rows 172 --auc 0.90278 --positives 72
+
+        confide attack labelings --rows 11 --auc 17/24 --positives 8 --list
+    """
+    from confide.tasks.attack import attack_labelings as count
+    from confide.tasks.attack import possible_labelings
+
+    if listed and (as_json or queries):
+        raise UsageError("--list prints labelings and nothing else; leave --json and --queries out")
+    groups = None if ties is None else _numbers(ties)
+    if listed:
+        for chunk in possible_labelings(rows, auc, positives=positives, cut=cut, ties=groups).stream():
+            sys.stdout.writelines("".join(map(str, labels)) + "\n" for labels in chunk.tolist())
+        return
+    with output.busy(_WHAT[queries], takes_long=queries):
+        done = count(rows, auc, positives=positives, cut=cut, ties=groups, queries=queries)
+    if as_json:
+        output.print_json(done.to_dict())
+        return
+    from confide.report.attack import labelings_lines
+
+    for line in labelings_lines(done):
+        typer.echo(line)
+
+
+def _numbers(ties: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in ties.split(",")]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ParameterError(f"ties must be whole numbers with commas, for example 1,3,1; got {ties!r}")
+    return tuple(int(part) for part in parts)
+
+
+class _FileUnlessNamed(LazyGroup):
+    """Group that takes its first argument for a file, unless it is the name of an attack."""
+
+    verbs: ClassVar = {
+        "file": attack_file,
+        "labelings": attack_labelings,
+        "contest": attack_contest,
+        "curve": attack_curve,
+    }
+    default_command = "file"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            hint = "" if args[0].startswith("-") else did_you_mean(args[0], self.commands)
+            if hint and not ctx.resilient_parsing and not Path(args[0]).exists():
+                raise UsageError(f"there is no attack {args[0]!r}, nor such a file. {hint.strip()}")
+            args = [self.default_command, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_FileUnlessNamed,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="""Show what publishing exact numbers would give away, on your own data.
+
+    `confide attack FILE ...` is short for `confide attack file FILE ...`. Findings come from exact labels: they are for
+    those who may see the data.
+    """,
+)

@@ -1,1 +1,0 @@
-"""`confide completion`: complete commands and options with the Tab key."""

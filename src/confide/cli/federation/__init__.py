@@ -1,1 +1,0 @@
-"""`confide federation`: the coordinator's side of a federation."""

@@ -1,1 +1,0 @@
-"""`confide ledger`: what was spent on whose data."""

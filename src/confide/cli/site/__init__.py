@@ -1,1 +1,0 @@
-"""`confide site`: the administrator's side of a site."""

@@ -1,0 +1,222 @@
+"""What a site does in each mode: its checks in round 1, and what it sends in both rounds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from confide.counts import ScoreCounts
+from confide.errors import FederationError, RefusedError
+from confide.federation.modes.exact import DisclosureControl, ExactMode, SecureSum
+from confide.federation.modes.mode import Mode
+from confide.federation.modes.noisy_scores import NoisyScoresMode, site_noisy_scores, site_sums
+from confide.federation.modes.private import Private
+from confide.federation.policy import Policy
+from confide.federation.policy_rules import least_class
+from confide.federation.question import Question
+from confide.federation.site.config import SiteFolder
+from confide.federation.site.fixed_terms import drawn_before
+from confide.federation.site.private_answer import charged_answer, check_affordable, check_payable, own_keys
+from confide.federation.site.register import Register
+from confide.federation.site.rows import SiteRows
+from confide.federation.tables import WIDE_BITS, SiteTable, disclosed, grouped_counts
+from confide.ledger.charging import padded
+
+if TYPE_CHECKING:
+    from confide.federation.crypto.agreement import Offer
+    from confide.federation.crypto.secure_sum import Masks
+    from confide.federation.protocol import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteData:
+    """Everything that an answer may use at a site: its folder, its policy, and the counted rows of the model.
+
+    `source` names the file and the column, or the model file, that the scores come from.
+    """
+
+    folder: SiteFolder
+    policy: Policy
+    rows: SiteRows
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondRound:
+    """Second request to a site: the question as it was signed, the offers of all sites, and the request itself.
+
+    `masks` are None in a mode that does not mask.
+    """
+
+    signed: Question
+    offers: tuple[Offer, ...]
+    masks: Masks | None
+    request: Message
+
+
+class SiteAnswers(ABC):
+    """What a site does in one mode."""
+
+    mode: ClassVar[type[Mode]]
+
+    @abstractmethod
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse in round 1, before rows are read, what the site's register and ledger rule out whatever the rows are.
+
+        `source` names the file and the column, or the model file, that the scores come from.
+        """
+
+    @abstractmethod
+    def check_site(self, question: Question, site: SiteData) -> None:
+        """Refuse in round 1, before any site is charged, a question that this site cannot answer in round 2."""
+
+    def first_reply(self, question: Question, site: SiteData) -> dict[str, Any]:
+        """Return what a site sends in round 1, beside its key."""
+        return {}
+
+    @abstractmethod
+    def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
+        """Return what a site sends in round 2, after everything that must be remembered is on the disk."""
+
+
+class ExactAnswers(SiteAnswers):
+    """Answers that cost nothing: the register remembers what they fix."""
+
+    mode: ClassVar[type[ExactMode]]
+
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse a question with other terms than the one that was answered."""
+        Register(folder.path).check_terms(question, source=source)
+
+    def check_site(self, question: Question, site: SiteData) -> None:
+        """Refuse a question that does not fit an earlier one, or a class with fewer rows than the policy demands."""
+        Register(site.folder.path).check(question, site.rows, source=site.source)
+        counts = site.rows.counts
+        # The policy's numbers alone: a coordinator must not choose the number that rows are compared with.
+        if min(counts.total_positives, counts.total_negatives) < least_class(site.policy, self.mode.cell_rule):
+            raise RefusedError(
+                "this site has too few rows of a class to take part without noise (smallest_class in its policy); "
+                "leave it out, or ask in mode private"
+            )
+
+    def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
+        """Make the answer, then write to the register what it fixes, and only then return it."""
+        sent = self.exact_answer(question, site.rows.counts, second)
+        register = Register(site.folder.path)
+        if self.mode.masked:
+            register.list_sites(second.signed, question.sites)
+        register.fix(question, site.rows, source=site.source)
+        return sent
+
+    @abstractmethod
+    def exact_answer(self, question: Question, counts: ScoreCounts, second: SecondRound) -> dict[str, Any]:
+        """Return what a site sends of its counts."""
+
+
+class DisclosureControlAnswers(ExactAnswers):
+    """Groups of rows, and rounded sums."""
+
+    mode = DisclosureControl
+
+    def exact_answer(self, question: Question, counts: ScoreCounts, second: SecondRound) -> dict[str, Any]:
+        """Return the site's groups."""
+        return {"table": disclosed(counts, question.public_grid, question.minimum_cell or 1).to_dict()}
+
+
+class SecureSumAnswers(ExactAnswers):
+    """Masked tables of exact counts."""
+
+    mode = SecureSum
+
+    def exact_answer(self, question: Question, counts: ScoreCounts, second: SecondRound) -> dict[str, Any]:
+        """Return the site's masked table."""
+        if second.masks is None:
+            raise FederationError("a masked answer needs the keys of all sites; ask with `confide validate`")
+        words, wide = exact_table(question, counts).to_words()
+        return {"masked": second.masks.mask(words, [_signed(value) for value in wide]).to_dict()}
+
+
+def exact_table(question: Question, counts: ScoreCounts) -> SiteTable:
+    """Return the table to be masked; with a minimum cell above 1, rows are first put together in groups of that size.
+
+    Rows of a group are moved to the cell that holds its mean score, so that sums of scores tell no more than groups.
+    """
+    grid, minimum = question.public_grid, question.minimum_cell or 1
+    if minimum == 1:
+        return SiteTable.of(counts, grid, question.bins)
+    cells = grouped_counts(counts, grid, minimum)
+    used = cells.sum(axis=0) > 0
+    moved = ScoreCounts(grid.representatives[used], cells[0, used], cells[1, used])
+    return SiteTable.of(moved, grid, question.bins)
+
+
+def _signed(value: int) -> int:
+    """Return a number modulo 2^128 in two's complement with its sign."""
+    return value - (1 << WIDE_BITS) if value >> (WIDE_BITS - 1) else value
+
+
+class PrivateAnswers(SiteAnswers):
+    """Masked shares of a noisy sum and noisy counts, paid for by the site's ledger (`private_answer`)."""
+
+    mode = Private
+
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse a question that the site's ledger cannot pay for, whatever its rows are."""
+        check_affordable(folder, question)
+
+    def check_site(self, question: Question, site: SiteData) -> None:
+        """Refuse a question that the site's ledger cannot pay for, or whose data changed."""
+        check_payable(site.folder, question, site.rows)
+
+    def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
+        """Fix the list of sites, charge the ledger, and return the masked share and the site's own noisy counts."""
+        if second.masks is None:
+            raise FederationError("a masked answer needs the keys of all sites; ask with `confide validate`")
+        Register(site.folder.path).list_sites(second.signed, question.sites)
+        with padded():
+            keys = "" if question.threshold else own_keys(second.offers)  # otherwise in the register, with the list
+            paid = charged_answer(site.folder, question, site.rows, keys=keys)
+        return {
+            "masked": second.masks.mask(paid.integers).to_dict(),
+            "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
+            "receipt": paid.receipt,
+        }
+
+
+class NoisyScoresAnswers(ExactAnswers):
+    """Noisy scores of all rows in round 1, and exact sums of placements in round 2."""
+
+    mode = NoisyScoresMode
+
+    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+        """Refuse also a question that was answered before."""
+        super().check_before_rows(question, folder, source)
+        if Register(folder.path).answered_exactly(question.model, source=source):
+            raise drawn_before(question)
+
+    def first_reply(self, question: Question, site: SiteData) -> dict[str, Any]:
+        """Return the noisy scores, once: drawn again, their noise could be averaged away."""
+        noisy = site_noisy_scores(site.rows.counts, question)
+        Register(site.folder.path).fix(question, site.rows, source=site.source, first=True)
+        return {"noisy": noisy}
+
+    def exact_answer(self, question: Question, counts: ScoreCounts, second: SecondRound) -> dict[str, Any]:
+        """Return the sums of the site's placements among the pooled noisy scores."""
+        return {"table": site_sums(counts, question, second.request.get("pooled"))}
+
+
+SITE_ANSWERS: Mapping[str, SiteAnswers] = MappingProxyType(
+    {
+        answers.mode.name: answers
+        for answers in (DisclosureControlAnswers(), SecureSumAnswers(), PrivateAnswers(), NoisyScoresAnswers())
+    }
+)
+"""What a site does in each mode, by the mode's name."""
+
+
+def site_answers(question: Question) -> SiteAnswers:
+    """Return what a site does in the mode of a question."""
+    return SITE_ANSWERS[question.mode]

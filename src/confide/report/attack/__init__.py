@@ -1,1 +1,0 @@
-"""Attack reports as text, tables, HTML pages and plots."""

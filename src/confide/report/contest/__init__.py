@@ -1,1 +1,0 @@
-"""Text, plots and pages of contests."""

@@ -1,1 +1,0 @@
-"""Private workflows and models as text, tables, HTML pages and plots."""

@@ -1,1 +1,0 @@
-"""Plans as text, tables, HTML pages, plots and data frames."""

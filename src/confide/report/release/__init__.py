@@ -1,1 +1,0 @@
-"""Releases as text, tables, HTML pages, plots and data frames."""

@@ -1,1 +1,0 @@
-"""Page shell, tables, plot style, curves and number formats that all reports share."""

@@ -1,1 +1,0 @@
-"""Pages for people: contests, boards, submitting, finals and organising. They work without JavaScript."""
