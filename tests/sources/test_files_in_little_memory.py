@@ -11,14 +11,19 @@ import pytest
 
 pytestmark = pytest.mark.processes
 
-LIMIT = 1_600 * 2**20
+LIMIT = 2_600 * 2**20
+"""Bytes of address space, of which libraries reserve most and use little."""
+
+MOST_USED = 700 * 2**10
+"""Kibibytes that the process may use at its peak."""
 
 COUNT = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
 import confide
 counts = confide.ScoreCounts.from_table(sys.argv[1], label="label", score="score")
-print(len(counts), counts.total_positives, counts.total_negatives, confide.auc_score(counts))
+used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(len(counts), counts.total_positives, counts.total_negatives, confide.auc_score(counts), used)
 """
 
 
@@ -46,7 +51,8 @@ def test_counting_within_limited_memory(tmp_path: Path, digits: int | None, endi
         env=environment,
     )
     assert finished.returncode == 0, finished.stderr
-    distinct, positives, negatives, auc = finished.stdout.split()
+    distinct, positives, negatives, auc, used = finished.stdout.split()
+    assert int(used) < MOST_USED
     assert int(positives) + int(negatives) == rows
     assert int(distinct) > 0.99 * rows if digits is None else int(distinct) <= 10**digits + 1
     assert 0.55 < float(auc) < 0.65

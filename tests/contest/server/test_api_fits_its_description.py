@@ -13,7 +13,7 @@ import pytest
 
 from tests.contest.server.fuzzing import documented, fuzz
 from tests.contest.server.running import Running, served, small_contest
-from tests.contest.server.test_server_under_pressure import answer, head
+from tests.contest.server.test_server_under_pressure import answer, head, set_state_behind
 
 pytestmark = pytest.mark.processes
 
@@ -69,9 +69,14 @@ def directed(running: Running) -> set[int]:
     with socket.create_connection(("127.0.0.1", running.port)) as connection:
         connection.sendall(head(running, running.token("heart"), "Content-Length: 1000") + b"id")
         seen.add(int(answer(connection).split()[1]))
+    with socket.create_connection(("127.0.0.1", running.port)) as connection:
+        connection.sendall(b"this is no request\r\n\r\n")
+        seen.add(int(answer(connection).split()[1]))
     seen.add(full_queue(running))
     (running.home / "scores" / "large").rename(running.home / "away")
     seen.add(running.submit("large", running.token("large"), running.contests["large"].csv(98)).status_code)
+    set_state_behind(running, "other", "unheard-of")
+    seen.add(running.call("GET", "/v1/contests/other").status_code)
     return seen
 
 

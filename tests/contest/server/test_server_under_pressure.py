@@ -8,9 +8,11 @@ import io
 import re
 import signal
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -367,11 +369,18 @@ def test_an_unexpected_error_shows_nothing(tmp_path: Path) -> None:
         running.set_state("heart", "open")
         token = running.token("heart")
         secret = running.submit("heart", token, contest.csv(1)).json()["id"]
-        (running.home / "scores" / "heart").rename(running.home / "scores" / "gone")
-        problem(running.submit("heart", token, contest.csv(2)), 500, "failed")
-        wait_until(lambda: "unexpected FileNotFoundError at confide.contest.server.home" in running.log.read_text())
+        set_state_behind(running, "heart", "unheard-of")
+        problem(running.call("GET", "/v1/contests/heart"), 500, "failed")
+        wait_until(lambda: "unexpected ValueError at" in running.log.read_text())
         log = running.log.read_text()
         assert "Traceback" not in log
         assert secret not in log
-        (running.home / "scores" / "gone").rename(running.home / "scores" / "heart")
+        assert "unheard-of" not in log
+        set_state_behind(running, "heart", "open")
         assert running.submit("heart", token, contest.csv(2)).status_code == 201
+
+
+def set_state_behind(running: Running, contest: str, state: str) -> None:
+    """Change a contest's state behind the server's back: to one that it does not know, and back again."""
+    with closing(sqlite3.connect(running.home / "oracle.sqlite")) as database, database:
+        database.execute("UPDATE oracle_contests SET state = ? WHERE name = ?", (state, contest))

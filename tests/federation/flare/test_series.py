@@ -18,10 +18,10 @@ from tests.waiting import PATIENCE
 
 NEXT_MONTH = """
 from datetime import UTC, datetime
-from confide.federation import periods
+from confide.federation import question_terms
 
-now = periods.Period.at("month", datetime.now(UTC))
-periods.Period.at = classmethod(lambda cls, kind, time: cls(kind=kind, number=now.number + 1))
+now = question_terms.Period.at("month", datetime.now(UTC))
+question_terms.Period.at = classmethod(lambda cls, kind, time: cls(kind=kind, number=now.number + 1))
 from confide.cli.main import run
 
 run()

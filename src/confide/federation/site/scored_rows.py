@@ -174,7 +174,8 @@ def _frame_of_one(frame: Any, row: int) -> Any:
     A column with a text in some row holds objects, and one without holds floats: a number in it, or NaN for a missing
     value, is a float either way, and a text has pandas' type of texts.
     """
-    one = frame.iloc[row : row + 1].infer_objects()
+    # A copy: strides of a view would tell how many rows there are.
+    one = frame.iloc[row : row + 1].copy().infer_objects()
     one.index = range(1)
     return one
 
