@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from confide import ScoreCounts
 from confide.federation.site.config import SiteConfig, SiteModel
+from confide.federation.site.scored_rows import _frame_of_one
 from confide.learning.linear_model import LinearModel
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
@@ -165,6 +166,16 @@ def changed_rows(one: ScoreCounts, other: ScoreCounts) -> int:
     for table, counts in zip(tables, (one, other), strict=True):
         table[:, np.searchsorted(scores, counts.scores)] = counts.positives, counts.negatives
     return int(np.abs(tables[0] - tables[1]).sum())
+
+
+@pytest.mark.parametrize("kinds", [float, object])
+def test_the_frame_of_one_row_does_not_tell_how_many_rows_there_are(kinds: type) -> None:
+    frames = [pd.DataFrame(np.ones((rows, WIDTH)), columns=list(NAMES), dtype=kinds) for rows in (3, 300)]
+    few, many = (_frame_of_one(frame, 1) for frame in frames)
+    assert few.to_numpy().strides == many.to_numpy().strides
+    assert [few[name].to_numpy().strides for name in NAMES] == [many[name].to_numpy().strides for name in NAMES]
+    assert list(few.dtypes) == list(many.dtypes)
+    assert few.index.equals(many.index)
 
 
 @pytest.mark.slow
