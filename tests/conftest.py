@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -102,6 +103,21 @@ def _uses_benchmarks(module: ModuleType | None) -> bool:
 def _is_of_benchmarks(value: object) -> bool:
     name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
     return isinstance(name, str) and name.split(".")[0] == "benchmarks"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say in one line which tests were left out, and how to run them."""
+    reasons = Counter(_reason(report) for report in terminalreporter.getreports("skipped"))
+    parts = [f"{number} ({reason})" for reason, number in reasons.most_common()]
+    if "not long" in config.option.markexpr:
+        parts.append("the cases marked long (make test-all runs them)")
+    if parts:
+        terminalreporter.write_line(f"Left out: {'; '.join(parts)}.")
+
+
+def _reason(report: object) -> str:
+    where_and_why = getattr(report, "longrepr", None)
+    return str(where_and_why[2]).removeprefix("Skipped: ") if isinstance(where_and_why, tuple) else "no reason given"
 
 
 @pytest.fixture
