@@ -13,7 +13,6 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # Each worker computes in one thread: the threads of linear algebra would only wait for each other.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20
-QUICK := not (statistical or processes or postgresql or spark or flare or documents or commands or studies or slow)
 
 .PHONY: demo check test test-long test-all lint bench studies docs clean
 .DEFAULT_GOAL := help
@@ -21,10 +20,9 @@ QUICK := not (statistical or processes or postgresql or spark or flare or docume
 .PHONY: help
 help:
 	@echo "make demo   evaluate the bundled example, release it privately, write a report"
-	@echo "make check  lint, types, the quick tests: a minute and a half"
-	@echo "make test   lint, types, the documentation, all tests but the longest: about ten minutes"
+	@echo "make check  lint, types and the links of the documentation: a minute and a half"
+	@echo "make test   lint, types and all tests but the longest: less than eight minutes"
 	@echo "make test-all  the same with the longest, which repeat studies and draw millions of samples"
-	@echo "make lint   ruff and mypy only"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"
 	@echo "make studies  list the studies of papers; make studies NAME=schalk runs one, NAME=all all"
 	@echo "make docs   build the documentation into docs/_build/html"
@@ -52,16 +50,15 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-check: lint
-	$(PYTEST) --hypothesis-profile=check -m '$(QUICK)'
+check: lint docs
 
-test: lint docs
+test: lint
 	$(PYTEST) -m 'not long'
 
 test-long: $(VENV)/.test
 	$(PYTEST) -m long
 
-test-all: test test-long
+test-all: check test test-long
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks

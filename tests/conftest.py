@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,15 +18,13 @@ from hypothesis import settings
 from confide.privacy import noisy_counts
 from confide.releases import curve_numbers
 from tests.examples import USUAL
-from tests.long_tests import mark_long
 from tests.memory import disk_in_memory
 from tests.spark import SPARK_WARNINGS, running_spark
 
 HERE = Path(__file__).parent
 
-# Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples, `check` is brief.
+# Tests repeat themselves exactly; `--hypothesis-profile=explore` looks for new counterexamples.
 settings.register_profile("confide", deadline=None, derandomize=True, max_examples=USUAL)
-settings.register_profile("check", deadline=None, derandomize=True, max_examples=5)
 settings.register_profile("explore", deadline=None, max_examples=500)
 settings.load_profile("confide")
 
@@ -46,14 +44,7 @@ def few_simulated_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 50)
 
 
-MARKERS_OF_FIXTURES = {
-    "shared_data": "shared",
-    "postgresql_place": "postgresql",
-    "spark": "spark",
-    "desk": "commands",
-    "provisioned": "commands",
-}
-MARKERS_OF_ROOMS = {"studies": "studies"}
+MARKERS_OF_FIXTURES = {"shared_data": "shared", "spark": "spark"}
 
 SECOND_ATTEMPT = ("processes", "flare", "spark", "documents")
 """Markers of tests that wait for other processes, which a busy machine can keep from running."""
@@ -62,7 +53,7 @@ ONE_ATTEMPT = ("ledger", "contest")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by fixtures, by their room, by whether their module runs benchmarks, and by the list of long tests.
+    """Mark tests by fixtures, by whether their module runs benchmarks, and cases beyond the few that `make test` runs.
 
     Tests that wait for other processes are tried again if they fail; the summary names them.
 
@@ -72,8 +63,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in MARKERS_OF_FIXTURES.keys() & getattr(item, "fixturenames", ()):
             item.add_marker(MARKERS_OF_FIXTURES[fixture])
-        if (marker := MARKERS_OF_ROOMS.get(_room_of(item.path))) is not None:
-            item.add_marker(marker)
         if item.get_closest_marker("spark") is not None:
             for warning in SPARK_WARNINGS:
                 item.add_marker(pytest.mark.filterwarnings(warning))
@@ -81,8 +70,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.shared)
         if _has_second_attempt(item):
             item.add_marker(pytest.mark.flaky(reruns=1))
-    mark_long(items)
+    _mark_cases_beyond_few(items)
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("flare", "spark")])
+
+
+def _mark_cases_beyond_few(items: Iterable[pytest.Item]) -> None:
+    """Mark as long all cases of a test with `few(number)` but that number of them, evenly spread over the list."""
+    cases: defaultdict[tuple[Path, object, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few") is not None:
+            cases[item.path, getattr(item, "cls", None), getattr(item, "originalname", item.name)].append(item)
+    for listed in cases.values():
+        marker = listed[0].get_closest_marker("few")
+        assert marker is not None
+        stay = {number * len(listed) // marker.args[0] for number in range(marker.args[0])}
+        for number, item in enumerate(listed):
+            if number not in stay:
+                item.add_marker(pytest.mark.long)
 
 
 def _has_second_attempt(item: pytest.Item) -> bool:

@@ -114,5 +114,5 @@ def test_continuous_integration_runs_every_test() -> None:
     rules = dict(re.findall(r"^(test|test-long|test-all):(.*(?:\n\t.*)*)", makefile, re.MULTILINE))
     assert rules["test"].endswith("$(PYTEST) -m 'not long'")
     assert rules["test-long"].endswith("$(PYTEST) -m long")
-    assert rules["test-all"].split() == ["test", "test-long"]
+    assert rules["test-all"].split() == ["check", "test", "test-long"]
     assert "\nmake test-all\n" in (ROOT / ".ci/run").read_text()

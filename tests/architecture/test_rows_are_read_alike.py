@@ -317,6 +317,7 @@ READINGS: Mapping[str, Any] = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("path", CALLS)
 def test_labels_are_read_alike(path: str) -> None:
     expected = plain(answer(path, ROWS))
@@ -395,6 +396,7 @@ def test_weights_are_taken(path: str) -> None:
     assert weighted != plain(answer(path, ROWS)) or path.endswith("_threshold")  # which may stay where it is
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("path", [path for path in CALLS if path not in WEIGHTLESS])
 def test_weights_of_any_allowed_size_end_in_no_raw_error(path: str) -> None:
     shape = np.random.default_rng(2).gamma(2.0, 1.0, SIZE)

@@ -6,6 +6,8 @@ import ast
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import confide
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +18,7 @@ def test_the_wheel_holds_the_package_alone() -> None:
     assert settings["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["src/confide"]}
 
 
+@pytest.mark.long
 def test_the_package_imports_no_study() -> None:
     for path in Path(confide.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

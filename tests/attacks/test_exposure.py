@@ -156,6 +156,7 @@ def test_an_insider_of_a_curve(digits: int | None) -> None:
     assert (found.told, found.tried) == (told, len(LABELS))
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("spec", ["auc:epsilon=1", "roc:epsilon=1", "accuracy:epsilon=1", "auc:epsilon=0.5,times=2"])
 def test_no_release_is_guessed_beyond_its_bound(spec: str) -> None:
@@ -173,6 +174,7 @@ def test_no_release_is_guessed_beyond_its_bound(spec: str) -> None:
     assert exposure.outsider.certain == 0
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 def test_a_release_with_too_little_noise_is_guessed_beyond_the_bound() -> None:
     """The broken twin: an epsilon of 20 that is said to be 1."""

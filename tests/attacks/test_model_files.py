@@ -192,7 +192,7 @@ class Everywhere:
         raise ValueError(f"cannot score {rows}")
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("file", [None, "m.joblib"])
 def test_a_table_without_rows_is_answered_like_one_with_a_row(site: tuple[Site, Network], file: str | None) -> None:
     east, network = site

@@ -178,7 +178,7 @@ def test_the_frame_of_one_row_does_not_tell_how_many_rows_there_are(kinds: type)
     assert few.index.equals(many.index)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 def test_at_a_site_one_row_more_or_less_changes_one_count(counted: Callable[[pd.DataFrame], ScoreCounts]) -> None:
     rows = site_rows()
     whole = counted(rows)
@@ -195,7 +195,6 @@ def test_at_a_site_a_replaced_row_changes_its_own_counts(counted: Callable[[pd.D
     assert changed_rows(counted(rows), counted(other)) <= 2
 
 
-@pytest.mark.slow
 def test_at_a_site_order_and_repetition_change_no_score(counted: Callable[[pd.DataFrame], ScoreCounts]) -> None:
     rows = site_rows()
     whole = counted(rows)

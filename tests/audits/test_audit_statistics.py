@@ -194,6 +194,7 @@ def draws_for(target: Subject[Any]) -> int:
     return 40_000 if target.steps or target.name in FLOORS else max(20_000, FEWEST * target.cost * len(target.pairs))
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.name}-{target.neighbours}")
 def test_every_mechanism_holds_and_the_audit_is_not_blind(target: Subject[Any]) -> None:
@@ -203,6 +204,7 @@ def test_every_mechanism_holds_and_the_audit_is_not_blind(target: Subject[Any]) 
         assert found.lower_bound >= FLOORS.get(target.name, 0.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
 def test_every_broken_twin_is_caught(twin: Subject[Any]) -> None:
@@ -211,6 +213,7 @@ def test_every_broken_twin_is_caught(twin: Subject[Any]) -> None:
     assert audit(twin, draws=draws).lower_bound > 1.0
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(5)])
 def test_floats_grids_edges_and_special_cases_are_caught_at_any_epsilon(epsilon: Fraction) -> None:

@@ -26,12 +26,14 @@ def named(subject: Subject[Any]) -> str:
     return f"{subject.name}-{subject.neighbours}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("target", TARGETS, ids=named)
 def test_what_is_proven_is_not_refuted(target: Subject[FeatureRows]) -> None:
     assert audit(target, draws=24_000).verdict == "not refuted"
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("twin", TWINS, ids=named)
 def test_what_is_broken_is_caught(twin: Subject[FeatureRows]) -> None:

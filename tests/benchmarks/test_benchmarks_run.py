@@ -41,6 +41,7 @@ from tests.noises import seeded
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.documents
 @pytest.mark.parametrize(
     ("name", "said"),
@@ -75,6 +76,7 @@ def test_a_quick_run_prints_its_table_without_the_shared_data(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.documents
 @pytest.mark.usefixtures("few_simulated_tables", "shared_data")
 def test_private_curves_are_compared_on_the_papers_texts(
@@ -126,6 +128,7 @@ class Alone:
             yield pickle.loads(pickle.dumps(called(given)))  # noqa: S301
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_a_quick_run_works_with_real_processes() -> None:
     finished = subprocess.run(
@@ -305,6 +308,7 @@ def test_the_demonstration_of_the_reference_takes_eighteen_requests() -> None:
     assert reference(sites).asked == 18
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.documents
 def test_tables_are_ranked_in_a_process_of_their_own() -> None:

@@ -52,6 +52,7 @@ def covered(found: list[Answer], truths: list[float], which: str) -> tuple[float
     return float(hits.mean()), float((ends[:, 1] - ends[:, 0]).mean() / (3.92 * error))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("law", "rows", "epsilon", "way"),
     [

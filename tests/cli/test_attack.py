@@ -11,8 +11,6 @@ import pytest
 
 from tests.cli.commands import confide, confide_process
 
-pytestmark = pytest.mark.commands
-
 COLUMNS = ("--label", "died", "--score", "risk")
 
 
@@ -45,7 +43,6 @@ class TestLabelings:
             "count": 468686,
         }
 
-    @pytest.mark.slow
     def test_in_words_with_queries(self) -> None:
         out = confide("attack", "labelings", "--rows", 11, "--auc", "17/24", "--positives", 8, "--queries").out
         assert "8 of 165 labelings have an AUC of 17/24" in out  # 165 ways to choose 8 of 11
@@ -160,7 +157,6 @@ class TestFile:
         ):
             assert words in shown, words
 
-    @pytest.mark.slow
     @pytest.mark.processes
     def test_the_long_form_and_standard_input(self, folder: Path) -> None:
         given = (folder / "rows.csv").read_bytes()

@@ -18,8 +18,6 @@ from confide.cli.audit import audit
 from confide.errors import ParameterError
 from tests.cli.commands import confide
 
-pytestmark = pytest.mark.commands
-
 FEW = ("--draws", "20000")
 
 

@@ -189,6 +189,7 @@ def close_at_terminal(answer: str, *arguments: str) -> subprocess.CompletedProce
         os.close(terminal)
 
 
+@pytest.mark.long
 def test_closing_asks_on_a_terminal_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contests = [made_contest(name, final_epsilon=Fraction(1)) for name in ("one", "two", "three")]
     with real_server(tmp_path, *contests) as server:

@@ -19,6 +19,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.processes, pytest.mark.documents]
 
 
+@pytest.mark.long
 def test_the_demonstration_ends_with_board_attacks_and_final(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     answer = confide_process("contest", "demo", folder, "--rows", 200, "--epsilon", 1, "--seed", 5, "--json")
@@ -41,6 +42,7 @@ def test_the_demonstration_ends_with_board_attacks_and_final(tmp_path: Path) -> 
     assert float(account["spent"]["epsilon"]) == 1.0  # board and final read different rows
 
 
+@pytest.mark.long
 def test_a_demonstration_that_is_stopped_leaves_no_server(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     process = subprocess.Popen(

@@ -21,8 +21,6 @@ from tests.cli.commands import Answer, confide
 from tests.noises import SILENT, seeded
 from tests.tasks.contest_files import IDS, LABELS, NEGATIVE, POSITIVE, write_labels
 
-pytestmark = pytest.mark.commands
-
 KEY = "5a" * 32
 ACCOUNT = ("--epsilon", "2", "--delta", "1e-6", "--neighbours", "label-only", "--label", "died", "--data", "labels.csv")
 FINAL = ("--final-epsilon", "1", "--final-delta", "1e-6")
@@ -106,6 +104,7 @@ def flipped(row: int) -> NDArray[np.bool_]:
 OTHERS = {"one label": flipped(0), "another label": flipped(50), "all labels": ~LABELS}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("labels", OTHERS.values(), ids=OTHERS.keys())
 def test_neighbours_give_the_same_transcript(
     labels: NDArray[np.bool_], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,8 +10,6 @@ import pytest
 from confide.tasks.contest_new import plan_contest, planned_repetitions
 from tests.cli.commands import confide
 
-pytestmark = pytest.mark.commands
-
 USUAL = (
     "contest", "plan", "--rows", 600, "--prevalence", 0.3, "--answers", 40, "--epsilon", 2, "--teams", 8,
     "--repetitions", 3,

@@ -56,6 +56,7 @@ def done(answer: Answer) -> Answer:
     return answer
 
 
+@pytest.mark.long
 def test_a_contest_from_the_first_token_to_the_finalists(
     server: RealServer, acting: Callable[[str | None], None], tmp_path: Path
 ) -> None:

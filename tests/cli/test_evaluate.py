@@ -13,8 +13,6 @@ import pytest
 
 from tests.cli.commands import Answer, confide, confide_process
 
-pytestmark = pytest.mark.commands
-
 HEART = ["--label", "died", "--score", "logistic", "--replicates", "0"]
 
 
@@ -109,6 +107,7 @@ def test_scores_that_are_not_probabilities_have_null_entries(tmp_path: Path) -> 
     assert model["auc"]["value"] is not None
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_text_shows_the_numbers_and_the_comparison(data: Path) -> None:
     answer = confide_process("evaluate", data, *HEART, "--score", "age_only")
@@ -296,6 +295,7 @@ def test_a_terminal_without_our_letters(tmp_path: Path, monkeypatch: pytest.Monk
         assert json.loads(answer.out)["models"][0]["score"] == "é"
 
 
+@pytest.mark.long
 def test_weighted_means_that_weights_were_given(data: Path) -> None:
     lines = data.read_text().splitlines()
     data.write_text("\n".join([f"{lines[0]},one", *(f"{line},1" for line in lines[1:])]) + "\n")

@@ -13,8 +13,6 @@ import pytest
 import confide as library
 from tests.cli.commands import Answer, confide
 
-pytestmark = pytest.mark.commands
-
 SIZE = 120
 BANNER = "Exact numbers, not differentially private."
 
@@ -90,6 +88,7 @@ OPTIONS: dict[str, tuple[list[object], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", OPTIONS)
 def test_an_option_equals_its_argument(case: str, data: Path) -> None:
     flags, arguments = OPTIONS[case]
@@ -104,6 +103,7 @@ def test_an_option_equals_its_argument(case: str, data: Path) -> None:
     assert BANNER not in answer.out
 
 
+@pytest.mark.long
 def test_options_change_the_answer(data: Path) -> None:
     """Comparing with Python alone would not see an option that both ignore."""
     documents = [
@@ -174,6 +174,7 @@ def test_missing_scores_are_refused_by_default(data: Path) -> None:
     assert not answer.out
 
 
+@pytest.mark.long
 def test_figures_and_tables_are_written(data: Path, tmp_path: Path) -> None:
     answer = confide(
         *("evaluate", data, "-l", "died", "--positive", "yes", "-s", "new,old", "--replicates", 0, "--json"),

@@ -14,8 +14,6 @@ from confide.examples import HEART_ATTACK
 from tests.cli.commands import confide
 from tests.cli.test_lazy_verbs import TREE
 
-pytestmark = pytest.mark.commands
-
 DONE, FAILED, USAGE, REFUSED = 0, 1, 2, 3
 
 E = "-l died -s logistic"
@@ -236,6 +234,7 @@ def test_every_verb_is_tried() -> None:
     assert set(CASES) == set(TREE) - groups
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("verb", "code", "typed"),
     [

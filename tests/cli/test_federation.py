@@ -161,6 +161,7 @@ def test_a_column_names_the_sites(tmp_path: Path) -> None:
         split_rows(source, 5)
 
 
+@pytest.mark.long
 @pytest.mark.flare
 @pytest.mark.processes
 def test_the_demonstration_with_real_processes(provisioned: Hospitals, tmp_path: Path) -> None:
@@ -192,6 +193,7 @@ def test_the_demonstration_with_real_processes(provisioned: Hospitals, tmp_path:
     wait_until(lambda: not working_in(tmp_path))
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_a_demonstration_that_is_stopped_leaves_no_process(tmp_path: Path) -> None:
     command = [sys.executable, *STRICT, "-m", "confide", "federation", "demo", "demo", "--sites", "3"]

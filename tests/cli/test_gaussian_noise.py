@@ -103,6 +103,7 @@ def test_a_site_with_other_rules_refuses_before_anybody_is_charged(
         assert ledger is None or ledger["spent"]["epsilon"] == 0.0
 
 
+@pytest.mark.long
 def test_a_person_reads_it_and_the_ledger_counts_rho(
     hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ VERBS = (
 )
 
 
+@pytest.mark.few(3)
 @pytest.mark.processes
 @pytest.mark.parametrize("program", ["import confide", run_cli("--help"), *(run_cli(verb, "--help") for verb in VERBS)])
 def test_import_and_help_load_nothing_heavy(program: str) -> None:

@@ -10,8 +10,6 @@ import pytest
 from tests.cli.commands import confide
 from tests.cli.test_lightness import loaded_by, run_cli
 
-pytestmark = pytest.mark.commands
-
 USUAL = ("plan", "--rows", 1_000, "--prevalence", 0.2, "--expect", 0.8)
 
 
@@ -25,6 +23,7 @@ def test_the_table_shows_every_mechanism() -> None:
     assert "Epsilon needed" not in answer.out
 
 
+@pytest.mark.long
 def test_a_width_alone_finds_the_epsilon() -> None:
     answer = confide(*USUAL, "--width", 0.1)
     assert answer.code == 0

@@ -10,8 +10,6 @@ import pytest
 from confide.tasks.plan import TAKES, ExactTerms, plan_exact
 from tests.cli.commands import confide
 
-pytestmark = pytest.mark.commands
-
 AUC = ("plan", "--exact", "auc", "--auc", 0.8, "--prevalence", 0.3)
 COMPARE = ("plan", "--exact", "compare", "--auc", 0.8, "--auc", 0.75, "--prevalence", 0.3)
 VALIDATION = ("plan", "--exact", "validation", "--prevalence", 0.018, "--auc", 0.8)

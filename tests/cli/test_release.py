@@ -101,7 +101,6 @@ class TestWhatItCosts:
             assert again["ledger"]["reused"]
             assert again["ledger"]["charged"]["epsilon"] == 0.0
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "other",
         [("-m", "brier"), ("--mechanism", "student-t"), ("-e", "0.2"), ("-m", "recall")],

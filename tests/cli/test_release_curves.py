@@ -114,6 +114,7 @@ class TestOptions:
         found = desk.document(*ASKED, "-m", "counts", "--grid", grid)
         assert [round(edge, 3) for edge in found["options"]["grid"]] == edges
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(("grid", "cells"), [("quantiles:4", 4), ("quantiles:4:-1:2", 4), ("medians:2", 4)])
     def test_grids_that_are_found(self, desk: Desk, grid: str, cells: int) -> None:
         found = desk.document(*ASKED, "-m", "counts", "--grid", grid)
@@ -147,7 +148,6 @@ class TestOptions:
 
 
 class TestWhatItCosts:
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "other",
         [
@@ -178,6 +178,7 @@ class TestWhatItCosts:
         assert again["value"] == first["value"]
         assert again["intervals"] != first["intervals"]
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         "other",
         [
@@ -269,6 +270,7 @@ class TestWhatItKeepsPrivate:
         assert answer.code == 0, answer.err
         return answer, (desk.folder / "out.html").read_text(encoding="utf-8")
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "options",
         [

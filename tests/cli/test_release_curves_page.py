@@ -28,8 +28,6 @@ from tests.noises import RELATIONS, seeded
 from tests.report.test_evaluation_page import Elements
 from tests.report.test_release_page import shows
 
-pytestmark = pytest.mark.commands
-
 RNG = np.random.default_rng(5)
 LABELS = (RNG.random(2237) < 0.3).astype(int)
 SCORES = np.clip(RNG.normal(0.4 + 0.2 * LABELS, 0.2), 0.0, 1.0)
@@ -141,6 +139,7 @@ class TestPictures:
 
 
 class TestPages:
+    @pytest.mark.few(1)
     def test_a_page_holds_every_curve_as_a_picture_with_real_text(self, page: str) -> None:
         assert page.count("<figure>") == 5  # and the intervals of the numbers
         elements = Elements(page)
@@ -162,6 +161,7 @@ class TestPages:
         names = re.findall(r'\bid="([^"]+)"', page)
         assert len(names) == len(set(names))
 
+    @pytest.mark.few(1)
     def test_nothing_exact_is_on_the_page(self, page: str) -> None:
         exact = [
             confide.auc_score(COUNTS),

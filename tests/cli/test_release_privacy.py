@@ -26,6 +26,7 @@ class TestWhatItKeepsPrivate:
         "one.csv": (np.arange(83) == 7).astype(int),
     }
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         "options",
         [("-m", "auc,average_precision,brier,prevalence,recall"), ("--dry-run",), ("-m", "confusion", "--json")],
@@ -45,6 +46,7 @@ class TestWhatItKeepsPrivate:
             report.unlink(missing_ok=True)
         assert all(other == seen[0] for other in seen)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("metric", ["auc", "average_precision", "brier", "prevalence", "recall"])
     def test_under_add_remove_one_the_number_of_rows_looks_alike_too(self, desk: Desk, metric: str) -> None:
         seen = []
@@ -118,6 +120,7 @@ class TestRealProcesses:
         assert again["ledger"]["account"] == found["ledger"]["account"] == "trial"
         assert again["ledger"]["reused"]
 
+    @pytest.mark.long
     @pytest.mark.processes
     def test_a_run_that_dies_after_the_charge_keeps_it(self, desk: Desk) -> None:
         script = (

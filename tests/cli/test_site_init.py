@@ -103,6 +103,7 @@ MODE_NOTES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("options", MODE_NOTES)
 def test_a_site_says_in_which_modes_it_answers(
     provisioned: Hospitals, tmp_path: Path, options: tuple[str, ...]
@@ -223,6 +224,7 @@ def test_a_site_names_the_studies_that_it_takes_part_in(
     assert "ask its administrator to add it to studies in policy.toml" in " ".join(refused.out.split())
 
 
+@pytest.mark.long
 def test_a_federation_that_is_made_anew_keeps_what_sites_are_and_spent(
     hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,6 @@ from tests.databases import Database, in_file, on_server
 from tests.servers import running_server
 
 pytestmark = [
-    pytest.mark.commands,
-    pytest.mark.postgresql,
     # After an error in a savepoint psycopg cannot close the cursor that Ibis declared there, and warns.
     pytest.mark.filterwarnings("ignore:.*ServerCursor.*:pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -83,6 +81,7 @@ def queried(home: Path, database: Database, text: str) -> list[Answer]:
     return both(home, database.url, "--query", "cohort.sql")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("table", ["persons", "nowhere.people", "information_schema.people", "people;", 'people"'])
 def test_a_table_that_is_not_there(home: Path, database: Database, table: str) -> None:
     check_refused(home, both(home, database.table_url(table)), "there is no (such )?table", codes=(2,))
@@ -144,6 +143,7 @@ def test_a_query_may_end_as_sql_files_do(home: Path, database: Database, ending:
         assert answer.code == 0, answer.err
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "query",
     [
@@ -187,6 +187,7 @@ def test_a_query_that_fails_on_a_row(home: Path, database: Database) -> None:
     assert "(" not in private.err
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "name", ["Odd Name", "naïve 値", 'quo"te', "it's", "semi;colon", "per%cent %s", "select", "{0}"]
 )

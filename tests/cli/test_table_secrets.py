@@ -16,8 +16,6 @@ from tests.cli.test_transcripts import HEAD, made_rows
 from tests.databases import Database, on_server
 from tests.servers import running_server
 
-pytestmark = [pytest.mark.commands, pytest.mark.postgresql]
-
 RIGHT, WRONG = "correct-horse-battery", "tr0ub4dor-and-3"
 
 
@@ -68,6 +66,7 @@ def test_the_search_finds_a_password(tmp_path: Path) -> None:
     assert reveals(tmp_path, Answer(0, "", f"password={RIGHT}")) == ["answer 0", "log"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("details", ["", "1"])
 def test_a_password_in_the_environment_shows_nowhere(home: Path, monkeypatch: pytest.MonkeyPatch, details: str) -> None:
     monkeypatch.setenv("CONFIDE_SHOW_ERRORS", details)
@@ -91,6 +90,7 @@ def test_a_password_in_the_environment_shows_nowhere(home: Path, monkeypatch: py
     assert reveals(home, opened, *done, wrong_column, *refused) == []
 
 
+@pytest.mark.long
 def test_the_name_of_a_user_is_neither_printed_nor_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports, JSON and ledgers name the table, not the login that read it."""
     monkeypatch.setenv("PGPASSWORD", RIGHT)

@@ -13,8 +13,6 @@ from tests.cli.test_transcripts import HEAD, NEIGHBOURS, Row, Transcript, everyt
 from tests.databases import Database, in_file, on_server
 from tests.servers import running_server
 
-pytestmark = [pytest.mark.commands, pytest.mark.postgresql]
-
 NAME = ("--data-name", "people, version 1")
 
 
@@ -84,6 +82,7 @@ def every_request(database: Database, relation: str) -> list[tuple[object, ...]]
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", NEIGHBOURS)
 def test_neighbours_have_one_transcript(run: Callable[..., Transcript], database: Database, relation: str) -> None:
     rows, commands = made_rows(), every_request(database, relation)
@@ -103,6 +102,7 @@ def test_the_test_sees_what_depends_on_the_rows(run: Callable[..., Transcript], 
     assert run(rows, exact) != run(NEIGHBOURS["replace-one"](rows), exact)
 
 
+@pytest.mark.few(1)
 def test_grids_are_counted_inside_the_engine(
     run: Callable[..., Transcript], database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,8 +22,6 @@ from confide.privacy.queries import Noise
 from tests.cli.commands import Answer, confide
 from tests.noises import Deaf
 
-pytestmark = pytest.mark.commands
-
 Row: TypeAlias = tuple[str, int, str, float, float, int]
 HEAD = "name,age,sex,risk,other,died"
 TARGET = 7
@@ -155,6 +153,7 @@ def every_verb(relation: str) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", NEIGHBOURS)
 def test_neighbours_have_one_transcript(run: Callable[..., Transcript], relation: str) -> None:
     rows, commands = made_rows(), every_verb(relation)
@@ -205,6 +204,7 @@ def concentrated_verbs(relation: str) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", NEIGHBOURS)
 def test_neighbours_have_one_transcript_in_a_concentrated_account(
     run: Callable[..., Transcript], relation: str

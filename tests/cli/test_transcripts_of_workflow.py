@@ -121,6 +121,7 @@ def written(ending: str, rows: Sequence[Row], file: Path) -> None:
 class TestReplacedRows:
     """A row's value is replaced by one that reads oddly; the file is fit for use with and without it."""
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("value", ["1.0", " 1", "TRUE", "2", "-1", "+1"], ids=lambda value: f"label {value!r}")
     @pytest.mark.parametrize("command", [RELEASE, TRAIN, SELECT], ids=lambda command: command[0])
     def test_labels_beside_the_positive_one(self, bench: Bench, command: tuple[str, ...], value: str) -> None:
@@ -136,12 +137,14 @@ class TestReplacedRows:
         one_died = [{**row, "died": "1" if place == 20 else "0"} for place, row in enumerate(all_alive)]
         assert look_alike(bench, (*command, "--positive", "3"), all_alive, one_died, ending).code == 0
 
+    @pytest.mark.few(4)
     @pytest.mark.parametrize("value", ["1", " 0.5", "5e-1", "+0.5", "00.5"])
     @pytest.mark.parametrize("ending", ["csv", "jsonl"])
     def test_scores(self, bench: Bench, value: str, ending: str) -> None:
         asked = (*RELEASE, "--dry-run")
         assert look_alike(bench, asked, ordinary(), replaced(risk=value), ending).code == 0
 
+    @pytest.mark.few(3)
     @pytest.mark.parametrize(
         "values",
         [
@@ -165,6 +168,7 @@ class TestReplacedRows:
         """An error would tell an analyst, who pays nothing for it, that somebody has such a value."""
         assert look_alike(bench, command, ordinary(), replaced(**values)).code == 0
 
+    @pytest.mark.few(3)
     @pytest.mark.parametrize(
         ("column", "note"),
         [
@@ -187,6 +191,7 @@ class TestReplacedRows:
 
 
 class TestJsonLines:
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("command", [RELEASE, TRAIN], ids=lambda command: command[0])
     @pytest.mark.parametrize(
         "values", [{"died": 1}, {"died": "1"}, {"died": 1.0}, {"note": {"a": [1]}}, {"note": None}]
@@ -231,6 +236,7 @@ class TestParquet:
     }
     REFUSED = ("timestamp", "list", "struct", "binary")
 
+    @pytest.mark.few(4)
     @pytest.mark.parametrize("kind", TYPES)
     @pytest.mark.parametrize(
         "option", [("-c", "extra"), ("-c", "extra=1,2"), ("-c", "extra=a|b"), ("--hold-out-by", "extra")], ids=str

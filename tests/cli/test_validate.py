@@ -110,6 +110,7 @@ def test_a_dry_run_begins_with_what_an_attacker_can_learn_in_the_words_of_the_re
     assert guarantee_sentences(question)[0] == sentence
 
 
+@pytest.mark.long
 def test_a_dry_run_names_terms_that_cannot_be_mistaken(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A biostatistician reads "threshold" as a decision threshold, and "interval 0.4" as an end of one."""
     out_of_reach(monkeypatch)
@@ -124,6 +125,7 @@ def test_a_dry_run_names_terms_that_cannot_be_mistaken(provisioned: Hospitals, m
     ]
 
 
+@pytest.mark.long
 def test_a_dry_run_says_how_accurate_the_answer_would_be(
     provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ def test_exact_sums_are_those_of_all_rows(
         assert f"  {name}: answered\n" in answer.err
 
 
+@pytest.mark.long
 def test_private_mode_charges_each_ledger_once(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     near(hospitals, monkeypatch)
     first, again = (hospitals.ask(*PRIVATE, "--json") for _ in range(2))

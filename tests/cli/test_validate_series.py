@@ -66,6 +66,7 @@ def test_each_period_is_asked_once_and_the_page_shows_all(
         assert f"{auc.value:.3f}" in page
 
 
+@pytest.mark.long
 def test_the_promise_and_the_sum_spent_are_on_the_page_in_the_text_and_in_json(
     hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_site_counts_with_the_full_price_unless_a_receipt_states_less(receipt:
     assert cost.guarantee.epsilon == Fraction(1, 2)
 
 
+@pytest.mark.long
 def test_a_question_that_got_no_result_counts_like_an_edition(
     hospitals: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +163,7 @@ def test_editions_that_protect_different_units_have_no_common_guarantee() -> Non
     assert "do not add up" in next(iter(promise_lines(cost)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("every", "name", "year"), [("month", "2026-11", 3), ("quarter", "2026-q4", 1), ("year", "2026", 0.25)]
 )
@@ -206,6 +209,7 @@ def monthly(
     return hospitals, folder, options
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("other", "named"),
     [
@@ -266,6 +270,7 @@ def test_a_site_that_dropped_out_and_another_purpose_leave_the_series_the_same(t
     assert refused.value.differing == ("fewest",)
 
 
+@pytest.mark.long
 def test_a_stored_edition_has_a_report_too(monthly: tuple[Hospitals, Path, tuple[object, ...]], tmp_path: Path) -> None:
     """The report of a stored edition is the one that was written when it was asked."""
     hospitals, folder, options = monthly
@@ -282,6 +287,7 @@ def test_a_stored_edition_has_a_report_too(monthly: tuple[Hospitals, Path, tuple
         assert f"{auc.value:.3f}" in page
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("damage", "why"), [("remove", "not the noisy counts"), ("change", "cannot be read")])
 def test_a_report_that_cannot_be_made_is_said_to_be_missing(
     monthly: tuple[Hospitals, Path, tuple[object, ...]], tmp_path: Path, damage: str, why: str
@@ -307,6 +313,7 @@ def test_only_the_owner_can_read_a_series(monthly: tuple[Hospitals, Path, tuple[
     assert (folder / "outcomes").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.long
 def test_the_page_says_in_words_which_number_is_missing(
     monthly: tuple[Hospitals, Path, tuple[object, ...]],
 ) -> None:

@@ -19,8 +19,6 @@ from tests.cli.test_lightness import loaded_by, run_cli
 from tests.cli.workflow_bench import COLUMNS, TEXT, TRIAL, Bench, bench_at
 from tests.noises import FORBIDDEN
 
-pytestmark = pytest.mark.commands
-
 
 @pytest.fixture
 def bench(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:

@@ -24,6 +24,7 @@ def bench(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield bench
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("odd", ODD, ids=str)
 @pytest.mark.parametrize("field", ["intercept", "weights", "features", "frequencies", "width"])
 def test_a_model_of_other_types_is_refused_alike(bench: Bench, field: str, odd: Any) -> None:

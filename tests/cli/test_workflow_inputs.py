@@ -13,8 +13,6 @@ from confide.sources.words import place_of
 from tests.cli.desk import Desk
 from tests.cli.workflow_bench import COLUMNS, TEXT, TRIAL, Bench, bench_at
 
-pytestmark = pytest.mark.commands
-
 
 @pytest.fixture
 def bench(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:

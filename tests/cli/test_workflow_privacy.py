@@ -75,6 +75,7 @@ class TestSides:
                 return
         pytest.fail("no text keeps the row where it was")
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("text", [False, True], ids=["label", "text"])
     def test_training_does_not_read_held_out_rows(self, bench: Bench, text: bool) -> None:
         rows, held = self.begun(bench)
@@ -84,6 +85,7 @@ class TestSides:
         assert self.answers(bench)[2] != evaluated
         assert bench.spent() == 2  # other bytes are other data, whatever was changed in them
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("text", [False, True], ids=["label", "text"])
     def test_evaluation_reads_held_out_rows_alone(self, bench: Bench, text: bool) -> None:
         rows, held = self.begun(bench)

@@ -126,12 +126,14 @@ def coverages(
     return {claim: count / samples for claim, count in held.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_intervals_and_differences_cover(setting: Setting, metric: ContestMetric) -> None:
     assert min(coverages(setting, metric.name).values()) >= LEAST
 
 
+@pytest.mark.long
 def test_intervals_of_auc_hold_their_level_for_rare_positives() -> None:
     """With 4,000 samples, a coverage of 95 % falls below 94 % with probability 0.2 %."""
     held = coverages(RARE, "auc", samples=4_000)
@@ -169,6 +171,7 @@ def test_noise_of_masking_alone_does_not_cover_the_population(name: str) -> None
     assert held / 300 < 0.88
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_values_are_unbiased_over_masks(metric: ContestMetric) -> None:
     """One sample, 2,000 masks: numerator and denominator have the right mean within 4 standard errors.

@@ -107,6 +107,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("metric", "rows", "prevalence", "epsilon", "threshold"), CASES)
 def test_shaped_finals_are_unbiased_and_cover(
     metric: str, rows: int, prevalence: float, epsilon: int, threshold: float | None
@@ -142,6 +143,7 @@ def differences(metric: str, rows: int, prevalence: float, epsilon: int, scarce:
     return np.array(found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("metric", "rows", "prevalence", "epsilon"),
     [("accuracy", 500, 0.3, 8), ("auc", 1000, 0.5, 1), ("auc", 1000, 0.1, 8), ("brier", 500, 0.3, 8)],
@@ -179,6 +181,7 @@ def wrong_claims(metric: str, prevalence: float, times: int, *, halved: bool = F
     return claims / (times * count)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("metric", "prevalence"), [("auc", 0.5), ("brier", 0.15)])
 def test_equally_good_entries_are_ties(metric: str, prevalence: float) -> None:
     """An entry is put aside wrongly in one of twenty finals at most; five entries share a final's chance, so that

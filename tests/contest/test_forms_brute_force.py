@@ -40,6 +40,7 @@ def test_the_linear_form_counts_the_pairs(scores: FloatArray) -> None:
         assert coefficients[labels].sum() == signs[np.ix_(labels, ~labels)].sum()
 
 
+@pytest.mark.few(1)
 @per_scores
 @per_metric
 def test_forms_give_scikit_learns_values(metric: ContestMetric, scores: FloatArray) -> None:

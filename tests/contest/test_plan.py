@@ -169,6 +169,7 @@ def test_parameters_that_no_contest_has_are_refused(changes: dict[str, object], 
         small_plan(**changes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("rows", "repetitions", "expected"),

@@ -54,7 +54,7 @@ def test_spline(kind: str) -> None:
     assert apart(calibration_errors(counts), calibration_errors(counts, smoother=WithoutCells())) < LIMIT
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["S", "rare"])
 def test_loess(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = rows(kind, 2_600)

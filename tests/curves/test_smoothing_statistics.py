@@ -88,11 +88,13 @@ def coverage(widened: float) -> float:
     return float(np.mean(inside))
 
 
+@pytest.mark.long
 def test_the_pointwise_band_covers() -> None:
     """Coverage has a standard error of 0.011: whole curves of a sample are inside or outside together."""
     assert coverage(1.0) == pytest.approx(0.95, abs=0.045)
 
 
+@pytest.mark.long
 def test_half_the_band_does_not() -> None:
     """The twin covers about two thirds."""
     assert coverage(0.5) < 0.85

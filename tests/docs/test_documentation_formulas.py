@@ -34,6 +34,7 @@ def in_docs() -> list[Path]:
     return [page for page in pages if not page.match(SLOW)]
 
 
+@pytest.mark.long
 @pytest.mark.processes
 @pytest.mark.documents
 def test_every_formula_became_mathml(built: Path) -> None:
@@ -45,6 +46,7 @@ def test_every_formula_became_mathml(built: Path) -> None:
     assert counted > 50
 
 
+@pytest.mark.long
 @pytest.mark.processes
 @pytest.mark.documents
 def test_pages_hold_no_tex_and_load_nothing_from_elsewhere(built: Path) -> None:

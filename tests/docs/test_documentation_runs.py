@@ -109,6 +109,7 @@ def await_connections(coordinator: Path, end: float) -> None:
             time.sleep(0.2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import matplotlib.pyplot as plt
@@ -136,6 +137,7 @@ def begins_another(page: Path) -> bool:
 TO_RUN = [page for page in PAGES if lines_to_run(page) and not begins_another(page)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 @pytest.mark.parametrize("page", TO_RUN, ids=lambda page: page.stem)
 def test_commands_run_and_print_what_the_page_shows(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def test_probabilities(scores: list[float]) -> None:
     check(scores)
 
 
+@pytest.mark.long
 @given(scores_of(PLACES + OUTSIDE))
 @example([1e308, 1.0000000000000002e308, -1e308, 0.0])
 @example([5e-324, 0.0, -5e-324, 5e-324])

@@ -72,6 +72,7 @@ def _designs(labels: Labels, scores: Scores) -> dict[str, tuple[Any, dict[str, A
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design", _designs(LABELS, FIRST))
 def test_every_design_evaluates_rows_of_every_kind(design: str) -> None:
     """The result is strict JSON and text, without a warning of NumPy; one class in a fold is the only refusal."""

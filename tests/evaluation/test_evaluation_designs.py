@@ -70,6 +70,7 @@ def same(found: Estimate, expected: Estimate) -> bool:
     return parts(found) == pytest.approx(parts(expected), rel=1e-9, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("interval", [None, "plain", "logit", "bootstrap"])
 @pytest.mark.parametrize("weights", [None, 1 + PLACES % 3], ids=["rows", "repeated rows"])
 def test_independent_rows_are_estimates(interval: str | None, weights: NDArray[np.int64] | None) -> None:

@@ -46,6 +46,7 @@ PERMUTED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design", PERMUTED)
 def test_the_order_of_rows_does_not_matter(design: str) -> None:
     order = np.random.default_rng(5).permutation(SIZE)
@@ -61,6 +62,7 @@ def test_the_order_of_rows_does_not_matter(design: str) -> None:
     assert not differing(undated(second), undated(first))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design", PERMUTED)
 def test_the_same_call_gives_the_same_json(design: str) -> None:
     scores = {"a": FIRST, "b": SECOND}

@@ -54,7 +54,6 @@ def test_a_period_is_paid_for_once_and_stored_answers_cost_nothing(tmp_path: Pat
         )
 
 
-@pytest.mark.slow
 def test_two_runs_at_once_do_not_both_spend_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of two runs waits after its check for the other's: they meet there unless one is locked out."""
     network = Network.build(tmp_path, SIZES)

@@ -29,7 +29,6 @@ from confide.releases.curves import curves_of
 from confide.releases.shared_counts import combined_release, weighted_parts
 from tests.noises import SILENT, seeded
 
-pytestmark = pytest.mark.slow
 GAUSSIAN: dict[str, Any] = {"noise": "gaussian", "delta": "1e-6"}
 both = pytest.mark.parametrize("terms", [{}, GAUSSIAN], ids=["laplace", "gaussian"])
 

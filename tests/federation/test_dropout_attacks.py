@@ -21,8 +21,6 @@ from confide.federation.site.register import SettledLists
 from tests.federation.dropouts import SEVEN, Server, reopened
 from tests.federation.network import Network
 
-pytestmark = pytest.mark.slow
-
 VICTIM = "east"
 ALL = tuple(SEVEN)
 OTHERS = tuple(name for name in ALL if name != VICTIM)
@@ -150,6 +148,7 @@ class TestTwoLists:
         assert refused == set(OTHERS[:5])
         assert all("with the sites" in again.shared[name]["message"] for name in refused)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("private", [False, True])
     def test_no_shorter_list_after_the_whole_one(self, network: Network, private: bool) -> None:
         """Everybody showed shares for all: the sum without the victim would leave the victim's table."""

@@ -17,8 +17,6 @@ from confide.federation.site.answers import exact_table
 from tests.federation.dropouts import Server, reopened
 from tests.federation.network import Network
 
-pytestmark = pytest.mark.slow
-
 FOUR = {"east": 90, "north": 60, "south": 75, "west": 120}
 ALL = tuple(FOUR)
 FORGETFUL, COLLUDER, TARGET = "north", "west", "east"

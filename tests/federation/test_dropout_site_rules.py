@@ -21,8 +21,6 @@ from confide.ledger.ledger import Ledger
 from tests.federation.dropouts import SEVEN, Server, dying, reopened
 from tests.federation.network import Network
 
-pytestmark = pytest.mark.slow
-
 ALLOWANCE = '[allowance]\nperiod = "year"\nepsilon = "1/4"\n'
 LATER = (SHARES, ANSWER, VOTE, UNMASK)
 
@@ -73,6 +71,7 @@ def logged(network: Network, site: str) -> list[dict[str, Any]]:
     return [dict(entry) for entry in SealedLog(network.sites[site].folder.log).read()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["private", "secure-sum"])
 def test_nothing_is_charged_shared_or_registered_before_the_approval(network: Network, mode: str) -> None:
     ruled(network, "north", manual=True)
@@ -120,6 +119,7 @@ def test_a_server_that_goes_on_gets_nothing_of_a_site_that_waits(network: Networ
     assert not network.sites["north"].folder.ledger.exists() or network.spent("north") == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("topic", LATER)
 def test_an_approval_that_is_taken_back_ends_every_later_step(network: Network, topic: str) -> None:
     ruled(network, "north", manual=True)
@@ -162,6 +162,7 @@ def test_an_answer_is_not_repeated_after_the_approval_was_taken_back(network: Ne
     assert "masked" not in again
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("topic", [VOTE, UNMASK])
 def test_a_list_that_names_a_site_twice_is_refused(network: Network, topic: str) -> None:
     """The log states how many sites a list has."""
@@ -196,6 +197,7 @@ def test_an_answer_that_nobody_read_is_charged_once_and_counts_once(network: Net
     assert counted() == once
 
 
+@pytest.mark.long
 def test_a_site_that_paid_and_is_in_no_sum_pays_no_second_time(network: Network) -> None:
     """Its answer was lost, and the others settled without it."""
     ruled(network, "east", add=ALLOWANCE)

@@ -23,8 +23,6 @@ from confide.metrics.ranking import auc_score
 from tests.federation.dropouts import SEVEN, STEPS, dying, reopened
 from tests.federation.network import Network
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def network(tmp_path: Path) -> Network:
@@ -43,6 +41,7 @@ def is_exact(network: Network, outcome: Outcome) -> bool:
     return bool((found == exact_table(outcome.question, network.pooled(*outcome.question.sites)).cells).all())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("topic", "after"), list(product((OFFER, SHARES, ANSWER, UNMASK), (False, True))))
 def test_one_site_may_drop_out_at_any_step(network: Network, topic: str, after: bool) -> None:
     question = asked(network, "secure-sum")
@@ -59,6 +58,7 @@ def test_one_site_may_drop_out_at_any_step(network: Network, topic: str, after: 
     assert (again.total, again.question.sites) == (outcome.total, left)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("first", "second"), [(ANSWER, VOTE), (ANSWER, UNMASK), (SHARES, ANSWER), (ANSWER, ANSWER)])
 def test_two_sites_may_drop_out_one_after_the_other(network: Network, first: str, second: str) -> None:
     question = asked(network, "private", site_share=0)
@@ -73,6 +73,7 @@ def test_two_sites_may_drop_out_one_after_the_other(network: Network, first: str
     assert [network.spent(name) for name in SEVEN] == paid
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("topic", STEPS)
 @pytest.mark.parametrize("mode", ["private", "secure-sum"])
 def test_with_too_few_left_nothing_is_released_and_asking_again_is_free(
@@ -101,6 +102,7 @@ def test_with_too_few_left_nothing_is_released_and_asking_again_is_free(
         assert is_exact(network, outcome)
 
 
+@pytest.mark.long
 def test_a_silent_site_counts_as_dropped_out_after_the_stated_time(network: Network) -> None:
     over = threading.Event()
 
@@ -125,6 +127,7 @@ def test_a_sum_without_smaller_numbers_still_needs_everybody(network: Network) -
         network.run(question, replaced={"east": dying(network.sites["east"], ANSWER, after=False)})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["private", "secure-sum"])
 def test_a_site_that_comes_back_is_in_no_second_sum_of_the_same_question(network: Network, mode: str) -> None:
     """The difference of sums with and without it would be its own answer."""
@@ -149,6 +152,7 @@ def test_a_site_that_comes_back_is_in_no_second_sum_of_the_same_question(network
     assert [network.spent(name) for name in SEVEN] == [0.5] * 7
 
 
+@pytest.mark.long
 def test_another_question_about_the_same_sum_has_the_same_list(network: Network) -> None:
     """The shares of noise are the same if only the bins differ: so must be the sites."""
     question = asked(network, "private", site_share=0)

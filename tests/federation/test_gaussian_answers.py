@@ -316,7 +316,6 @@ def close(outcome: Outcome, network: Network) -> bool:
     return bool((np.abs(off) < 6.5 * spread).all())
 
 
-@pytest.mark.slow
 class TestRuns:
     def test_three_sites_answer_and_the_coordinator_reads_the_sum(self, tmp_path: Path) -> None:
         network = Network.build(tmp_path, THREE, POLICY)

@@ -17,6 +17,7 @@ def network(tmp_path: Path) -> Network:
     return Network.build(tmp_path, {"north": 400, "south": 400, "west": 400})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("first", ["disclosure-control", "secure-sum"])
 def test_what_is_said_to_be_refused_is_refused(network: Network, first: str) -> None:
     other = ({"disclosure-control", "secure-sum"} - {first}).pop()

@@ -21,8 +21,6 @@ from confide.federation.site.register import KEY_FILE
 from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 
-pytestmark = pytest.mark.slow
-
 SIZES = {"east": 90, "north": 60, "south": 75}
 POLICY = "minimum_cell = 1\n"
 TERMS: Mapping[str, Mapping[str, Any]] = {"private": {"epsilon": "1/4"}}
@@ -130,7 +128,6 @@ def second_model(network: Network, twin: str) -> None:
         give_models(site, **{MODEL: "rows.csv", "other": "other.csv"})
 
 
-@pytest.mark.slow
 def test_a_private_answer_costs_the_same_whether_models_differ_or_not(tmp_path: Path) -> None:
     receipts, fields = [], []
     for twin in ("equal", "one row"):
@@ -147,7 +144,7 @@ def test_a_private_answer_costs_the_same_whether_models_differ_or_not(tmp_path: 
     assert not any(one and one["reused"] for each in receipts[0] for one in each)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", EXACT)
 def test_a_second_model_is_answered_alike_whether_it_differs_or_not(tmp_path: Path, mode: str) -> None:
     heard = []
@@ -249,6 +246,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("topic", "field"), [(topic, name) for topic, (_, names) in FIELDS.items() for name in names])
 def test_half_a_character_in_what_a_site_sends_ends_the_run_by_its_name(
     standing: Network, topic: str, field: str
@@ -311,7 +309,7 @@ def readable_secret(site: Site) -> str:
     return str(site.folder.secret)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "damage",
     [readable_key, damaged_ledger, damaged_register, damaged_policy, readable_secret],

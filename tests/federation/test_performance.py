@@ -291,6 +291,7 @@ def with_ends(share: float) -> ScoreCounts:
 GRIDS = [Grid.uniform(65536), Grid.uniform(1000), Grid.uniform(100), Grid.arcsine(16), Grid.logit(64)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.0005, 0.1])
 def test_scores_of_exactly_zero_or_one_have_no_calibration_line_on_any_grid(share: float) -> None:
     """Neither have they in `evaluate`, which sees the rows."""

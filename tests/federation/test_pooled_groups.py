@@ -178,7 +178,7 @@ def site_of(law: str, positives: int, negatives: int, rng: np.random.Generator) 
     )
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", ["smooth", "low risks", "worthless", "tenths"])
 @pytest.mark.parametrize("sizes", [(12, 30), (20, 40), (50, 150)])
 def test_the_error_of_a_sites_auc_has_what_groups_hide_in_it(law: str, sizes: tuple[int, int]) -> None:

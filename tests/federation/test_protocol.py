@@ -24,8 +24,6 @@ from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from tests.federation.network import MODEL, Network
 
-pytestmark = pytest.mark.slow
-
 SIZES = {"east": 90, "north": 60, "south": 75, "west": 120}
 EVERY_MODE = "modes = ['disclosure-control', 'secure-sum', 'private', 'noisy-scores']\nepsilon_in_all = 5\n"
 
@@ -162,6 +160,7 @@ BROKEN: Mapping[str, Callable[[Message], Any]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("mode", "broken"),
     [
@@ -248,6 +247,7 @@ def test_other_sites_in_the_sum_are_another_question_that_is_paid_for(tmp_path: 
     assert [network.spent(name) for name in SIZES] == [1.0, 1.0, 1.0, 0.5]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("terms", [{"sites": ("east", "north", "south")}, {"grid": "uniform:50"}, {"bins": 7}])
 def test_exact_answers_that_could_be_subtracted_are_refused(network: Network, terms: dict[str, Any]) -> None:
     network.run(network.question("secure-sum"))
@@ -269,6 +269,7 @@ def test_a_network_that_brings_a_request_twice_gets_the_same_bytes(network: Netw
     derive(network.run(network.question("secure-sum"), replaced={"east": twice}))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", ["session", "offers", "missing", "own"])
 def test_a_site_answers_only_what_it_offered_for(network: Network, change: str) -> None:
     seen: list[Message] = []

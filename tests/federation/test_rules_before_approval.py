@@ -54,6 +54,7 @@ RULED_OUT: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", RULED_OUT)
 def test_a_question_that_other_rules_refuse_is_not_held(tmp_path: Path, rule: str) -> None:
     mode, terms, said = RULED_OUT[rule]
@@ -77,6 +78,7 @@ def test_an_exact_question_that_differs_from_the_answered_one_is_not_held(tmp_pa
     assert offer(network, network.question("disclosure-control"))["state"] == SiteState.HELD
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
@@ -98,6 +100,7 @@ def test_what_the_budget_cannot_pay_now_is_not_held(tmp_path: Path, rules: str, 
     assert waiting(network) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rules", ['epsilon_per_study = "1/2"\nepsilon_in_all = "1/2"\n', ZCDP])
 def test_a_question_that_was_paid_for_is_held_and_then_answered(tmp_path: Path, rules: str) -> None:
     """Nothing is left to spend, and nothing needs to be: the answer is stored."""
@@ -136,6 +139,7 @@ def test_rules_are_checked_again_after_the_approval(tmp_path: Path) -> None:
     assert refused.value.exit_code == 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["budget", "model", "held", "exact"])
 def test_no_reply_before_a_decision_depends_on_the_rows(tmp_path: Path, rule: str) -> None:
     """The reply is the same with other rows, and with none at all: they are not read."""

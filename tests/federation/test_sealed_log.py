@@ -339,6 +339,7 @@ SealedLog(Path(sys.argv[1])).append({"message": "killed"})
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 @pytest.mark.parametrize("times", [2, 3])
 def test_real_kills_between_line_and_head_lose_nothing(log: SealedLog, times: int) -> None:

@@ -30,8 +30,6 @@ from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
 from tests.noises import Deaf
 
-pytestmark = pytest.mark.slow
-
 FIVE = {"east": 90, "north": 60, "south": 75, "valley": 80, "west": 120}
 COLLUDERS = ("north", "south")
 VICTIM = "east"
@@ -338,6 +336,7 @@ class TestTheSizeOfGroups:
         assert [Register(site.folder.path).fixed() for site in network.sites.values()] == [()] * 5
         assert network.run(network.question(mode, minimum_cell=5))
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("mode", ["disclosure-control", "secure-sum", "noisy-scores"])
     def test_a_table_that_cannot_be_made_locks_nobody(
         self, tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch

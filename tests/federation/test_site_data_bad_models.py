@@ -21,8 +21,6 @@ from confide.errors import (
 )
 from tests.federation.site_rows import BOTH, DATA, SECRET, config, counted, save
 
-pytestmark = pytest.mark.slow
-
 
 class Talkative:
     """A model that quotes its input when it fails."""

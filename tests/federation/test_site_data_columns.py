@@ -23,8 +23,6 @@ from confide.errors import (
 )
 from tests.federation.site_rows import DATA, SECRET, config, counted, save
 
-pytestmark = pytest.mark.slow
-
 
 class TestScoreColumns:
     @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "jsonl"])
@@ -101,7 +99,6 @@ class TestScoreColumns:
         with pytest.raises(UnreadableError, match="empty"):
             config(folder, score="risk").counts("m")
 
-    @pytest.mark.slow
     def test_a_million_rows_take_seconds(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(3)
         scores, labels = rng.random(1_000_000), rng.integers(0, 2, 1_000_000)

@@ -14,12 +14,11 @@ from sklearn.preprocessing import OneHotEncoder
 
 from tests.federation.site_rows import BOTH, DATA, config, counted, same_rows, save
 
-pytestmark = pytest.mark.slow
-
 
 class TestModelsRunHere:
     """Counts must be those of scikit-learn's own scores."""
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("ending", ["joblib", "pkl"])
     @pytest.mark.parametrize("named", [True, False])
     def test_scikit_learn_s_probabilities(self, folder: Path, ending: str, named: bool) -> None:
@@ -36,6 +35,7 @@ class TestModelsRunHere:
         found = config(folder, features=("sex", "age"), model_file=save(model, folder / "m.joblib")).counts("m")
         assert found == counted(model.predict_proba(DATA[["sex", "age"]])[:, 1])
 
+    @pytest.mark.long
     def test_without_probabilities_the_decision_function(self, folder: Path) -> None:
         model = RidgeClassifier().fit(DATA[BOTH], DATA["died"])
         own = model.decision_function(DATA[BOTH])
@@ -45,6 +45,7 @@ class TestModelsRunHere:
             found = config(folder, range=(-100.0, 100.0), **given).counts("m")
             same_rows(found, sign * own, DATA["event"] if sign == 1 else 1 - DATA["event"])
 
+    @pytest.mark.long
     def test_which_class_is_the_positive_one(self, folder: Path) -> None:
         """By the label that is called positive, where the model knows it; else the second class."""
         model = LogisticRegression().fit(DATA[BOTH], DATA["died"])

@@ -16,8 +16,6 @@ from confide.errors import (
 from confide.federation.site.config import SiteModel
 from tests.federation.site_rows import config, save
 
-pytestmark = pytest.mark.slow
-
 
 class TestEachRowByItself:
     """What a model is given for one row, and so its score, does not depend on the other rows."""

@@ -16,8 +16,6 @@ from confide.errors import (
 from confide.federation.site.config import SiteConfig, SiteModel
 from tests.federation.site_rows import config
 
-pytestmark = pytest.mark.slow
-
 
 class TestConfiguration:
     def test_what_is_written_is_read_again(self, tmp_path: Path) -> None:

@@ -31,8 +31,6 @@ from tests.federation.network import MODEL, Network
 from tests.federation.site_rows import BOTH, DATA, SECRET, counted, same_rows, save
 from tests.servers import running_server
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgresql]
-
 COHORT = "SELECT age, marker, risk, event FROM patients WHERE age > 40"
 ROWS = {name: DATA[name].tolist() for name in DATA.columns}
 CHANGED = "the data changed"
@@ -63,6 +61,7 @@ def by_query(folder: Path, database: Database, text: str = COHORT, **scored: Any
     return site_model(data=database.url, query=file, label="event", **{"score": "risk", **scored})
 
 
+@pytest.mark.few(1)
 def test_a_table_and_a_query_are_counted_as_files_are(patients: Database, tmp_path: Path) -> None:
     table = site_model(data=patients.table_url("patients"), label="died", positive="yes", score="risk")
     found = config(tmp_path, m=table).counts("m")
@@ -120,6 +119,7 @@ def network(patients: Database, tmp_path: Path) -> Network:
     return found
 
 
+@pytest.mark.few(1)
 def test_a_federation_sums_files_and_tables(network: Network) -> None:
     outcome = network.run(network.question("secure-sum", minimum_cell=1))
     files = network.sites["east"]
@@ -135,6 +135,7 @@ def told(site: Site, network: Network, mode: str, **terms: Any) -> tuple[str, st
     return reply["state"], reply.get("message")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fewest", [4, 3])
 def test_no_query_runs_before_a_person_approves(
     network: Network, patients: Database, monkeypatch: pytest.MonkeyPatch, fewest: int
@@ -199,6 +200,7 @@ def test_a_coordinator_learns_no_reason(network: Network, patients: Database) ->
     assert len({json.loads(line)["message"] for line in log.splitlines()[-3:]}) == 3  # for the administrator
 
 
+@pytest.mark.few(1)
 def test_a_private_answer_is_drawn_once_for_a_table(network: Network, patients: Database) -> None:
     question = network.question("private", epsilon="1/4")
     first = network.run(question)
@@ -272,6 +274,7 @@ def scored(patients: Database, tmp_path: Path) -> SiteConfig:
     return config(tmp_path, m=model)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("value", ["NULL", "'NaN'", "'Infinity'", "1e300", "1e400", "-1e400", "1e-400"])
 def test_no_value_of_a_feature_keeps_a_site_from_answering(scored: SiteConfig, patients: Database, value: str) -> None:
     """Neighbours: with and without one row. PostgreSQL would refuse to convert some of these numbers."""

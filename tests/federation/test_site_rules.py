@@ -33,8 +33,6 @@ from tests.federation.certificates import pem, rsa_key
 from tests.federation.network import MODEL, Network
 from tests.federation.outcomes import drawn_sites, outcome_of
 
-pytestmark = pytest.mark.slow
-
 SIZES = {"east": 90, "north": 60, "south": 75}
 FOUR = {**SIZES, "west": 120}
 EVERY_MODE = "modes = ['disclosure-control', 'secure-sum', 'private', 'noisy-scores']\n"

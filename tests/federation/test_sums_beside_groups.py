@@ -19,8 +19,6 @@ from confide.counts import ScoreCounts
 from confide.federation.tables import disclosed, grouped
 from confide.grid import Grid
 
-pytestmark = pytest.mark.slow
-
 MINIMUM = 5
 Integers = NDArray[np.int64]
 Window = tuple[tuple[float, float], tuple[float, float]]
@@ -154,6 +152,7 @@ def test_rounded_sums_hide_at_large_sites_what_exact_ones_give_away(
         assert searched(tables, exact)[1] > least_known * small
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("cells", "positives", "negatives", "sites"),
     [(10, 5, 5, 40), (10, 12, 38, 20), (10, 50, 150, 60), (20, 50, 150, 20)],

@@ -14,8 +14,6 @@ from scipy.stats import norm
 from confide.intervals.delong import hanley_mcneil_variance
 from confide.privacy.noisy_numbers import SPREAD_RATIO, auc_spread
 
-pytestmark = pytest.mark.slow
-
 AUCS = (0.55, 0.8, 0.9, 0.98)
 SIZES = ((10, 190), (190, 10), (60, 60))
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from confide import ScoreCounts
 from confide.intervals import binormal_interval
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.long]
 
 TRUTH = float(norm.cdf(1.2 / np.hypot(1.0, 1.4)))
 

@@ -80,12 +80,14 @@ def test_no_metric_is_forgotten() -> None:
     assert len(LEFT_OUT) <= 5
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fast", [True, False])
 def test_intervals_of_every_metric_cover(fast: bool) -> None:
     missed = {name: share for name, share in coverage(None, fast=fast).items() if share <= LEAST[fast]}
     assert not missed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(ONCE_WRONG))
 def test_intervals_with_a_fixed_prevalence_are_refused(name: str) -> None:
     fast = name in FAST

@@ -62,6 +62,7 @@ def coverage(rows: int, method: Method | None, name: str) -> float:
 LOW, HIGH = 0.92, 0.98
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MEASURED)
 @pytest.mark.parametrize("rows", [1_000, 200])
 def test_default_intervals_cover(rows: int, name: str) -> None:

@@ -81,7 +81,6 @@ def test_calibration_slope_is_that_of_statsmodels() -> None:
     assert found.known_interval.upper == pytest.approx(found.value + reach)
 
 
-@pytest.mark.slow
 def test_every_number_of_the_registry_has_an_interval() -> None:
     stays = draw_stays(np.random.default_rng(2), patients=120)
     requests: dict[str, Request] = {name: (name, {}) for name in METRICS}

@@ -63,6 +63,7 @@ def test_certain_difference_is_significant_in_both_tests() -> None:
     assert found.p_value == 0.0
 
 
+@pytest.mark.long
 def test_nearly_equal_models_are_not_certainly_different() -> None:
     """One positive passes four negatives of 100,000: next to no variance, but a gap that is as small."""
     rng = np.random.default_rng(0)

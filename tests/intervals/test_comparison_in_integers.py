@@ -23,6 +23,7 @@ def rows(size: int, models: int, digits: int | None, seed: int = 1) -> tuple[np.
     return labels, scores if digits is None else {name: each.round(digits) for name, each in scores.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", [20, 300, 40_000])
 @pytest.mark.parametrize("models", [2, 4])
 @pytest.mark.parametrize("digits", [None, 1])

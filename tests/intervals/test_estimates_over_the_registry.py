@@ -51,7 +51,6 @@ def test_every_metric_has_an_interval(method: Method | None) -> None:
             assert each.value in each.interval
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*SMOOTHED, "binormal"}))
 def test_slower_metrics_have_an_interval(name: str) -> None:
     few = random_rows("tied", size=150).counts
@@ -195,7 +194,7 @@ def largest_difference(name: str) -> float:
     return max(abs(ends.lower - others.lower), abs(ends.upper - others.upper)) / exact.standard_error
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["auc", "average_precision"])
 def test_intervals_of_scores_put_together_are_those_of_single_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends of two sets of 1,000 replicates differ by 0.12 standard errors (one standard deviation).

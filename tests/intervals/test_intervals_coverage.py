@@ -101,6 +101,7 @@ def test_paired_test_holds_its_level() -> None:
     assert 0.03 < refused / TIMES < 0.07
 
 
+@pytest.mark.long
 def test_joint_test_and_simultaneous_intervals_hold_their_level() -> None:
     rng = np.random.default_rng(12)
     times = 300

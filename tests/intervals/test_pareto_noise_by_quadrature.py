@@ -47,7 +47,7 @@ def test_laplace_noise_is_a_special_case() -> None:
     assert float(SHAPES["laplace"].cdf(np.array([2.0]))[0]) == pytest.approx(1.0 - math.exp(-2.0) / 2.0)
 
 
-@pytest.mark.slow
+@pytest.mark.few(4)
 @every_shape
 @pytest.mark.parametrize("deviation", [0.05, 0.7, 1.0, 1.001, 3.0, 20.0])
 def test_a_sum_with_a_normal_error(noise: ParetoNoise, deviation: float) -> None:

@@ -52,6 +52,7 @@ def test_every_count_is_covered() -> None:
         assert min(coverage(cell)) >= ENOUGH, cell
 
 
+@pytest.mark.long
 def test_a_population_with_missing_rows_is_told_apart() -> None:
     for cell in ("true_negatives", "false_positives"):
         assert coverage(cell, missing=0.1)[1] < ENOUGH, cell

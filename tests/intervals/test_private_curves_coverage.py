@@ -91,6 +91,7 @@ def regions_that_hold(times: int, epsilon: float, *, population: bool = False) -
     return held
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("thousand_tables")
 @pytest.mark.parametrize("population", [False, True], ids=["sample", "population"])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
@@ -199,6 +200,7 @@ HELD: dict[str, Callable[[CurvesRelease, ScoreCounts], bool]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("thousand_tables")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("rows", "epsilon"), [(400, 0.5), (3_000, 1.0)])

@@ -9,8 +9,6 @@ from confide.counts import FloatArray
 from confide.privacy import noisy_numbers
 from confide.privacy.noisy_numbers import ClassSizes, Probability, auc_spread, limits
 
-pytestmark = pytest.mark.slow
-
 RNG_SEED = 20
 SPREADS = {"sample": None, "proportion": noisy_numbers.binomial_spread, "normal scores": auc_spread}
 
@@ -34,6 +32,7 @@ def probabilities(rows: int, releases: int, spread: noisy_numbers.Spread | None)
     return [noisy_numbers.rank_sum_probability(values * rows, rows / 3.0, sizes, spread), *smooth]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("level", [0.5, 0.95])
 @pytest.mark.parametrize("rows", [2, 40, 2_000])

@@ -74,7 +74,7 @@ def test_prediction_by_formula() -> None:
             assert ends == pytest.approx((found.mean - reach, found.mean + reach), abs=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(15))
 def test_tau_squared_maximises_the_restricted_likelihood(seed: int) -> None:
     """Against the likelihood of the contrasts, computed as a multivariate normal density on a grid."""

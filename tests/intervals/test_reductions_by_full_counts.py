@@ -39,6 +39,7 @@ def spread(counts: ScoreCounts, name: str, replicates: int, seed: int) -> np.nda
     return replicate_values(drawn, {0: (metric, {})})[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["expected_calibration_error", "youden_threshold", "youden_index"])
 def test_replicates_spread_as_those_of_single_scores(name: str) -> None:
     """Quantiles of 600 replicates have a standard error of at most 0.11 standard deviations.
@@ -63,7 +64,6 @@ def test_the_best_cell_of_every_replicate_is_kept_apart() -> None:
     assert np.isin(np.round(thresholds, 12), np.round(few.scores[1:-1], 12)).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("steepness", [0.4, 1.0, 2.5])
 def test_cells_of_calibration_curves_change_replicates_by_as_much_as_the_table_says(steepness: float) -> None:
     """The same resamples of 40,000 rows in 512 and in 4,096 cells; replicates of cells are moved to their value."""

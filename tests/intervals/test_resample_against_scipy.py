@@ -161,6 +161,7 @@ def test_bca_ends_from_a_brute_force_jackknife(kind: str, metric: str, resamplin
     assert (found.lower, found.upper) == pytest.approx(tuple(expected), abs=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("resampling", ["rows", "classes"])
 @pytest.mark.parametrize("kind", ["distinct", "tied", "tied and repeated", "rare"])
 def test_values_of_all_replicates_are_those_of_each(kind: str, resampling: Resampling) -> None:
@@ -233,6 +234,7 @@ def plain_loop(
 REJECTED = 1e-6
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("resampling", ["rows", "classes"])
 @pytest.mark.parametrize("kind", ["distinct", "tied"])

@@ -33,7 +33,6 @@ def test_the_sample_itself_has_the_metrics_values(digits: int) -> None:
         assert getattr(found, field)[0] == pytest.approx(by_hand(counts, name), abs=1e-5)
 
 
-@pytest.mark.slow
 def test_replicates_beside_the_metric_of_each() -> None:
     """Only knots differ: those of all rows or those of the replicate. The spread of replicates is 0.01 and more."""
     counts = rows(500)

@@ -87,7 +87,6 @@ def test_wrong_settings_are_refused() -> None:
         compare_curves(labels, scores, scores, permutations=10)
 
 
-@pytest.mark.slow
 def test_two_thousand_permutations_of_a_thousand_rows_take_two_seconds() -> None:
     rng = np.random.default_rng(5)
     labels = rng.random(1_000) < 0.3

@@ -77,6 +77,7 @@ def two_models(
     return result
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("unpaired", [False, True])
 def test_two_aucs_are_told_apart_with_the_planned_power(unpaired: bool) -> None:
     aucs, prevalence = (0.85, 0.75), 0.3

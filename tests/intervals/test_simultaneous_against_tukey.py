@@ -30,7 +30,6 @@ def test_equal_variances_give_the_studentised_range(models: int, level: float) -
     assert largest_normal_quantile(differences([1.0] * models), level) == pytest.approx(expected, rel=tolerance)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("models", [8, 12])
 def test_many_models(models: int) -> None:
     expected = studentized_range.ppf(0.95, models, np.inf) / np.sqrt(2)

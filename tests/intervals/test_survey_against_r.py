@@ -126,6 +126,7 @@ def population(rng: np.random.Generator) -> dict[str, NDArray[Any]]:
     return {"labels": labels, "scores": np.round(seen, 2), "clusters": clusters, "strata": stratum}
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 def test_intervals_cover_the_values_of_the_population() -> None:
     """500 samples of 40 clusters from each stratum, so that people of the smaller weigh a quarter as much.

@@ -59,6 +59,7 @@ ROWS = {
 }
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("chunk", [None, 1_000, 64])
 def test_sums_equal_those_of_counts(move: Move, rows: str, chunk: int | None) -> None:

@@ -12,8 +12,6 @@ from confide.kernels import bootstrap
 from confide.kernels.sums import sum_counts
 from confide.kernels.threads import Counts, Labels, Scores
 
-pytestmark = pytest.mark.slow
-
 TIGHT = 1e-12
 
 
@@ -145,6 +143,7 @@ def discrepancies(left: Scores, right: Scores) -> tuple[float, float]:
     return float(mean), (left_log - right_log) / math.sqrt(left_error + right_error)
 
 
+@pytest.mark.few(2)
 @pytest.mark.statistical
 @pytest.mark.parametrize("stratified", [True, False])
 @pytest.mark.parametrize("route", ["rows", "cells"])

@@ -166,7 +166,7 @@ def test_rows_against_numpy_and_scikit_learn(family: str, size: int) -> None:
         assert_same_counts(rows.count_rows(labels, scores, _route=route), counts)
 
 
-@pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_many_rows_against_numpy(family: str) -> None:
     """Enough rows for every step of the partition, and for slices of threads that hold many of its buckets."""
@@ -178,7 +178,6 @@ def test_many_rows_against_numpy(family: str) -> None:
         assert_same_counts(rows.count_rows(labels, scores, workers=workers), counts)
 
 
-@pytest.mark.slow
 @examples(150)
 @given(
     st.lists(
@@ -222,7 +221,6 @@ def test_separated_classes_and_all_ties_have_no_variance_at_all(route: Route) ->
         assert (sums.positive_placement_ss, sums.negative_placement_ss) == (0.0, 0.0)
 
 
-@pytest.mark.slow
 def test_variance_keeps_its_digits_when_auc_is_nearly_1() -> None:
     size = 1_600_000  # so many that squares about 0 do not fit in 53 bits
     labels = (np.arange(size) >= 1_000_000).astype(np.uint8)
@@ -357,7 +355,6 @@ def test_insertion_sort_gives_up_before_it_is_quadratic() -> None:
     assert buckets._insertion_sort(tied, 0)
 
 
-@pytest.mark.slow
 def test_colliding_scores_are_not_hashed_for_ever() -> None:
     inverse = pow(int(buckets._HASH_FACTOR), -1, 2**64)
     wanted = ((0x2A5A << 49) + np.arange(200_000, dtype=object)) * inverse % 2**64

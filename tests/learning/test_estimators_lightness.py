@@ -43,5 +43,6 @@ def test_without_scikit_learn_every_estimator_says_how_to_install_it() -> None:
     run(WITHOUT)
 
 
+@pytest.mark.long
 def test_scikit_learn_is_loaded_on_first_use() -> None:
     run(LAZY)

@@ -243,6 +243,7 @@ def test_bad_data_are_refused_before_noise(matrix: Any, labels: Any, error: type
 # --- as an estimator
 
 
+@pytest.mark.few(43)
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [PrivateLogisticRegression(LOUD, row_norm=10.0), PrivateLogisticRegression(LOUD, row_norm=10.0, method="output")],
     expected_failed_checks=lambda estimator: {
@@ -399,7 +400,6 @@ def accuracy(found: LinearModel, matrix: Any, labels: Flags) -> float:
 WORDS = "call free txt mobile text stop claim www prize cash won nokia win urgent new uk reply your to ur"
 
 
-@pytest.mark.slow
 def test_spam_is_told_almost_as_well_as_without_noise(shared_data: Path) -> None:
     """Twenty words at epsilon 1: mean accuracy over ten draws of noise, from seeds, within 2 points."""
     with gzip.open(shared_data / "sms_spam.csv.gz", "rt", encoding="utf-8", newline="") as file:

@@ -94,7 +94,7 @@ def lost(ours: Ear, theirs: Ear) -> Fraction:
     return sum((abs(Fraction(here - there)) / scale for (here, scale), (there, _) in together), Fraction(0))
 
 
-@pytest.mark.slow
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("persons", [1, 3])
 @pytest.mark.parametrize("relation", RELATIONS)

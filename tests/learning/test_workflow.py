@@ -102,7 +102,6 @@ def workflows(draw: st.DrawFn) -> Workflow:
 
 
 class TestTheFile:
-    @pytest.mark.slow
     @given(workflows())
     def test_what_is_written_is_read_again(self, workflow: Workflow) -> None:
         again = Workflow.from_dict(json.loads(workflow.written()))

@@ -53,7 +53,7 @@ def postgresql_place(server: Any, tmp_path: Path) -> Place:
     return Place(kind="postgresql", url=url, key=tmp_path / "config" / "confide" / "ledger.key")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest) -> Place:
     made: Place = request.getfixturevalue(f"{request.param}_place")
     return made

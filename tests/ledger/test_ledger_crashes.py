@@ -64,6 +64,7 @@ def test_what_cannot_be_stored_is_a_failure_too(ledger: Book) -> None:
     assert kinds(ledger) == ["open", "charge", "failure"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_a_charge_stands_when_the_process_dies_before_the_answer(place: Place, ledger: Book) -> None:
     """Two processes are killed while they draw noise for the same request: one charge, which serves a third."""
@@ -80,6 +81,7 @@ def test_a_charge_stands_when_the_process_dies_before_the_answer(place: Place, l
     assert ledger.verify().whole
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_other_requests_are_not_served_by_a_waiting_charge(place: Place, ledger: Book) -> None:
     processes.run("dies_in_draw", place.url)
@@ -165,6 +167,7 @@ def test_after_somebody_s_failure_nothing_else_is_seen_of_the_charge(
     assert ledger.release(ask(), account="a").spent.epsilon == 2 * TENTH
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_processes_killed_over_one_request_see_one_answer_for_one_charge(place: Place, ledger: Book) -> None:
     """Forty processes, three at a time, ask the same and are killed at random; those that live see one value."""
@@ -191,12 +194,14 @@ def test_no_answer_without_its_charge(sqlite_place: Place) -> None:
             ledger.release(ask(draw=draw), account="a")
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_five_hundred_kills_lose_nothing(sqlite_place: Place) -> None:
     """A fault that loses something in one of a hundred kills escapes with a probability below 1 %."""
     kills_lose_nothing(sqlite_place.url, 500)
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_kills_lose_nothing_in_postgresql(postgresql_place: Place) -> None:
     """A fault that loses something in one of twenty kills escapes with a probability below 1 %."""
@@ -214,6 +219,7 @@ def kills_lose_nothing(url: str, times: int) -> None:
     assert toll["unanswered"] > times / 100
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_kills_do_show_charges_acknowledged_too_early(place: Place) -> None:
     assert processes.run("careless_kills", place.url, 300) > 0

@@ -31,8 +31,6 @@ from tests.ledger.asking import COUNTS, OTHER_COUNTS, Book, about, ask
 from tests.ledger.places import Place
 from tests.noises import SILENT, WAYS, Way
 
-pytestmark = pytest.mark.slow
-
 LABELS = np.array([1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1])
 SCORES = np.linspace(0.05, 0.95, LABELS.size)
 
@@ -156,6 +154,7 @@ def test_every_parameter_of_a_release_is_varied() -> None:
     assert set(VARIED) == options | terms | {"epsilon"}
 
 
+@pytest.mark.few(5)
 @pytest.mark.usefixtures("few_simulated_tables")
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_requests_of_one_identity_draw_the_same(way: Way) -> None:
@@ -216,6 +215,7 @@ def test_what_identifies_features_and_models_is_the_same_for_neighbours() -> Non
         assert (mine.request, mine.guarantee, mine.numbers) == (theirs.request, theirs.guarantee, theirs.numbers)
 
 
+@pytest.mark.long
 def test_every_answer_to_one_request_is_stored_at_one_length(sqlite_place: Place) -> None:
     """Or whether a disk has room for it would tell how long it is, before anything was stored."""
     counts = ScoreCounts.from_arrays(LABELS, SCORES)

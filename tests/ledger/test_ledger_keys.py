@@ -93,6 +93,7 @@ def test_a_key_that_others_can_use_is_refused(used: Place, mode: int) -> None:
         assert ledger.release(ask()).reused
 
 
+@pytest.mark.long
 def test_a_postgresql_key_serves_several_ledgers(postgresql_place: Place, sqlite_place: Place) -> None:
     with Book(postgresql_place.url) as ledger:
         ledger.release(ask())

@@ -19,8 +19,6 @@ from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
 from tests.servers import running_server
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def used(sqlite_place: Place) -> Place:
@@ -61,6 +59,7 @@ def test_a_truncated_file_is_refused(used: Place) -> None:
         assert not ledger.release(ask(number=99), account="a").reused
 
 
+@pytest.mark.long
 def test_flipped_bits_never_refund(used: Place) -> None:
     """A damaged file is refused, or the damage does not matter and everything spent is still there."""
     whole = used.file.read_bytes()
@@ -229,6 +228,7 @@ def test_a_user_without_rights_is_refused(postgresql_place: Place) -> None:
         ledger.release(ask())
 
 
+@pytest.mark.long
 def test_commits_wait_for_the_disk(postgresql_place: Place) -> None:
     with Book(f"{postgresql_place.url}%20-csynchronous_commit%3Doff") as ledger:
         ledger.release(ask())

@@ -13,6 +13,7 @@ from tests.ledger.places import Place
 ROUNDS = 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_processes_cannot_overspend(place: Place, ledger: Book) -> None:
     """Eight processes ask 32 times for a tenth of 1: ten are granted, every time."""
@@ -23,6 +24,7 @@ def test_processes_cannot_overspend(place: Place, ledger: Book) -> None:
     assert ledger.verify().whole
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_processes_cannot_overspend_a_part(place: Place, ledger: Book) -> None:
     """Of a budget of 1 either of two parts may cost all of it: ten tenths for each are granted, and no eleventh."""
@@ -34,6 +36,7 @@ def test_processes_cannot_overspend_a_part(place: Place, ledger: Book) -> None:
     assert ledger.verify().whole
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_the_race_does_show_overspending(place: Place) -> None:
     """The same race against a ledger that looks in one transaction and charges in the next.
@@ -44,6 +47,7 @@ def test_the_race_does_show_overspending(place: Place) -> None:
     assert processes.run("naive_race", place.url, *rounds) > 10
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_eight_processes_may_be_the_first(place: Place, ledger: Book) -> None:
     """One ledger, one key, one account come of it."""
@@ -55,6 +59,7 @@ def test_eight_processes_may_be_the_first(place: Place, ledger: Book) -> None:
     assert not [name for name in os.listdir(place.key.parent) if name.startswith(".")]
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_the_same_request_at_one_moment_has_one_answer(place: Place, ledger: Book) -> None:
     values = processes.run("same_request", place.url)

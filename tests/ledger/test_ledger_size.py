@@ -16,8 +16,6 @@ from confide.ledger.ledger import Ledger
 from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
 
-pytestmark = pytest.mark.slow
-
 
 def fill(ledger: Ledger, charges: int) -> None:
     """Write charges and answers at once: what so many releases leave behind."""
@@ -49,6 +47,7 @@ def seconds(ledger: Ledger, times: int = 5) -> float:
     return min(found)
 
 
+@pytest.mark.few(1)
 def test_a_release_costs_the_same_after_many_others(place: Place) -> None:
     """Before, 20,000 entries took 3 seconds for each release."""
     with Book(place.url) as ledger:

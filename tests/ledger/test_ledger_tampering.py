@@ -100,7 +100,7 @@ def test_the_columns_are_all_there(used: Place) -> None:
     assert set(ROWS) == set(TABLES)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 def test_every_changed_cell_is_found_and_blocks(used: Place, ledger: Book) -> None:
     assert not found(ledger)
     written, tried = used.dump(), 0
@@ -186,7 +186,7 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.few(6)
 @pytest.mark.parametrize("what", STATEMENTS)
 def test_entries_cannot_be_moved_added_or_removed(used: Place, ledger: Book, what: str) -> None:
     for statement in STATEMENTS[what]:
@@ -224,7 +224,6 @@ def test_verify_names_the_account_and_the_first_broken_entry(used: Place) -> Non
         assert not ledger.release(ask(n=3), account="b", analyst="ana").reused
 
 
-@pytest.mark.slow
 def test_what_is_no_text_is_found(sqlite_place: Place) -> None:
     """SQLite keeps anything in any column."""
     with Book(sqlite_place.url) as ledger:

@@ -135,7 +135,7 @@ def test_no_metric_is_forgotten() -> None:
     assert set(TURNED) == set(METRICS)
 
 
-@pytest.mark.slow
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", RELATED)
 @given(rows=row_tables())
 def test_turned_around(name: str, rows: RowTable) -> None:

@@ -19,6 +19,7 @@ OTHERS = [name for name in METRICS if name not in RANKS_ONLY]
 PROBABILITIES = [name for name, metric in METRICS.items() if metric.probabilities]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", RANKS_ONLY)
 @given(rows=row_tables(), data=st.data())
 def test_increasing_transformations_change_nothing(name: str, rows: RowTable, data: st.DataObject) -> None:
@@ -48,6 +49,7 @@ def test_metrics_of_probabilities_refuse_other_scores(name: str, outside: float)
         METRICS[name](counts)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", [name for name in METRICS if name not in PROBABILITIES])
 @given(rows=row_tables(any_scores))
 def test_other_metrics_take_any_finite_scores(name: str, rows: RowTable) -> None:

@@ -28,6 +28,7 @@ def close(first: float, second: float) -> bool:
     return first == pytest.approx(second, rel=TOLERANCE, abs=TOLERANCE, nan_ok=True)
 
 
+@pytest.mark.few(5)
 @every_metric
 @given(rows=row_tables(), data=st.data())
 def test_order_of_rows(name: str, rows: RowTable, data: st.DataObject) -> None:
@@ -35,6 +36,7 @@ def test_order_of_rows(name: str, rows: RowTable, data: st.DataObject) -> None:
     assert same(METRICS[name](rows.counts()), METRICS[name](shuffled.counts()))
 
 
+@pytest.mark.few(2)
 @every_metric
 @given(rows=row_tables(), data=st.data())
 def test_splitting_and_adding(name: str, rows: RowTable, data: st.DataObject) -> None:
@@ -50,6 +52,7 @@ def one_class(rows: RowTable, label: int) -> ScoreCounts:
     return ScoreCounts(scores, *((counts, none) if label else (none, counts)))
 
 
+@pytest.mark.few(4)
 @every_metric
 @given(rows=row_tables(most=10))
 def test_a_whole_weight_is_so_many_rows(name: str, rows: RowTable) -> None:
@@ -57,6 +60,7 @@ def test_a_whole_weight_is_so_many_rows(name: str, rows: RowTable) -> None:
     assert same(METRICS[name](rows.weighted_counts()), METRICS[name](repeated.counts()))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", sorted(set(METRICS) - WHOLE_ROWS))
 @given(rows=row_tables(most=10))
 def test_a_float_weight_of_a_whole_number_is_so_many_rows(name: str, rows: RowTable) -> None:
@@ -66,6 +70,7 @@ def test_a_float_weight_of_a_whole_number_is_so_many_rows(name: str, rows: RowTa
     assert close(METRICS[name](weighted), METRICS[name](repeated.counts()))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", sorted(set(METRICS) - WHOLE_ROWS))
 @given(rows=row_tables(most=10), data=st.data())
 def test_order_of_rows_with_weights_that_do_not_add_exactly(name: str, rows: RowTable, data: st.DataObject) -> None:

@@ -71,6 +71,7 @@ def test_no_metric_is_forgotten() -> None:
     assert set(BOUNDS) == set(METRICS)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", METRICS)
 @given(rows=row_tables(least=1))
 def test_bounds(name: str, rows: RowTable) -> None:

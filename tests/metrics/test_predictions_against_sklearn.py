@@ -53,6 +53,7 @@ def test_scores(rows: RandomRows, kind: str, ours: Callable[..., float], theirs:
     assert found == pytest.approx(expected, abs=TOLERANCE)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("kind", LABELS)
 def test_curves(rows: RandomRows, kind: str) -> None:
     labels, pos_label = written(rows, kind)

@@ -73,6 +73,7 @@ def draw(case: str, seed: int | None, rate: Fraction | None = None) -> list[int]
     return [exponential_choice(costs, right if rate is None else rate, sizes, **options) for _ in range(DRAWS)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @every_case
 def test_choices(case: str) -> None:
@@ -88,6 +89,7 @@ def test_choices_by_the_systems_bits(case: str) -> None:
 # --- broken twins
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", ["one dearer than the other", "multiplicities", "a small rate"])
 def test_a_rate_wrong_by_a_sixth_is_refused(case: str) -> None:

@@ -139,7 +139,7 @@ def test_the_error_of_floats_is_far_below_what_is_allowed_for() -> None:
 # --- what one row changes
 
 
-@pytest.mark.slow
+@pytest.mark.few(7)
 @pytest.mark.parametrize("most", [1, 2, None])
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("score", COUNTS)
@@ -154,7 +154,6 @@ def test_counts_change_by_what_is_said_and_no_less(score: str, relation: Neighbo
     assert max(max(change) - min(change) for change in found) <= stated.apart
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("score", COUNTS)

@@ -37,8 +37,6 @@ from tests.privacy.test_local_auc_by_enumeration import (
     two_levels,
 )
 
-pytestmark = pytest.mark.slow
-
 
 @dataclass(frozen=True)
 class Following:
@@ -128,6 +126,7 @@ def _integer(ours: FloatArray, theirs: FloatArray, least: FloatArray, rows: int 
     return np.maximum(ours * theirs, least * (rows - least))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("rows", "levels"), [(6, 3), (12, 2)])
 @pytest.mark.parametrize("epsilon", [Fraction(3, 2), Fraction(4)], ids=str)
@@ -135,7 +134,7 @@ def test_both_numbers_lose_no_more_than_one(relation: Neighbours, rows: int, lev
     check_all(relation, rows, levels, epsilon)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("rows", "levels"), [(7, 3), (18, 2)])
 def test_both_numbers_of_more_rows_lose_no_more(relation: Neighbours, rows: int, levels: int) -> None:
@@ -184,6 +183,7 @@ def test_the_rate_in_use_is_within_the_proof(relation: Neighbours, epsilon: str,
             assert rate <= Fraction(8, 9) * parameters.epsilon * distance
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
 def test_classes_of_every_size_lose_no_more(relation: Neighbours) -> None:
     """Two levels and thirty rows, from the least class to even ones."""

@@ -211,7 +211,7 @@ def test_no_pair_of_neighbours_loses_more(relation: Neighbours, rows: int, level
     check_all(relation, rows, levels, epsilon, smallest_least(epsilon), HALF)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("rows", "levels"), LARGE)
 @pytest.mark.parametrize("epsilon", [Fraction(2, 5), Fraction(3)], ids=str)
@@ -219,6 +219,7 @@ def test_no_pair_of_more_rows_loses_more(relation: Neighbours, rows: int, levels
     check_all(relation, rows, levels, epsilon, smallest_least(epsilon), HALF)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("centre", [Fraction(1, 3), THREE_QUARTERS])
 def test_no_least_size_loses_more(relation: Neighbours, centre: Fraction) -> None:

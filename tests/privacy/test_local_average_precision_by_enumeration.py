@@ -42,8 +42,6 @@ from tests.privacy.test_local_auc_by_enumeration import (
     two_levels,
 )
 
-pytestmark = pytest.mark.slow
-
 
 @dataclass(frozen=True)
 class Sides:
@@ -131,6 +129,7 @@ def check_all(relation: Neighbours, rows: int, levels: int, epsilon: Fraction, l
 every_relation = pytest.mark.parametrize("relation", list(Neighbours))
 
 
+@pytest.mark.few(1)
 @every_relation
 @pytest.mark.parametrize("epsilon", [None, Fraction(2)], ids=str)
 def test_no_pair_of_neighbours_loses_more(relation: Neighbours, epsilon: Fraction | None) -> None:
@@ -139,7 +138,7 @@ def test_no_pair_of_neighbours_loses_more(relation: Neighbours, epsilon: Fractio
         check_all(relation, rows, levels, epsilon or steepest(relation))
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @every_relation
 @pytest.mark.parametrize(("rows", "levels"), [(7, 4), (9, 3), (24, 2)])
 def test_no_pair_of_more_rows_loses_more(relation: Neighbours, rows: int, levels: int) -> None:

@@ -143,7 +143,7 @@ def some_uniform(rng: random.Random) -> int:
 # --- agreement
 
 
-@pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize("law", LAWS)
 def test_thousands_of_draws_equal_1500_bit_arithmetic(law: str) -> None:
     rng = random.Random(law)

@@ -85,11 +85,13 @@ def noise(draw: Callable[[Sequence[int], Fraction], list[int]], scale: Fraction,
 
 
 # OpenDP's sampler takes different paths for scales below one, whole scales and others.
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [Fraction(2, 5), Fraction(3), Fraction(22, 7), Fraction(15)])
 def test_discrete_laplace(scale: Fraction) -> None:
     assert not refused(noise(discrete_laplace, scale, 60_000), laplace_on_integers(float(scale)), cells=25)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [Fraction(2, 5), Fraction(3), Fraction(22, 7), Fraction(15)])
 def test_discrete_gaussian(scale: Fraction) -> None:
     assert not refused(noise(discrete_gaussian, scale, 25_000), gaussian_on_integers(float(scale)), cells=25)

@@ -52,6 +52,7 @@ def no_bits(count: int, /) -> int:
 # --- what bits do
 
 
+@pytest.mark.few(1)
 @each_draw
 @given(seed=seeds, value=values, scale=positives, grid=positives, multiple=st.integers(-(10**30), 10**30))
 def test_a_shift_by_a_multiple_of_the_grid_shifts_the_result(

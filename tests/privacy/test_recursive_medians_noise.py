@@ -90,7 +90,7 @@ def test_the_median_is_the_median() -> None:
         assert median(padded(points)) == by_definition(points)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @every_beta
 def test_the_smooth_sensitivity_is_that_of_all_datasets(beta: Fraction) -> None:
     for points in datasets(4):

@@ -109,6 +109,7 @@ def contributed() -> Iterator[None]:
 # --- the k cheapest
 
 
+@pytest.mark.few(5)
 @every_case
 @every_way
 def test_choices_in_turn(way: str, case: str) -> None:

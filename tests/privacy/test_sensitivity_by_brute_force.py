@@ -60,8 +60,6 @@ from tests.audits.exhaustive import (
     twice_rank_sum,
 )
 
-pytestmark = pytest.mark.slow
-
 EPSILON = Fraction(7, 5)
 BETAS = [Fraction(1, 50), Fraction(1, 10), Fraction(3, 5), Fraction(2)]
 SPANS = [(rows, True) for rows in range(1, 9)] + [(9, False)]
@@ -131,7 +129,6 @@ def test_values_by_definition_are_the_codes_values(rows: int) -> None:
         assert error <= SLACK / 64
 
 
-@pytest.mark.slow
 def test_enumeration_refutes_wrong_sensitivities() -> None:
     """The larger class's size, the positives' alone, a rank sum with too little noise, cells as if rows only came."""
     changes = found("auc", Neighbours.REPLACE_ONE)
@@ -155,7 +152,6 @@ def test_enumeration_refutes_wrong_sensitivities() -> None:
 # --- integers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "ties"), [(1, True), (2, True), (4, True), (7, True), (9, False)])
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE_ONE, Neighbours.LABEL_ONLY])
 def test_rank_sum_loses_exactly_epsilon(neighbours: Neighbours, rows: int, ties: bool) -> None:
@@ -192,7 +188,7 @@ INTEGERS: dict[str, Callable[[tuple[Row, ...], Neighbours], IntegerQuery]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.few(9)
 @every_relation
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers_lose_exactly_epsilon(name: str, neighbours: Neighbours) -> None:
@@ -206,7 +202,6 @@ def test_integers_lose_exactly_epsilon(name: str, neighbours: Neighbours) -> Non
     assert largest == EPSILON
 
 
-@pytest.mark.slow
 @every_relation
 def test_concentrated_counts_lose_at_most_rho_and_hardly_less(neighbours: Neighbours) -> None:
     rho = Fraction(1, 30)
@@ -235,13 +230,13 @@ def test_neighbours_must_be_asked_alike() -> None:
 # --- AUC
 
 
-@pytest.mark.slow
 @every_relation
 def test_auc_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("auc", neighbours).items():
         assert change <= auc_local_sensitivity(positives, negatives)
 
 
+@pytest.mark.long
 def test_the_local_sensitivity_of_auc_is_attained() -> None:
     """Wherever both classes are there: under replace-one always, under the others from two rows of each on."""
     for neighbours in Neighbours:
@@ -261,6 +256,7 @@ def test_the_closed_form_of_aucs_smooth_bound_is_the_maximum(beta: Fraction) -> 
         assert same(auc_smooth_bound(99, smaller, beta), largest)
 
 
+@pytest.mark.few(1)
 @every_beta
 @every_relation
 def test_aucs_smooth_bound_covers_every_dataset_within_reach(neighbours: Neighbours, beta: Fraction) -> None:
@@ -301,7 +297,6 @@ def one_step(n: int, m: int, neighbours: Neighbours) -> list[Sizes]:
 # --- average precision
 
 
-@pytest.mark.slow
 def test_the_local_sensitivity_of_average_precision_is_exact_under_replace_one() -> None:
     for (positives, negatives), change in found("average_precision", Neighbours.REPLACE_ONE).items():
         bound = local_sensitivity(positives + negatives, Neighbours.REPLACE_ONE).exact(positives)
@@ -310,7 +305,6 @@ def test_the_local_sensitivity_of_average_precision_is_exact_under_replace_one()
             assert same(change, bound), (positives, negatives)
 
 
-@pytest.mark.slow
 @every_relation
 def test_average_precision_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("average_precision", neighbours).items():

@@ -58,7 +58,7 @@ def losses(calibration: Calibration, points: FloatArray, part: float = 1.0) -> l
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.few(8)
 @pytest.mark.parametrize("epsilon", [*EPSILONS, *LARGE], ids=str)
 @pytest.mark.parametrize("kind", ["student-t", "one degree of freedom", "steep", "published"])
 def test_pure_noise_never_loses_more_than_epsilon(kind: str, epsilon: Fraction) -> None:
@@ -86,14 +86,13 @@ def real_delta(calibration: Calibration, epsilon: Fraction) -> float:
 DELTAS = [Fraction(1, 100), Fraction(1, 10**4), Fraction(1, 10**6)]
 
 
-@pytest.mark.slow
+@pytest.mark.few(5)
 @pytest.mark.parametrize("delta", DELTAS, ids=str)
 @pytest.mark.parametrize("epsilon", [*EPSILONS, *LARGE], ids=str)
 def test_laplace_noise_keeps_its_delta(epsilon: Fraction, delta: Fraction) -> None:
     assert real_delta(published_laplace(epsilon, delta), epsilon) <= float(delta)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("delta", DELTAS, ids=str)
 @pytest.mark.parametrize("epsilon", LARGE, ids=str)
 def test_the_published_beta_would_not_where_epsilon_is_large(epsilon: Fraction, delta: Fraction) -> None:
@@ -102,7 +101,6 @@ def test_the_published_beta_would_not_where_epsilon_is_large(epsilon: Fraction, 
     assert real_delta(published, epsilon) > float(delta)
 
 
-@pytest.mark.slow
 def test_half_of_the_noise_would_not_do() -> None:
     epsilon = Fraction(1)
     for sound in (student_t(epsilon, epsilon / 10), published_laplace(epsilon, Fraction(1, 100))):

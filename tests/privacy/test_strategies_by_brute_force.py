@@ -173,7 +173,7 @@ def test_padded_wavelets_are_those_of_more_cells(cells: int) -> None:
     assert Haar().reconstruct(noisy, cells) == pytest.approx(solution[:cells], abs=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("branching", [2, 3, 5, 16])
 def test_the_sums_of_a_tree_agree_and_are_no_worse_than_what_was_measured(branching: int) -> None:
     strategy = Tree(branching)
@@ -188,6 +188,7 @@ def test_the_sums_of_a_tree_agree_and_are_no_worse_than_what_was_measured(branch
 # --- the choice of a strategy
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("cells", [1, 5, 24, 64])
 @every_strategy
@@ -277,7 +278,6 @@ def differences(queries: list[IntegerQuery], pairs: NDArray[np.intp]) -> Matrix:
     return changes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cells", [3, 4])
 @every_relation
 @every_strategy

@@ -44,6 +44,7 @@ def intervals_of(counts: ScoreCounts, seed: int) -> PrivateIntervals:
     return auc_intervals(agreed=agreed, noise=noise, table=table, grid=grid, level=0.95, generator=generator)
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("auc", [0.98, 0.998])
 def test_the_population_interval_covers_a_nearly_perfect_auc(auc: float, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from confide.releases.shapes import SHAPES
 from tests.ledger.asking import Book
 from tests.noises import RELATIONS, SILENT, Deaf, seeded
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_simulated_tables")]  # about form, not about widths
+pytestmark = [pytest.mark.usefixtures("few_simulated_tables")]  # about form, not about widths
 
 GRIDS = (None, "uniform:10", "logit:64", "arcsine:7", "quantiles:8", "medians:3")
 STRATEGIES = ("auto", "flat", "tree:4", "haar")
@@ -69,7 +69,7 @@ def check_sound(curves: CurvesRelease) -> None:
         assert ((high <= 1.0) & (high >= curves.calibration.observed - 1e-12)).all()
 
 
-@pytest.mark.slow
+@pytest.mark.few(20)
 @every_relation
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -91,7 +91,6 @@ def test_every_mechanism_gives_a_sound_curve(relation: str, mechanism: str) -> N
     check_sound(released(relation, mechanism=mechanism, delta="1e-6" if mechanism == "gaussian" else 0, grid=grid))
 
 
-@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("level", [-500, 0, 7, 10_000])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -170,6 +169,7 @@ EXACT: dict[str, Callable[[ScoreCounts], object]] = {
 }
 
 
+@pytest.mark.few(23)
 @pytest.mark.filterwarnings("ignore::confide.errors.ConfideWarning")
 @pytest.mark.parametrize("function", EXACT)
 def test_every_function_of_exact_evaluation_takes_the_released_counts(function: str) -> None:
@@ -247,6 +247,7 @@ def test_bad_requests_are_refused_before_noise_is_drawn(wrong: dict[str, Any], s
         draw_curves(COUNTS, **{"epsilon": 1, "noise": FORBIDDEN, **wrong})
 
 
+@pytest.mark.long
 def test_the_default_has_cells_for_what_noise_leaves_to_be_seen() -> None:
     """Without noise: half the noise makes twice the cells. Where scores are public the rule is another."""
     sizes = {}
@@ -283,7 +284,7 @@ def test_the_strategy_is_the_one_that_promises_least_error(options: dict[str, An
     assert released(**options).strategy == strategy
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("delta", "mechanism"), [("0", "laplace"), ("1e-6", "laplace"), ("0.1", "gaussian")])
 def test_gaussian_noise_is_taken_where_it_promises_less_error(delta: str, mechanism: str) -> None:
     curves = released(grid="uniform:1024", delta=delta, epsilon="0.1")

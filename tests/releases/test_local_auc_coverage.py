@@ -54,6 +54,7 @@ def coverage(auc: FloatArray, theta: float, positives: int, epsilon: Fraction, s
     return float(((chance > 0.025) & (chance < 0.975)).mean())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("positives", [40, 100, 400])
 def test_a_small_class_is_covered(positives: int) -> None:
     """Epsilon times the smaller class is 2 to 20, where sizes are least known for what they matter."""

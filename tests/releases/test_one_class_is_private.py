@@ -18,7 +18,6 @@ from tests.noises import WAYS, Deaf, Way, seeded
 from tests.sources.readers import QUIET
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.usefixtures("few_simulated_tables"),  # these are about form, not about widths
     *(pytest.mark.filterwarnings(warning) for warning in QUIET),
 ]
@@ -72,6 +71,7 @@ def shape_of(release: Release) -> object:
     return kinds(release.to_dict())
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_any_data_get_an_answer_of_the_same_shape(way: Way) -> None:
     shapes = set()
@@ -85,7 +85,7 @@ def test_any_data_get_an_answer_of_the_same_shape(way: Way) -> None:
     assert len(shapes) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize("way", [way for way in WAYS if way.metric == "curves"], ids=str)
 def test_everything_that_follows_has_the_same_shape_for_any_data(way: Way) -> None:
     """Curves and numbers from noisy counts. Public scores that are all 0, or no probabilities, may show."""
@@ -99,7 +99,7 @@ def test_everything_that_follows_has_the_same_shape_for_any_data(way: Way) -> No
     assert len(shapes) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.few(11)
 @pytest.mark.parametrize("level", [-4, 7, 1000])
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_nothing_depends_on_private_data_but_through_the_noise(way: Way, level: int) -> None:
@@ -216,7 +216,6 @@ def test_an_exact_evaluation_still_needs_both_classes(source: str, tmp_path: Pat
         read(source, [0, 0, 0], None, tmp_path, one_class=False)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("grid", ["quantiles:4", "quantiles:4:-1:2", "medians:2"])
 def test_a_grid_that_is_found_privately_depends_on_the_noise_alone(grid: str) -> None:
     """Neither empty cells nor the range of scores nor a threshold between them may show."""

@@ -71,6 +71,7 @@ def test_the_chosen_threshold_reaches_the_target_and_the_safe_one_surely(
         assert each.thresholds.sample.lower <= each.threshold <= each.thresholds.sample.upper
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 def test_safe_thresholds_really_reach_the_target() -> None:
     """At level 0.9 a safe threshold misses its target in the rows in at most a tenth of all draws; twins do not."""

@@ -138,6 +138,7 @@ def is_coarse(metric: str, mechanism: str) -> bool:
     return metric == "true_positives" or mechanism == "private-counts"
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @named
 def test_the_error_is_the_promised_one(
@@ -157,6 +158,7 @@ def test_the_error_is_the_promised_one(
     assert not agrees(twin, errors, coarse=coarse)
 
 
+@pytest.mark.few(3)
 @pytest.mark.statistical
 @named
 def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: dict[str, Any]) -> None:
@@ -172,6 +174,7 @@ def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: di
         assert not agrees(twin.sample_width, sample, coarse=coarse)
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("metric", "mechanism", "width"),
@@ -196,7 +199,7 @@ def test_the_epsilon_needed_gives_the_width(metric: str, mechanism: str, width: 
         assert agrees(width, widths, coarse=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_an_epsilon_the_plan_is_for_the_one_that_is_needed() -> None:
     found = plan("auc", rows=ROWS, prevalence=PREVALENCE, width=0.1)
     assert found.recommended.population_needs is not None
@@ -204,7 +207,7 @@ def test_without_an_epsilon_the_plan_is_for_the_one_that_is_needed() -> None:
     assert found.recommended.population_width == pytest.approx(0.1, rel=0.03)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_width_that_sampling_alone_exceeds_needs_no_epsilon_that_exists() -> None:
     found = plan("auc", rows=ROWS, prevalence=PREVALENCE, width=0.05)
     assert found.sampling_width > 0.05
@@ -216,7 +219,7 @@ def test_a_width_that_sampling_alone_exceeds_needs_no_epsilon_that_exists() -> N
     assert float(found.epsilon) == found["local"].sample_needs.epsilon
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_widths_out_of_the_searched_range_say_so() -> None:
     needed = plan("auc", rows=ROWS, width=0.1)["published-cauchy"].population_needs
     assert needed is not None
@@ -226,6 +229,7 @@ def test_widths_out_of_the_searched_range_say_so() -> None:
     assert (large.relation, large.epsilon) == ("at most", float(EPSILONS[0]))
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("metric", ["auc", "average_precision", "brier", "prevalence", "recall"])
 def test_more_epsilon_and_more_rows_never_widen(metric: str) -> None:
@@ -248,7 +252,7 @@ def test_a_curve_has_no_plan(metric: str) -> None:
         plan(metric, rows=400, epsilon=1)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("metric", PLANNED)
 def test_every_metric_has_a_plan(metric: str) -> None:
     found = plan(metric, rows=400, epsilon=1, delta=1e-6, curve=False)
@@ -260,7 +264,7 @@ def test_every_metric_has_a_plan(metric: str) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-@pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-one", "label-only"])
 @pytest.mark.parametrize("metric", ["auc", "average_precision", "brier", "prevalence", "confusion"])
 def test_every_relation_has_a_plan(metric: str, neighbours: str) -> None:
@@ -279,20 +283,18 @@ def test_mechanisms_that_cannot_be_used_are_left_out_with_the_reason() -> None:
         found["rank-sum"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_plan_gives_the_same_numbers() -> None:
     first, second = (plan("average_precision", rows=300, epsilon=1, curve=False) for _ in range(2))
     assert first.to_dict() == second.to_dict()
 
 
-@pytest.mark.slow
 def test_the_recommended_one_is_the_narrowest() -> None:
     found = plan("average_precision", rows=200, prevalence=0.2, epsilon=0.5, curve=False)
     assert found.recommended.population_width <= 1.01 * min(entry.population_width for entry in found.mechanisms)
     assert found.recommended.mechanism in found.why
 
 
-@pytest.mark.slow
 def test_a_guess_of_prevalence_is_given_to_the_release() -> None:
     """Student-t noise is tuned with it: a plan without it must not promise what only the guess gives."""
     with_it, without = (

@@ -23,7 +23,9 @@ from confide.report.plan import plan_advice, plan_commands
 from confide.tasks.plan import release_parameters
 
 # How wide intervals are does not matter here.
-pytestmark = [pytest.mark.usefixtures("few_simulated_tables"), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.usefixtures("few_simulated_tables"),
+]
 
 CAPS = Budget(epsilon=Fraction(3), delta=Fraction(1, 10**6))
 COUNTS = make_stand_in("recall", 500, 0.3, None).counts
@@ -64,6 +66,7 @@ def test_each_way_fits_and_hardly_more_would(metric: str, questions: int, neighb
         assert not grants(way.share, neighbours, metric, questions + 1 + questions // 100)
 
 
+@pytest.mark.long
 def test_few_questions_add_up_and_many_compose() -> None:
     few, many = planned("recall", 3), planned("recall", 100)
     assert few.best.share.composition == ADDITION

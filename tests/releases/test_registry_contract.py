@@ -24,7 +24,7 @@ from confide.releases.registry import RELEASABLE, prepare
 from confide.releases.symmetric import SYMMETRIC
 from tests.noises import FORBIDDEN, RELATIONS, SILENT, WAYS, Way, seeded
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_simulated_tables")]  # about form, not about widths
+pytestmark = [pytest.mark.usefixtures("few_simulated_tables")]  # about form, not about widths
 
 SIGNED = ("matthews_correlation", "youden")
 UNBOUNDED = (
@@ -135,6 +135,7 @@ def test_what_a_release_holds_cannot_be_changed() -> None:
                 mapping["value"] = 0.5  # type: ignore[index]
 
 
+@pytest.mark.few(23)
 @every_way
 def test_the_same_noise_gives_the_same_release(way: Way) -> None:
     first, second = (released(way, noise=seeded(3)) for _ in range(2))
@@ -154,7 +155,7 @@ def check_numbers(release: Release, where: object) -> None:
     assert population.lower <= population.upper, (release.metric, where)
 
 
-@pytest.mark.slow
+@pytest.mark.few(12)
 @every_way
 def test_numbers_stay_in_their_range(way: Way) -> None:
     measures = {"measures": ("matthews_correlation", "negative_likelihood_ratio")} if way.metric == "confusion" else {}
@@ -168,7 +169,7 @@ def test_numbers_stay_in_their_range(way: Way) -> None:
             check_numbers(release, (rows, prevalence, epsilon))
 
 
-@pytest.mark.slow
+@pytest.mark.few(13)
 @pytest.mark.parametrize("level", [0.95, 0.999])
 @every_way
 def test_the_population_is_never_better_known_than_the_sample(way: Way, level: float) -> None:
@@ -182,6 +183,7 @@ def test_the_population_is_never_better_known_than_the_sample(way: Way, level: f
                 assert population.width >= sample.width - 1e-9, (release.metric, rows, epsilon, sample, population)
 
 
+@pytest.mark.few(19)
 @every_way
 def test_intervals_hold_the_released_value(way: Way) -> None:
     """By construction where one number is released; from private counts and sizes at a usual level."""
@@ -193,7 +195,7 @@ def test_intervals_hold_the_released_value(way: Way) -> None:
                 assert release.value in release.intervals.population, (release.metric, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.few(11)
 @every_way
 def test_a_higher_level_is_wider_and_more_epsilon_narrower(way: Way) -> None:
     def widths(**terms: Any) -> list[float]:

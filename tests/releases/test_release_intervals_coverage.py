@@ -143,9 +143,8 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize(
-    "setting", [*SETTINGS, *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)], ids=str
-)
+@pytest.mark.long
+@pytest.mark.parametrize("setting", [*SETTINGS, *SLOW], ids=str)
 def test_intervals_cover_the_sample_s_value_and_the_population_s(setting: Setting) -> None:
     value = truth(setting)
     every = [(run.exact, run.release.intervals) for run in runs(setting)]
@@ -157,6 +156,7 @@ def widths(setting: Setting, times: int = TIMES) -> NDArray[np.float64]:
     return np.array([run.release.intervals.sample.width for run in runs(setting, times)])
 
 
+@pytest.mark.long
 def test_the_level_is_meant() -> None:
     """Intervals of level 0.8 are not those of level 0.95, and far narrower than those of 0.99."""
     (low,) = [one for one in SETTINGS if one.level == 0.8]

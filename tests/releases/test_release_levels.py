@@ -12,8 +12,6 @@ from confide.errors import DataError
 from confide.ledger.charging import written
 from tests.noises import FORBIDDEN, WAYS, Way, seeded
 
-pytestmark = pytest.mark.slow  # tests/tasks asks a ledger at two levels in the quick part
-
 RNG = np.random.default_rng(3)
 LABELS = RNG.random(400) < 0.3
 COUNTS = ScoreCounts.from_arrays(LABELS, np.clip(RNG.normal(0.4 + 0.2 * LABELS, 0.2), 0.0, 1.0))
@@ -36,6 +34,7 @@ def test_a_fine_grid_fits_into_the_room_that_the_ledger_keeps_for_it() -> None:
 SOME = [way for way in WAYS if way.metric != "curves" or (way.mechanism, way.relation) == ("laplace", "replace-one")]
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("way", SOME, ids=str)
 def test_another_level_gives_other_intervals_from_the_same_noise(way: Way) -> None:
     first = way.prepare(COUNTS, noise=seeded(1), level=0.8)

@@ -110,7 +110,6 @@ def test_average_precision_of_too_few_positives_for_the_local_scale_is_drawn_to_
     assert exact in release.intervals.sample
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_average_precision_of_private_counts_is_near_the_exact_one(relation: str) -> None:
     way = Way("average_precision", "private-counts", relation)

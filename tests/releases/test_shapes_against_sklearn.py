@@ -75,7 +75,6 @@ def test_label_only_counts_are_the_nearest_between_0_and_the_rows(seed: int) -> 
     np.testing.assert_allclose(found.sum(axis=0), most)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), [(1.5, 1.0), (1.0, 0.7), (2.0, 1.4)])
 def test_binormal_shape_finds_the_curve_that_made_the_counts(a: float, b: float) -> None:
     edges = np.array([-np.inf, -1.2, -0.3, 0.4, 1.0, 1.7, 2.6, np.inf])
@@ -197,7 +196,6 @@ def _region(recall: list[float], alarm: list[float], slack: float = 0.0) -> Curv
     return CurveRegion(recall=boxes[0], alarm=boxes[1], odds=(2.0, 2.0), level=0.95)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slack", [0.0, 0.05])
 def test_bands_hold_every_curve_through_the_boxes_and_no_more(slack: float) -> None:
     """Curves drawn at random through points in the boxes stay inside; and every end is reached by one of them."""

@@ -75,6 +75,7 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_numbers, "RISEN_DRAWS", 5)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_draws")
 def test_intervals_cover() -> None:
     generator, noise = np.random.default_rng(31), seeded(31)
@@ -108,6 +109,7 @@ def asked_gaussian(every: list[ScoreCounts], noise: Noise) -> Release:
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_draws")
 def test_intervals_cover_under_gaussian_shares() -> None:
     generator, noise = np.random.default_rng(34), seeded(34)

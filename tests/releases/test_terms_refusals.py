@@ -238,7 +238,6 @@ class TestWithALedger:
         assert (caught.value.requested, caught.value.remaining) == (Fraction(2, 3), Fraction(1, 2))
         assert caught.value.missing == Fraction(1, 6)
 
-    @pytest.mark.slow
     def test_the_same_request_is_answered_from_the_ledger(self, tmp_path: Path) -> None:
         with Book(tmp_path / "ledger.sqlite") as ledger:
             for way in WAYS:
@@ -252,7 +251,7 @@ class TestWithALedger:
                 assert not again.charged.epsilon
                 assert again.releases == first.releases
 
-    @pytest.mark.slow
+    @pytest.mark.few(4)
     @pytest.mark.parametrize(
         "other",
         [
@@ -280,7 +279,6 @@ class TestWithALedger:
         assert not receipt.reused
         assert receipt.charged.epsilon == (Fraction(1, 11) if "epsilon" in other else Fraction(1, 10))
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "other",
         [
@@ -302,7 +300,6 @@ class TestWithALedger:
         assert receipt.reused
         assert not receipt.charged.epsilon
 
-    @pytest.mark.slow
     def test_answers_do_not_depend_on_what_was_asked_for_before(self, tmp_path: Path) -> None:
         """The same noisy counts, asked for in another shape at first: the usual shape must not be that one."""
         with Book(tmp_path / "ledger.sqlite") as ledger:

@@ -41,6 +41,7 @@ def test_six_models_differ_in_colour_and_in_dash() -> None:
     assert len({str(style(i)["linestyle"]) for i in range(6)}) == 6
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("models", "name"), TOGETHER)
 def test_legends_lie_below_the_axes(models: int, name: str) -> None:
     figure = drawn(simulated(models), name)
@@ -56,7 +57,8 @@ def test_legends_lie_below_the_axes(models: int, name: str) -> None:
     assert len(legend.get_texts()) >= models
 
 
-@pytest.mark.parametrize("models", [1, 4, 6, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("models", [1, 4, 6, pytest.param(12, marks=())])
 @pytest.mark.parametrize("name", [*CURVES, "forest", "calibration_groups"])
 def test_nothing_leaves_the_figure(models: int, name: str) -> None:
     evaluation = simulated(models, 5)
@@ -68,6 +70,7 @@ def test_nothing_leaves_the_figure(models: int, name: str) -> None:
     assert min(box.x0, box.y0, width - box.x1, height - box.y1) > 0.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("models", "name"), [(1, "calibration"), (2, "roc"), (6, "pr"), (4, "calibration")])
 def test_axes_are_no_stamps(models: int, name: str) -> None:
     figure = drawn(simulated(models), name)
@@ -89,7 +92,7 @@ def test_a_grid_of_panels_has_few_gaps() -> None:
     assert [columns_of(panels) for panels in (1, 2, 3, 4, 5, 6, 8, 9, 12)] == [1, 2, 2, 2, 3, 3, 4, 3, 4]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_titles_of_panels_do_not_touch_each_other() -> None:
     figure = drawn(simulated(8), "roc")
     boxes = [ax._left_title.get_window_extent() for ax in figure.axes]  # type: ignore[attr-defined]
@@ -138,6 +141,7 @@ def test_names_that_begin_alike_stay_different() -> None:
     assert len({text.get_text() for text in legend.get_texts()}) == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("models", "groups"), [(1, 2), (3, 5), (6, 12), (2, 12)])
 def test_points_and_names_of_a_forest_keep_apart(models: int, groups: int) -> None:
     figure = drawn(simulated(models, groups, rows=400), "forest")
@@ -220,7 +224,6 @@ class TestDecision:
         assert [text.get_text() for text in ax.texts] == ["treat all", "treat none"]
 
 
-@pytest.mark.slow
 def test_weighted_and_separated_scores_are_drawn() -> None:
     rng = np.random.default_rng(4)
     labels = rng.random(80) < 0.4
@@ -262,7 +265,6 @@ def test_two_models_fit_a_display_with_their_legend(display: Any) -> None:
     plt.close(figure)
 
 
-@pytest.mark.slow
 def test_the_overview_of_many_models_has_all_panels() -> None:
     figure = simulated(8).plot()
     figure.draw_without_rendering()

@@ -13,8 +13,6 @@ import confide
 from confide.examples import HEART_ATTACK
 from tests.cli.commands import confide as command
 
-pytestmark = pytest.mark.slow
-
 
 class Elements(HTMLParser):
     """Collects tags, attributes and text, and insists that tags are closed in order."""
@@ -58,6 +56,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return report.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_page_is_well_formed_and_needs_nothing_else(page: str) -> None:
     elements = Elements(page)
     assert "script" not in elements.tags
@@ -72,6 +71,7 @@ def test_page_is_well_formed_and_needs_nothing_else(page: str) -> None:
     assert "default-src &#x27;none&#x27;" in page
 
 
+@pytest.mark.long
 def test_page_holds_every_picture_table_and_explanation(page: str) -> None:
     elements = Elements(page)
     assert elements.tags.count("svg") == 6
@@ -100,7 +100,6 @@ def test_identifiers_do_not_clash(page: str) -> None:
         assert used in identifiers
 
 
-@pytest.mark.slow
 def test_page_is_the_same_each_time_and_not_large() -> None:
     rng = np.random.default_rng(0)
     labels = rng.random(3000) < 0.2
@@ -125,7 +124,6 @@ def test_scores_that_are_not_probabilities_leave_two_pictures_out() -> None:
     assert elements.tags.count("svg") == 2
 
 
-@pytest.mark.slow
 def test_million_rows_do_not_make_a_large_page() -> None:
     rng = np.random.default_rng(2)
     labels = rng.random(400_000) < 0.1

@@ -45,10 +45,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_every_figure_has_every_format(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {f"{n}.{k}" for n in DRAWINGS for k in ("svg", "pdf", "png")}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_figures_are_as_wide_as_columns(folder: Path, name: str) -> None:
     wide = journal_size(TWO_MODELS, name)[0] / 25.4
@@ -96,6 +98,7 @@ def test_text_is_legible_and_lines_are_thin_at_that_size() -> None:
         assert max(line.get_linewidth() for line in drawn.findobj(matplotlib.lines.Line2D)) <= 1.2
 
 
+@pytest.mark.long
 def test_the_same_evaluation_gives_the_same_bytes(tmp_path: Path) -> None:
     ranks = confide.evaluate(LABELS, {"points": 10 * RISK}, replicates=0)
     for one, other in zip(*(write_figures(ranks, tmp_path / name) for name in "ab"), strict=True):

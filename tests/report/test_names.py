@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.report.numbers import cut, distinct, wrapped
 from confide.report.validation.forest import draw_forest, forest_of
 from tests.report.validations import NAMES, axes_of, made
-
-pytestmark = pytest.mark.slow
 
 
 def test_names_of_two_hundred_letters_stay_on_two_lines_and_different() -> None:

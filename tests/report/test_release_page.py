@@ -190,6 +190,7 @@ def test_a_release_and_a_page_of_it_say_the_same(tmp_path: Path) -> None:
         assert f"{release.intervals.population.lower:.3f} to {release.intervals.population.upper:.3f}" in page
 
 
+@pytest.mark.long
 @pytest.mark.documents
 def test_the_demonstration_tells_the_whole_story_and_costs_nothing_the_second_time(tmp_path: Path) -> None:
     folder = tmp_path / "out"

@@ -123,6 +123,7 @@ def test_repr_is_one_short_line(name: str) -> None:
     assert len(shown) < 140
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", RESULTS)
 def test_html_is_well_formed_and_runs_nothing(name: str) -> None:
     elements = Elements(RESULTS[name]()._repr_html_())
@@ -130,6 +131,7 @@ def test_html_is_well_formed_and_runs_nothing(name: str) -> None:
     assert "script" not in elements.tags
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RESULTS)
 def test_plot_returns_a_figure_that_pyplot_does_not_hold(name: str) -> None:
     before = {key: str(value) for key, value in plt.rcParams.items()}

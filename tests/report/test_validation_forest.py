@@ -18,9 +18,8 @@ from confide.report.validation.pages import sites_table
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.report.validations import NAMES, OWN_RESULTS, SUMS_ALONE, axes_of, made, page, seen, terminal, words, written
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", OWN_RESULTS)
 def test_sites_own_results_and_their_summary_are_shown(case: str) -> None:
     validation, shown = made(case), words(page(case))
@@ -75,6 +74,7 @@ def with_a_tiny_site() -> Validation:
         return derive(outcome_of(drawn_sites((600, 500, 40, 700), NAMES), "private", epsilon=2))
 
 
+@pytest.mark.long
 def test_a_site_that_says_nothing_is_left_out_of_the_mean_by_name() -> None:
     validation = with_a_tiny_site()
     summary, forest = validation.heterogeneity["auc"], forest_of(validation, "auc")

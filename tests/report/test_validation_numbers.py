@@ -25,8 +25,6 @@ from confide.report.validation.plots import drawings
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.report.validations import SUMS_ALONE, TERMS, made, page, renamed, terminal, words, written
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("case", TERMS)
 def test_page_and_terminal_show_the_numbers_that_were_found(case: str) -> None:
@@ -52,6 +50,7 @@ def test_where_noise_dominates_the_slope_is_not_given() -> None:
         assert "Calibration intercept and slope are not given: noise dominates." in shown
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("case", "then"), [("disclosure-control", "is refused by sites"), ("private", "is paid for")])
 def test_advice_on_cells_says_that_they_are_chosen_before_the_first_question(case: str, then: str) -> None:
     validation = made(case)

@@ -23,8 +23,6 @@ from confide.report.validation.pages import (
 )
 from tests.report.validations import HOSTILE, NAMES, TERMS, made, page, terminal, words
 
-pytestmark = pytest.mark.slow
-
 
 @cache
 def budget(epsilon: float) -> dict[str, float]:

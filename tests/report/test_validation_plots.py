@@ -29,8 +29,6 @@ from confide.report.validation.plots import (
 from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.report.validations import TERMS, axes_of, made, overhang, page, renamed, seen, words
 
-pytestmark = pytest.mark.slow
-
 
 def test_bins_that_say_nothing_are_not_drawn_and_said_not_to_be() -> None:
     validation = made("disclosure-control")
@@ -88,6 +86,7 @@ def test_calibration_and_decision_curves_are_those_that_were_found() -> None:
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), validation.pooled.decision.net_benefit)
 
 
+@pytest.mark.long
 def test_many_sites_with_long_names_fit_their_pictures() -> None:
     names = [f"University Hospital of Longtown, Ward {place:02d}".replace(",", "") for place in range(20)]
     validation = derive(outcome_of(drawn_sites(120, names), "disclosure-control"))
@@ -107,6 +106,7 @@ def test_many_sites_with_long_names_fit_their_pictures() -> None:
     assert sum("site" in str(line.get_label()) for line in ax.lines) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", TERMS)
 def test_everything_is_inside_its_picture(case: str) -> None:
     validation = renamed(made(case))

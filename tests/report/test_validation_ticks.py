@@ -18,9 +18,8 @@ from confide.report import style
 from confide.report.validation.forest import axis_ends, draw_forest, forest_caption, forest_of, ratio_ticks
 from tests.report.validations import axes_of, made, overhang, renamed
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ends", [(0.0, math.inf), (1e-9, 1e9), (0.0, 1.4), (0.7, math.inf), (0.0, 0.0)])
 def test_endless_ratios_leave_the_axis_as_arrows(ends: tuple[float, float]) -> None:
     forest = forest_of(made("disclosure-control"), "observed_expected")

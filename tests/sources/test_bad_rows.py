@@ -102,7 +102,7 @@ BAD: dict[str, Bad] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.few(30)
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.parametrize("source", READERS)
 def test_refused(source: str, case: str, tmp_path: Path) -> None:

@@ -115,7 +115,6 @@ def test_columns_without_any_value(given_as: Callable[[Columns], Any]) -> None:
     assert ENCODING.names(rows.features) == ("grade=1", "grade=2", "grade=1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "positive"),
     [
@@ -141,7 +140,7 @@ def test_one_class_is_no_error(
     assert read_rows(source, ENCODING, label="died", positive=positive).labels.tolist() == [all_are] * 5
 
 
-@pytest.mark.slow
+@pytest.mark.few(23)
 @pytest.mark.parametrize(
     ("changed", "error", "says"),
     [
@@ -165,7 +164,6 @@ def test_the_data_holder_sees_what_is_wrong(
         read_rows(given_as({**COLUMNS, **changed}), ENCODING, label="died")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "says"),
     [
@@ -248,7 +246,7 @@ def places() -> Any:
     return pa.table({"died": place % 7 % 2, "note": note[:ROWS]})
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "size"), [("rows.csv", ROWS), ("rows.csv.gz", ROWS), ("rows.parquet", ROWS), ("rows.jsonl", 50_000)]
 )
@@ -278,7 +276,6 @@ odd_cells = st.one_of(
 two_cells = st.tuples(odd_cells, odd_cells)
 
 
-@pytest.mark.slow
 @examples(30)
 @given(
     rows=st.lists(two_cells, min_size=1, max_size=5), other=two_cells, ending=st.sampled_from(["csv", "tsv", "jsonl"])

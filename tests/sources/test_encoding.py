@@ -52,7 +52,6 @@ any_text = st.one_of(st.sampled_from(TEXTS), st.text(max_size=60), st.text("aAbB
 
 
 class TestWords:
-    @pytest.mark.slow
     @given(st.lists(any_text, min_size=1, max_size=8))
     def test_words_against_sklearn(self, texts: list[str]) -> None:
         analyzer = CountVectorizer().build_analyzer()

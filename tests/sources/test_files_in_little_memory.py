@@ -40,6 +40,7 @@ def write(file: Path, rows: int, digits: int | None) -> None:
     duckdb.sql(f"COPY (SELECT label, {score} AS score FROM {rows_of}) TO '{file}'")  # noqa: S608  # our own text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("digits", "ending"), [(4, "parquet"), (None, "parquet"), (3, "csv.gz")])
 def test_counting_within_limited_memory(tmp_path: Path, digits: int | None, ending: str) -> None:
     rows = 3_000_000 if ending == "parquet" else 600_000

@@ -83,6 +83,7 @@ def assert_each_is_itself_where_rows_are_learned_from(table: Any, kind: Any, val
     assert np.unique(row_keys(table, ["label"]), return_counts=True)[1].tolist() == [30] * len(values)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "kind", "values"), COLUMNS)
 def test_in_parquet_and_in_duckdb(name: str, kind: Any, values: Sequence[Any], tmp_path: Path) -> None:
     rows = rows_of(kind, values)
@@ -273,6 +274,7 @@ def test_a_file_whose_text_is_no_text_is_refused_alike(odd: bytes, tmp_path: Pat
     assert len(messages) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "NFC", "NOCASE.NOACCENT"])
 def test_collations_of_duckdb_merge_no_labels(collation: str, tmp_path: Path) -> None:
     connection = ibis.duckdb.connect()
@@ -332,7 +334,6 @@ def test_exact_evaluations_find_adjacent_labels(tmp_path: Path) -> None:
         assert counts.counts.total_positives == 30
 
 
-@pytest.mark.postgresql
 def test_in_postgresql() -> None:
     with running_server() as server:
         connection = ibis.connect(server.get_uri())
@@ -342,7 +343,6 @@ def test_in_postgresql() -> None:
         connection.disconnect()
 
 
-@pytest.mark.postgresql
 def test_in_postgresql_under_a_collation_that_merges_texts() -> None:
     texts = [text for text in TEXTS if "\x00" not in text]
     rows = rows_of(pa.string(), texts).to_pydict()

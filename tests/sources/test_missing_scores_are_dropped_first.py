@@ -73,7 +73,7 @@ def server() -> Iterator[Any]:
         yield on_server(running.get_uri())
 
 
-@pytest.fixture(params=[*SOURCES, pytest.param("PostgreSQL", marks=pytest.mark.postgresql)])
+@pytest.fixture(params=[*SOURCES, "PostgreSQL"])
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Columns], Any]:
     if request.param == "PostgreSQL":
         database = request.getfixturevalue("server")
@@ -90,6 +90,7 @@ def evaluated(data: Any, **options: Any) -> Evaluation:
     return evaluate(data, label="died", score="risk", replicates=0, **options)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("label", [2, None])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_label_of_a_row_without_a_score_does_not_matter(
@@ -106,6 +107,7 @@ def test_the_label_of_a_row_without_a_score_does_not_matter(
         evaluated(source(columns))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("times", [0, None, 2**62])
 def test_the_weight_of_a_row_without_a_score_does_not_matter(
     source: Callable[[Columns], Any], times: int | None
@@ -115,6 +117,7 @@ def test_the_weight_of_a_row_without_a_score_does_not_matter(
     assert [model.to_dict() for model in found.models] == [model.to_dict() for model in wanted.models]
 
 
+@pytest.mark.few(1)
 def test_labels_and_weights_of_other_rows_are_checked(source: Callable[[Columns], Any]) -> None:
     columns = with_row(1)
     without_label = {**columns, "died": [0, None, *columns["died"][2:]]}

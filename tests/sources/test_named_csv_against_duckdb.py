@@ -33,6 +33,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("rows", [1, 9_000])
 def test_types_and_values_are_those_of_the_whole_file(name: str, rows: int, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from tests.databases import Database, in_file, on_server
 from tests.servers import running_server
 
 pytestmark = [
-    pytest.mark.postgresql,
     # After an error in a savepoint psycopg cannot close the cursor that Ibis declared there, and warns.
     pytest.mark.filterwarnings("ignore:.*ServerCursor.*:pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -61,6 +60,7 @@ def queried(database: Database, query: str) -> TableLocation:
     return TableLocation.parse(database.url, query=query)
 
 
+@pytest.mark.few(1)
 def test_many_distinct_scores_are_ranked_in_the_snapshot(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells of scores travel with the queries: a read-only transaction has no room for temporary tables."""
     monkeypatch.setattr(rank_tables, "MOST_SCORES", 50)

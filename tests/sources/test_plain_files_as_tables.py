@@ -58,6 +58,7 @@ def outcome(file: Path, positive: object) -> Any:
     return found
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("scores", SCORES)
 @pytest.mark.parametrize("labels", LABELS)

@@ -22,8 +22,6 @@ from tests.ports import free_port
 from tests.servers import running_server
 from tests.sources.doors import certificate, door
 
-pytestmark = pytest.mark.postgresql
-
 PASSWORD = "hunter2"  # noqa: S105
 USER = "anastasia"
 
@@ -115,6 +113,7 @@ def discreet(error: ConfideError, reason: Reach, doors: Doors) -> None:
     assert error.__suppress_context__ or error.__context__ is None
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("reason", REASONS)
 def test_tables(doors: Doors, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     surroundings(reason, monkeypatch)

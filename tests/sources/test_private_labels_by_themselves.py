@@ -111,6 +111,7 @@ def test_each_label_matches_itself_alone(door: str) -> None:
         assert counts.positives.tolist() == [int(other == own) for other in CLASS], (spelling(value) or "")[:40]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("positive", [1, True, "x", "x\0", 0.4, b"x", "absent\0", "absent\ud800"])
 def test_one_row_changes_itself_alone(door: str, positive: object) -> None:

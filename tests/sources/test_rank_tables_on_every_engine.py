@@ -30,8 +30,6 @@ from tests.sources.ranked_rows import (
     expected_sums,
 )
 
-pytestmark = pytest.mark.slow
-
 FIRST, SECOND = "ties and both zeros", "distinct"
 SPARK_CASES = ("one score holds most rows", "all scales and signs")
 """Each query takes Spark a second or more."""
@@ -61,8 +59,8 @@ def spark_table(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 ENGINES = [
-    pytest.param("duckdb", id="duckdb"),
-    pytest.param("postgresql", id="postgresql", marks=pytest.mark.postgresql),
+    "duckdb",
+    "postgresql",
     pytest.param("spark", id="spark", marks=pytest.mark.spark),
 ]
 
@@ -81,11 +79,13 @@ def cases(table: Any) -> list[str]:
     return list(SPARK_CASES if table.get_backend().name == "pyspark" else SCORES)
 
 
+@pytest.mark.few(1)
 def test_sums_are_those_of_numpy(table: Any) -> None:
     for name in cases(table):
         assert_same_sums(table_sums(table, label=f"label {name}", score=name), expected_sums(name))
 
 
+@pytest.mark.long
 def test_points_are_small_and_lie_on_the_curve(table: Any) -> None:
     for name in cases(table)[::2]:
         scores = np.asarray(SCORES[name], dtype=np.float64)
@@ -96,12 +96,14 @@ def test_points_are_small_and_lie_on_the_curve(table: Any) -> None:
         assert_points(found.counts, name, 0.02, thresholds)
 
 
+@pytest.mark.long
 def test_paired_comparisons_are_those_of_arrays(table: Any) -> None:
     found = compare_auc(table, FIRST, SECOND, label=f"label {FIRST}")
     expected = compare_auc(LABELS, SCORES[FIRST], SCORES[SECOND], names=(FIRST, SECOND))
     assert found == expected
 
 
+@pytest.mark.long
 def test_a_whole_evaluation(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rank_tables, "MOST_SCORES", 100)
     monkeypatch.setattr(rank_tables, "CURVE_ERROR", 0.002)
@@ -207,6 +209,7 @@ def test_rows_of_one_class_or_without_a_score_are_refused(duckdb_table: Any) -> 
         rank_summary(holes, label="label distinct", score="holes")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "dialect", ["duckdb", "postgres", "databricks", "bigquery", "snowflake", "trino", "clickhouse"]
 )

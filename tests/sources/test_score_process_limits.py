@@ -100,6 +100,7 @@ def test_shared_chunks_of_empty_pages_are_refused_at_once(reader: ScoreReader, t
     assert time.monotonic() - begin < 20.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("limits", [{"cpu_seconds": 1}, {"seconds": 0.5}], ids=["processor", "time"])
 def test_a_small_file_that_takes_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any]
@@ -152,6 +153,7 @@ def test_a_decoder_that_crashes_costs_its_file_alone(tmp_path: Path, monkeypatch
         reader.close()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", ["stop", "close", "server killed"])
 def test_children_end_with_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """A file that was being read is not blamed for it."""

@@ -101,7 +101,7 @@ def test_no_rows(ending: str, tmp_path: Path) -> None:
         assert pq.read_table(tmp_path / "new.parquet").column_names == ["id", "note", "score"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @examples(40)
 @given(
     st.lists(

@@ -18,8 +18,6 @@ from confide.errors import LabelError
 from confide.sources import arrays, tables
 from tests.sources.readers import FRAMES, READERS, TABLES, Columns, Names, Reader, arrow
 
-pytestmark = pytest.mark.slow
-
 RNG = np.random.default_rng(1)
 SIZE = 240
 LABELS = RNG.permutation(np.arange(SIZE) % 3 == 0).astype(int).tolist()
@@ -76,7 +74,7 @@ def by_hand(columns: Columns, names: Names) -> ScoreCounts:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.few(28)
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("source", READERS)
 def test_same_rows_same_counts(source: str, rows: str, tmp_path: Path) -> None:
@@ -102,7 +100,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return chosen
 
 
-@pytest.mark.slow
+@pytest.mark.few(13)
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("source", TABLES)
 def test_tables_count_alike_on_both_routes(source: str, rows: str, route: str, tmp_path: Path) -> None:

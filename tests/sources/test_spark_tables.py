@@ -37,6 +37,7 @@ def parquet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_path_a_table_and_a_query_are_counted_alike(spark: Any, parquet: Path) -> None:
     wanted = ScoreCounts.from_arrays(LABELS, SCORES)
     spark.read.parquet(str(parquet)).createOrReplaceTempView("people")
@@ -54,6 +55,7 @@ def test_a_path_a_table_and_a_query_are_counted_alike(spark: Any, parquet: Path)
     assert cells.positives.tolist() == np.histogram(SCORES[LABELS == 1], edges)[0].tolist()
 
 
+@pytest.mark.long
 def test_commands_read_a_path_with_spark(
     spark: Any, parquet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unpadded_ledgers: None
 ) -> None:
@@ -92,6 +94,7 @@ def test_a_query_needs_no_path_and_takes_none(tmp_path: Path) -> None:
         TableLocation.parse(str(tmp_path / "rows.parquet"), engine="spark", query="SELECT 1")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_no_value_of_a_row_is_in_the_log(tmp_path: Path) -> None:
     """Spark's log quotes what it cannot convert; a process of its own, as the log belongs to it."""

@@ -34,8 +34,6 @@ from tests.sources.ranked_rows import (
     expected_sums,
 )
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[Any]:
@@ -58,6 +56,7 @@ def table_of(connection: Any, labels: Any, scores: Any) -> Any:
     return connection.create_table("rows", pa.table(columns), overwrite=True)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SCORES)
 def test_sums_and_points_are_those_of_numpy(
     name: str, connection: Any, small_ranges: None, monkeypatch: pytest.MonkeyPatch

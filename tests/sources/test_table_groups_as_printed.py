@@ -49,7 +49,6 @@ def names(rows: Rows) -> list[str]:
     return [name for name, _ in rows.groupings[0].members()]
 
 
-@pytest.mark.postgresql
 def test_decimals_without_a_scale_have_their_own_digits(server: Database) -> None:
     values = [
         "1.5::numeric",
@@ -68,14 +67,12 @@ def test_decimals_without_a_scale_have_their_own_digits(server: Database) -> Non
         assert len(set(codes.tolist())) == len(values)
 
 
-@pytest.mark.postgresql
 def test_equal_decimals_are_one_group(server: Database) -> None:
     rows = read(server, ["1::numeric", "1.0", "1.00", "100", "100.0"])
     assert names(rows) == ["1", "100"]
     assert [int(chosen.sum()) for _, chosen in rows.groupings[0].members()] == [6, 4]
 
 
-@pytest.mark.postgresql
 def test_every_source_names_decimals_of_a_fixed_scale_alike(server: Database, file: Database) -> None:
     wanted = ["0.0000000001", "1.5000000000", "2.0000000000"]
     values = [f"{text}::decimal(18, 10)" for text in ("1.5", "2", "0.0000000001")]
@@ -94,7 +91,6 @@ def test_every_source_names_decimals_of_a_fixed_scale_alike(server: Database, fi
     assert group_name(Decimal("1E-10")) == "0.0000000001"
 
 
-@pytest.mark.postgresql
 def test_a_decimal_that_is_no_number_is_missing(server: Database) -> None:
     values = ["1::numeric", "'NaN'", "NULL"]
     assert names(read(server, values)) == ["1", "(missing)"]
@@ -102,7 +98,6 @@ def test_a_decimal_that_is_no_number_is_missing(server: Database) -> None:
         read(server, values, role="cluster")
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("value", "name"),
     [
@@ -118,7 +113,6 @@ def test_types_that_python_does_not_have_are_named_by_their_text(server: Databas
     assert read(server, [value, value], role="cluster").clusters is not None
 
 
-@pytest.mark.postgresql
 def test_a_column_of_decimal_arrays_harms_no_other(server: Database) -> None:
     query = "SELECT i % 2 AS died, i::float8 AS risk, ARRAY[0.5, i] AS doses FROM generate_series(1, 9) AS s (i)"
     with open_table(TableLocation.parse(server.url, query=query)) as held:
@@ -126,7 +120,6 @@ def test_a_column_of_decimal_arrays_harms_no_other(server: Database) -> None:
         assert count_table(held.table, label="died", score="risk", one_class=True).rows == 9
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("kind", ["numeric", "decimal(9, 2)"])
 def test_decimal_labels_are_read_by_their_digits(server: Database, file: Database, kind: str) -> None:
     databases = (server, file) if "(" in kind else (server,)
@@ -137,7 +130,6 @@ def test_decimal_labels_are_read_by_their_digits(server: Database, file: Databas
         assert counts.positives.tolist() == [0, 1, 1]
 
 
-@pytest.mark.postgresql
 def test_a_decimal_label_that_is_no_number_is_refused_as_missing(server: Database) -> None:
     query = "SELECT * FROM (VALUES (0::numeric, 0.1::float8), (1, 0.2), ('NaN', 0.3)) AS v (died, risk)"
     with refused(LabelError, says="column 'died': some labels are missing"):
@@ -150,7 +142,6 @@ LABEL_TYPES = {
 }
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("engine", LABEL_TYPES)
 def test_labels_of_other_types_are_refused_by_the_type(server: Database, file: Database, engine: str) -> None:
     database = server if engine == "postgresql" else file

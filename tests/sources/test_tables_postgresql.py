@@ -13,8 +13,6 @@ from confide import ScoreCounts
 from confide.errors import ColumnError, DataError, ScoreError
 from tests.servers import running_server
 
-pytestmark = pytest.mark.postgresql
-
 ROWS = 3_000
 RNG = np.random.default_rng(8)
 LABELS = (RNG.random(ROWS) < 0.3).astype(int)
@@ -42,6 +40,7 @@ def table() -> Iterator[Any]:
         connection.disconnect()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "columns",
     [

@@ -49,13 +49,11 @@ def counted(database: Database, query: str, *, private: bool = True, positive: o
     return dict(zip(found.scores.tolist(), both, strict=True))
 
 
-@pytest.mark.postgresql
 def test_decimal_labels_without_digits_are_labels(server: Database) -> None:
     rows = COLUMNS.format("(1::numeric, 0.5::float8), (0, 0.1), (1.00, 0.6)")
     assert counted(server, rows) == {0.5: (1, 0), 0.1: (0, 1), 0.6: (1, 0)}
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("third", ["1e-12", "1e60", "1.0000000001", "2"])
 def test_any_third_label_is_negative(server: Database, third: str) -> None:
     """Neighbours: the third row has the label 2 or another one."""
@@ -63,13 +61,11 @@ def test_any_third_label_is_negative(server: Database, third: str) -> None:
     assert counted(server, rows, positive="1") == {0.5: (1, 0), 0.1: (0, 1), 0.6: (0, 1)}
 
 
-@pytest.mark.postgresql
 def test_a_decimal_label_that_is_no_number_is_missing(server: Database) -> None:
     with pytest.raises(LabelError, match="missing"):
         counted(server, COLUMNS.format("(1::numeric, 0.5::float8), ('NaN', 0.1)"), positive="1")
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("private", [True, False])
 def test_scores_may_be_true_or_false(server: Database, file: Database, private: bool) -> None:
     rows = COLUMNS.format("(1, true), (0, false)")
@@ -77,7 +73,6 @@ def test_scores_may_be_true_or_false(server: Database, file: Database, private: 
         assert counted(database, rows, private=private) == {1.0: (1, 0), 0.0: (0, 1)}
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("kind", ["money", "oid"])
 @pytest.mark.parametrize("column", ["died", "risk"])
 def test_a_type_is_refused_whether_or_not_there_is_a_row(server: Database, kind: str, column: str) -> None:
@@ -96,7 +91,6 @@ def test_a_type_is_refused_whether_or_not_there_is_a_row(server: Database, kind:
     assert found[0] == found[1]
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("private", [True, False])
 def test_decimals_keep_their_digits(server: Database, file: Database, private: bool) -> None:
     """DuckDB divides two numbers that it rounded, which takes neighbours for ties: AUC would differ."""
@@ -153,7 +147,6 @@ def test_a_text_is_no_score(file: Database) -> None:
         counted(file, "SELECT 1 AS died, '0.5' AS risk")
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize(("size", "read"), [("1e-400", 0.0), ("-1e-400", 0.0), ("3e-324", 5e-324), ("1e-320", 1e-320)])
 def test_decimals_too_small_for_a_float_are_read_as_the_nearest_one(server: Database, size: str, read: float) -> None:
     """Neighbours: one score is 0.1, or a number that PostgreSQL would not convert."""
@@ -162,21 +155,18 @@ def test_decimals_too_small_for_a_float_are_read_as_the_nearest_one(server: Data
         assert counted(server, rows, private=private) == {0.5: (1, 0), read: (0, 1)}
 
 
-@pytest.mark.postgresql
 def test_decimals_too_large_for_a_float_are_no_finite_numbers(server: Database) -> None:
     for size in ("1e400", "-1e400"):
         with pytest.raises(ScoreError, match="finite number"):
             counted(server, COLUMNS.format(f"(1, 0.5::numeric), (0, {size}::numeric)"))
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("third", ["7", "1e400", "-1e400", "1e-400"])
 def test_a_third_label_of_any_size_is_not_the_positive_one(server: Database, third: str) -> None:
     rows = COLUMNS.format(f"(1::numeric, 0.5), ({third}::numeric, 0.1), (0::numeric, 0.2)")
     assert counted(server, rows, positive="1") == {0.5: (1, 0), 0.1: (0, 1), 0.2: (0, 1)}
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("positive", ["1", "true", True, 1, "TRUE"])
 def test_the_positive_label_of_true_and_false_may_be_a_number(
     server: Database, file: Database, positive: object
@@ -186,7 +176,6 @@ def test_the_positive_label_of_true_and_false_may_be_a_number(
         assert counted(database, rows, positive=positive) == {0.5: (1, 0), 0.1: (0, 1)}
 
 
-@pytest.mark.postgresql
 @pytest.mark.parametrize("condition", ["true", "false"])
 def test_a_positive_label_that_a_column_cannot_have_is_refused(
     server: Database, file: Database, condition: str
@@ -198,7 +187,6 @@ def test_a_positive_label_that_a_column_cannot_have_is_refused(
             counted(database, rows, positive="yes")
 
 
-@pytest.mark.postgresql
 def test_short_floats_are_spelled_by_their_own_digits(server: Database, file: Database) -> None:
     for database in (server, file):
         rows = COLUMNS.format("(0.1::real, 0.5::float8), (0.2::real, 0.1)")
@@ -217,7 +205,6 @@ def test_an_empty_positive_label_is_refused_whether_or_not_there_is_a_row(
         release(file.table_url("scores"), label="died", score="risk", positive=" ", ledger=ledger, **TERMS)
 
 
-@pytest.mark.postgresql
 def test_weights_may_be_true(server: Database, file: Database) -> None:
     query = "SELECT * FROM (VALUES (1, 0.5, true), (0, 0.1, true)) AS given (died, risk, weight)"
     for database in (server, file):

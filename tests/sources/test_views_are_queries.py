@@ -16,7 +16,7 @@ from confide.tasks.ledger import open_account
 from tests.databases import Database, in_file, on_server
 from tests.servers import running_server
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.usefixtures("few_simulated_tables")]
+pytestmark = [pytest.mark.usefixtures("few_simulated_tables")]
 
 COLUMNS: dict[str, list[Any]] = {
     "died": [0, 1] * 50,

@@ -41,6 +41,7 @@ def refused_in_words(data: Any, **options: Any) -> None:
         evaluate(data, label="died", score="risk", replicates=0, **options)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scores", [FEW, MANY], ids=["few scores", "many scores"])
 @pytest.mark.parametrize("weight", [2**53 + 1, 2**62, 2**63 - 1])
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_every_source_refuses_them(tmp_path: Path, weight: int, scores: list[flo
         refused_in_words(data, **options)
 
 
-@pytest.mark.postgresql
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scores", [FEW, MANY], ids=["few scores", "many scores"])
 @pytest.mark.parametrize("weight", [2**53 + 1, 2**63 - 1])
 def test_postgresql_does_too(server: Any, weight: int, scores: list[float]) -> None:

@@ -133,6 +133,7 @@ def test_settings_are_checked() -> None:
             Settings.checked(repetitions=wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_the_command_makes_every_figure(tmp_path: Path) -> None:
     report = tmp_path / "study.html"
     answer = studies("boyd-pr", "--quick", "--repetitions", "20", "--jobs", "1", "--json", "--report", report)

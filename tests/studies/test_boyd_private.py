@@ -221,6 +221,7 @@ def tiny() -> Study:
     return Study(settings=TINY, populations=populations, found=run_pieces(planned(TINY, populations), jobs=1))
 
 
+@pytest.mark.long
 def test_a_tiny_study_is_whole(tiny: Study) -> None:
     report = boyd_private_report(tiny, "absent")
     assert any("adult.csv.gz was not found" in warning for warning in report.warnings)
@@ -240,6 +241,7 @@ def test_a_tiny_study_is_whole(tiny: Study) -> None:
     assert {OURS.name, "true price, δ = 0", "paper, δ = 0", "paper, δ = 10⁻⁶", "test set"} <= set(head)
 
 
+@pytest.mark.long
 def test_limits_of_ours_are_shown_beside_others(tiny: Study) -> None:
     table = limits_table(tiny)
     assert len(table.body) >= 8

@@ -105,6 +105,7 @@ def quick(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return {plain["study"]: plain for plain in found["studies"]}
 
 
+@pytest.mark.long
 @pytest.mark.processes
 @pytest.mark.parametrize("entry", STUDIES, ids=lambda entry: entry.name)
 def test_quick_runs_have_the_pages_claims_and_do_not_contradict_them(entry: Any, quick: dict[str, Any]) -> None:

@@ -64,6 +64,7 @@ def plain() -> Study:
     )
 
 
+@pytest.mark.long
 def test_table_1_comes_out(plain: Study) -> None:
     """Signs in every bin; medians within 0.0003 of the published ones, 0.0008 in the two highest bins.
 
@@ -82,6 +83,7 @@ def test_table_1_comes_out(plain: Study) -> None:
         assert ours.deviation == pytest.approx(theirs.deviation, rel=0.35), ours.name
 
 
+@pytest.mark.long
 def test_the_lowest_bins_owe_their_means_to_the_direction(plain: Study) -> None:
     """Published means of 0.0040 and 0.0027 come out only if AUCs below 0.5 are turned."""
     turned, straight = plain.table_1(turned=True), plain.table_1()
@@ -94,6 +96,7 @@ def test_the_lowest_bins_owe_their_means_to_the_direction(plain: Study) -> None:
     assert turned[8:] == straight[8:]
 
 
+@pytest.mark.long
 def test_the_area_between_curves_comes_out(plain: Study) -> None:
     assert plain.area().value == pytest.approx(0.032, abs=0.0012)
     assert np.quantile(plain.areas(), (0.25, 0.75)) == pytest.approx((0.021, 0.043), abs=0.0015)
@@ -173,6 +176,7 @@ def test_the_grid_is_the_papers() -> None:
             Settings.checked(**wrong)
 
 
+@pytest.mark.long
 def test_threads_change_nothing(study: Study) -> None:
     again = run(Settings.checked(repetitions=120), jobs=1)
     assert np.array_equal(again.plain.auc, study.plain.auc)
@@ -184,6 +188,7 @@ def test_threads_change_nothing(study: Study) -> None:
     assert PIECE < 120
 
 
+@pytest.mark.long
 def test_what_decides_comes_out_even_with_few_studies(study: Study) -> None:
     """Every gap is several times its standard error."""
     theirs = study.errors("described", 1.0, 1e-5, 0.1).overall.value
@@ -198,6 +203,7 @@ def test_what_decides_comes_out_even_with_few_studies(study: Study) -> None:
     assert errors == sorted(errors)
 
 
+@pytest.mark.long
 def test_figure_5_fits_its_text_at_five_hundredths_only(study: Study) -> None:
     """At sensitivity 0.1, epsilon 0.5 and delta 0.1, said to be reliable, most bins are beyond 0.01."""
     said = study.errors("simulated", 0.5, 0.1, 0.1)
@@ -248,6 +254,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
     return studies("schalk", *asked), report
 
 
+@pytest.mark.long
 def test_the_command_writes_json_and_a_report(ran: tuple[Answer, Path]) -> None:
     answer, report = ran
     assert answer.code == 0, answer.err
@@ -256,6 +263,7 @@ def test_the_command_writes_json_and_a_report(ran: tuple[Answer, Path]) -> None:
     assert PAPER.title in report.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_page_opens_offline_and_names_what_is_not_private(ran: tuple[Answer, Path]) -> None:
     page = ran[1].read_text(encoding="utf-8")
     assert page.count("<svg ") == 7 + 5 + 5 + 3

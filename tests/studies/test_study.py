@@ -117,6 +117,7 @@ def test_exact_selection_finds_the_words_that_reach_a_threshold(study: Study) ->
         assert study.wanted(threshold) >= np.count_nonzero(counts >= 2 * threshold + 12)
 
 
+@pytest.mark.long
 def test_the_page_opens_offline_and_names_what_is_not_private(study: Study) -> None:
     page = study_page(stoddard_report(study))
     assert page.count("<svg ") == 3 + 1 + 2 + 3 + 6

@@ -32,6 +32,7 @@ def labelings(rows: int, auc: float) -> int:
     return sum(abs(roc_auc_score(labels, range(rows)) - auc) < 1e-9 for labels in every)
 
 
+@pytest.mark.long
 def test_the_conjecture_is_refuted_by_trying_all_labels() -> None:
     assert conjecture_limit(4) == 6
     assert (labelings(4, 0.75), labelings(5, 0.75)) == (1, 2)
@@ -92,6 +93,7 @@ def study() -> Study:
     return Study(settings=settings, found=run_pieces(pieces(settings), jobs=1))
 
 
+@pytest.mark.long
 def test_the_papers_tables_come_out(study: Study) -> None:
     report = whitehill_report(study)
     differing = {beside.name for beside in report.comparisons if not beside.agrees}
@@ -104,6 +106,7 @@ def test_the_papers_tables_come_out(study: Study) -> None:
     assert study.found["counts"]["at_limit"][0] == 759_219_864
 
 
+@pytest.mark.long
 def test_noise_thwarts_an_attack_that_is_to_give_all_labels_but_not_most_of_them(study: Study) -> None:
     contests = {name: {"right": np.array(right)} for name, right in _RIGHT.items()}
     attacked = Study(settings=study.settings, found={**study.found, **contests})

@@ -16,8 +16,6 @@ from confide.errors import DataError, ParameterError, UsageError
 from confide.tasks.attack import attack, attack_contest, attack_curve, attack_labelings
 from tests.cli.commands import confide as command
 
-pytestmark = pytest.mark.commands
-
 ROWS = [(0.9, 1), (0.8, 1), (0.7, 0), (0.6, 1), (0.5, 0), (0.4, 0), (0.3, 1), (0.2, 0)]
 ADDED = (0.6, 1)
 

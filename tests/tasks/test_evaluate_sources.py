@@ -19,8 +19,6 @@ from confide.errors import ColumnError, ConfideError, LabelError, ParameterError
 from confide.examples import HEART_ATTACK
 from tests.cli.commands import confide as command_line
 
-pytestmark = pytest.mark.commands
-
 FRAME = pd.read_csv(HEART_ATTACK)
 ONE: dict[str, Any] = {"label": "died", "score": "logistic", "replicates": 0}
 MANY: dict[str, Any] = {**ONE, "score": ["logistic", "age_only"], "group": "sex"}
@@ -80,6 +78,7 @@ def test_the_command_line_prints_what_python_returns(more: tuple[str, ...]) -> N
     assert found == numbers(confide.evaluate(HEART_ATTACK, **given))
 
 
+@pytest.mark.long
 def test_a_series_names_its_model() -> None:
     labels, scores = FRAME["died"], FRAME["logistic"]
     assert confide.evaluate(labels, scores).models[0].score == "logistic"

@@ -66,7 +66,7 @@ def require_whole(requested: Requested, place: SiteFolder) -> None:
     assert Policy.load(place.policy).studies == ("Stroke",)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("unpadded_ledgers")
 def test_the_same_call_finishes_what_a_killed_one_began(requested: Requested, tmp_path: Path) -> None:
     unfinished = 0
@@ -90,6 +90,7 @@ def test_the_same_call_finishes_what_a_killed_one_began(requested: Requested, tm
     assert unfinished > 5
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("before", "there"),
@@ -115,7 +116,6 @@ def test_a_real_process_that_is_killed_between_two_files_loses_nothing(
     require_whole(requested, place)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", ["Ledger", "SiteConfig"])
 def test_a_step_that_fails_can_be_repeated(
     requested: Requested, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
@@ -137,7 +137,6 @@ def test_a_step_that_fails_can_be_repeated(
     require_whole(requested, place)
 
 
-@pytest.mark.slow
 def test_another_kit_may_finish_what_was_begun(requested: Requested, tmp_path: Path) -> None:
     """The coordinator made the federation anew while the site was half set up."""
     place = requested.copy(tmp_path / "a")
@@ -150,7 +149,6 @@ def test_another_kit_may_finish_what_was_begun(requested: Requested, tmp_path: P
     assert {path.name for path in place.path.iterdir()} == WHOLE
 
 
-@pytest.mark.slow
 def test_rules_that_stand_in_a_policy_are_not_replaced(requested: Requested, tmp_path: Path) -> None:
     place = requested.copy(tmp_path / "a")
     requested.init(place)
@@ -162,7 +160,6 @@ def test_rules_that_stand_in_a_policy_are_not_replaced(requested: Requested, tmp
     assert not place.config.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", site._USED)
 def test_a_site_that_was_used_is_not_set_up_again(requested: Requested, tmp_path: Path, name: str) -> None:
     """Its configuration was lost: ledger, register and logs stay as they are."""
@@ -175,7 +172,6 @@ def test_a_site_that_was_used_is_not_set_up_again(requested: Requested, tmp_path
     assert (place.path / name).read_text() == place.ledger.read_text() == "kept"
 
 
-@pytest.mark.slow
 def test_a_site_that_was_finished_meanwhile_is_left_alone(
     requested: Requested, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

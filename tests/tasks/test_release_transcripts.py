@@ -16,8 +16,6 @@ from confide.tasks.evaluate import evaluate
 from confide.tasks.release import quote_release, release
 from tests.cli.test_transcripts import HEAD, NEIGHBOURS, Row, everything_the_same, made_rows
 
-pytestmark = pytest.mark.commands
-
 World = Callable[[Sequence[Row], Callable[[Path], list[Any]]], list[str]]
 
 
@@ -77,6 +75,7 @@ def every_call(relation: str) -> Callable[[Path], list[Any]]:
     return calls
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", NEIGHBOURS)
 def test_neighbours_have_one_transcript(world: World, relation: str) -> None:
     rows = made_rows()

@@ -81,6 +81,7 @@ def test_wrong_parameters_are_refused_before_any_site_is_asked(
     assert "--" not in str(refusal.value).replace("validate --", "")
 
 
+@pytest.mark.long
 def test_a_plan_is_that_of_a_dry_run_and_asks_nobody(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     out_of_reach(monkeypatch)
     request = request_validation(provisioned.coordinator, model_name="risk", mode="private", epsilon=1, rows=3_000)

@@ -28,7 +28,7 @@ from tests.cli.commands import confide as command
 FEATURES: dict[str, Any] = {"label": "died", "columns": ["smoker", "age=50,60", "sex=f|m"]}
 FLAGS = ("-l", "died", "-c", "smoker", "-c", "age=50,60", "-c", "sex=f|m")
 
-pytestmark = [pytest.mark.commands, pytest.mark.usefixtures("unpadded_ledgers")]
+pytestmark = [pytest.mark.usefixtures("unpadded_ledgers")]
 
 
 @pytest.fixture

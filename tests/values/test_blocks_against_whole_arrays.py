@@ -69,6 +69,7 @@ def test_merged_cells_have_the_sums_of_their_scores() -> None:
     np.testing.assert_allclose(merged.scores, mean, rtol=1e-14)
 
 
+@pytest.mark.few(101)
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("workers", [1, 3])

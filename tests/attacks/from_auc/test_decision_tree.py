@@ -25,7 +25,7 @@ def whitehills() -> LabelMatrix:
     return Labelings.untied(106, "1387/1440").listed()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("index", [0, 234_343, 300_000])
 def test_all_106_labels_within_71_queries(whitehills: LabelMatrix, index: int) -> None:
     labels = whitehills[index]
@@ -37,7 +37,6 @@ def test_all_106_labels_within_71_queries(whitehills: LabelMatrix, index: int) -
     np.testing.assert_array_equal(found.labels, labels)
 
 
-@pytest.mark.slow
 def test_rankings_need_far_fewer(whitehills: LabelMatrix) -> None:
     rng = np.random.default_rng(0)
     order = rng.permutation(106)

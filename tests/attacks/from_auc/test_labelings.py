@@ -18,8 +18,6 @@ from confide.errors import ParameterError
 from tests.attacks.brute import auc_by_pairs, labelings_by_trying
 from tests.examples import examples
 
-pytestmark = pytest.mark.slow
-
 PUBLISHED = {
     76: ({36, 40}, 657488),
     77: ({32, 45}, 654344),
@@ -86,7 +84,6 @@ WINDOWS = st.sampled_from(["0.7", "3/4", "0.3", "0.50", "1/3", "0.9", "1/1", "0/
 GROUPS = st.lists(st.integers(1, 3), min_size=2, max_size=6).filter(lambda groups: sum(groups) <= 9)
 
 
-@pytest.mark.slow
 @examples(40)
 @given(groups=GROUPS, auc=WINDOWS, known=st.booleans(), data=st.data())
 def test_everything_against_trying_all(groups: list[int], auc: str, known: bool, data: st.DataObject) -> None:
@@ -156,7 +153,6 @@ def test_draws_from_half_of_all_labelings_take_few_attempts() -> None:
     assert all(auc_by_pairs(labels.tolist(), range(200)) >= Fraction(1, 2) for labels in drawn[:3])
 
 
-@pytest.mark.slow
 def test_draws_agree_with_the_exact_posterior() -> None:
     labelings = Labelings.untied(150, "0.8312")
     exact = label_posterior(labelings)
@@ -189,7 +185,6 @@ def test_a_perfect_auc_with_known_sizes_tells_every_label() -> None:
     assert found.known() == 0  # certain labels are not counted twice
 
 
-@pytest.mark.slow
 def test_most_queries_against_whitehill() -> None:
     """Figure 3 needs 9; for 106 rows the paper's tree needs 71, and ours breaks ties differently."""
     assert most_queries(Labelings.untied(11, "17/24", positives=8)) == 9

@@ -49,7 +49,6 @@ def fitting(points: RocPoints, scores: np.ndarray) -> np.ndarray:
     return np.asarray(every[np.maximum(*far) <= points.reach])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("digits", [0, 1])
 def test_coarse_points_against_all_labelings(digits: int) -> None:
     """Bounds, class sizes and probabilities, with the number of positives known and not."""

@@ -12,7 +12,7 @@ from confide.counts import FloatArray
 from confide.tasks.contest_demo import attack_server
 from tests.contest.client.real_server import made_contest, real_server
 
-pytestmark = [pytest.mark.processes, pytest.mark.statistical]
+pytestmark = [pytest.mark.long, pytest.mark.processes, pytest.mark.statistical]
 
 
 @pytest.mark.parametrize("epsilon", [1, 2, 4])

@@ -124,6 +124,7 @@ def test_submissions_end_without_a_final_to_look_at(server: RealServer) -> None:
     assert said(paused.value) == "contest 'resting' is paused. Wait until the organiser opens it"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", list(Kind))
 def test_no_kind_speaks_of_http(kind: Kind) -> None:
     plain = b'{"type": "%s", "detail": "x", "errors": ["body.a.b: String should match pattern \'^[a-z]$\'"]}'

@@ -69,7 +69,7 @@ def _open(running: Running) -> None:
         assert running.set_state(name, "open").status_code == 200
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def oracle(request: pytest.FixtureRequest) -> Running:
     running: Running = request.getfixturevalue(f"{request.param}_oracle")
     return running

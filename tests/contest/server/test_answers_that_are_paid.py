@@ -13,6 +13,7 @@ from tests.tasks.contest_files import IDS, LABELS, Holder
 pytestmark = pytest.mark.processes
 
 
+@pytest.mark.long
 def test_each_answer_is_charged_once_and_the_budget_ends_it(tmp_path: Path) -> None:
     holder = Holder(tmp_path / "holder")
     holder.make(per_answer=True, epsilon=1, final_epsilon=None, daily_limit=4)

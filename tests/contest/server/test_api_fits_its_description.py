@@ -35,6 +35,7 @@ def fuzzed(tmp_path: Path) -> Iterator[Running]:
         yield running
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("each", [12, 350])
 @pytest.mark.filterwarnings("ignore")  # of Schemathesis
 def test_drawn_requests_get_what_is_described(fuzzed: Running, each: int) -> None:

@@ -222,6 +222,7 @@ def test_a_full_database_is_said_and_everything_works_again_afterwards(
     assert site.client.get("/readyz").status_code == 200
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])
 def test_a_disk_that_cannot_be_written_to_is_said(site: Site, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracles, "PROBE_SECONDS", 0.0)
@@ -277,6 +278,7 @@ def test_a_database_that_is_read_only_or_gone_is_said(site: Site, monkeypatch: p
     assert site.submit("ada", 2).status_code == 201
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fault", ["damaged", "gone", "changed"])
 def test_a_home_that_cannot_be_used_is_said(site: Site, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracles, "PROBE_SECONDS", 0.0)

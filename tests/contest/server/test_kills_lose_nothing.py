@@ -9,7 +9,7 @@ from benchmarks.oracle_kills import kill_repeatedly
 
 from tests.contest.server.running import environment
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 def test_kills_on_sqlite(tmp_path: Path) -> None:
@@ -18,7 +18,6 @@ def test_kills_on_sqlite(tmp_path: Path) -> None:
     assert result.confirmed >= 4
 
 
-@pytest.mark.postgresql
 def test_kills_on_postgresql(tmp_path: Path, new_database: str) -> None:
     with environment({"CONFIDE_ORACLE_DATABASE": new_database}):
         result = kill_repeatedly(tmp_path, 8, rows=2000)

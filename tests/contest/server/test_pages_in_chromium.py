@@ -16,7 +16,7 @@ from tests.contest.server.chromium import chromium, window
 from tests.contest.server.page_server import ROWS, bundle, scores_csv
 from tests.contest.server.running import Running, SmallContest, served
 
-pytestmark = [pytest.mark.processes, pytest.mark.slow]
+pytestmark = pytest.mark.processes
 
 CONTEST = "/contests/heart"
 
@@ -123,6 +123,7 @@ def _participate(page: Page, server: Server, token: str) -> None:
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_script_shows_progress_and_keeps_the_page(server: Server, browser: Browser) -> None:
     with window(browser) as (page, watch):
         sign_in(page, server, server.token("Olga", "organiser"))
@@ -140,6 +141,7 @@ def test_the_script_shows_progress_and_keeps_the_page(server: Server, browser: B
         watch.require_quiet(server.address)
 
 
+@pytest.mark.long
 def test_the_watch_sees_what_breaks_the_policy(server: Server, browser: Browser) -> None:
     with window(browser) as (page, watch):
         page.goto(server.address)
@@ -157,6 +159,7 @@ def test_the_watch_sees_what_breaks_the_policy(server: Server, browser: Browser)
         assert all("Content Security Policy" in message for message in watch.messages)
 
 
+@pytest.mark.long
 def test_a_foreign_page_cannot_act_for_a_member(server: Server, browser: Browser) -> None:
     """The cookie stays at home: a form on another site, also one on another port of this machine, has no session."""
     with window(browser) as (page, _):
@@ -179,6 +182,7 @@ def test_a_foreign_page_cannot_act_for_a_member(server: Server, browser: Browser
 PAGES = ("/", "/signin", CONTEST, f"{CONTEST}/submit", f"{CONTEST}/mine", f"{CONTEST}/final", f"{CONTEST}/organise")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("width", [390, 1200])
 def test_pages_are_accessible(server: Server, browser: Browser, width: int, scheme: str) -> None:
@@ -205,6 +209,7 @@ def test_pages_are_accessible(server: Server, browser: Browser, width: int, sche
         watch.require_quiet(server.address)
 
 
+@pytest.mark.long
 def test_the_checks_see_what_is_wrong(server: Server, browser: Browser) -> None:
     with window(browser, width=390) as (page, _):
         page.goto(server.address)

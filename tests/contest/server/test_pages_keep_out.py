@@ -24,8 +24,6 @@ from confide.contest.server.tokens import COOKIE, HOURS, MOST, find_caller
 from tests.contest.server.page_server import Browser, Site, bundle, running, scores_csv, set_state, sign_in, submit
 from tests.contest.server.running import Running
 
-pytestmark = pytest.mark.slow
-
 ROUTES = [
     route
     for module in (public, participants, organisers)
@@ -78,6 +76,7 @@ def test_there_is_a_page_for_everything() -> None:
     assert "/contests/{contest}/submit" in POST
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("path", GET)
 def test_every_page_carries_the_policy(people: list[Browser], path: str) -> None:
     for browser in people:

@@ -14,8 +14,6 @@ from confide.contest.final import prepare_final
 from confide.contest.server.administration import new_token
 from tests.contest.server.page_server import Site, bundle, running, scores_csv, set_state, submit
 
-pytestmark = pytest.mark.slow
-
 NASTY = (
     '<img src=x onerror="alert(1)">',
     "</title><script>alert(1)</script>",

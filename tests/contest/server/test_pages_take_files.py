@@ -13,8 +13,6 @@ import pytest
 
 from tests.contest.server.page_server import ROWS, Browser, Site, bundle, running, scores_csv, set_state, submit
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:

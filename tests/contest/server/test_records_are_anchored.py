@@ -175,6 +175,7 @@ def during_scoring(server: Server, happens: Callable[[], None]) -> None:
     server.oracle.recorder.scorers["heart"] = scored  # type: ignore[index]  # a dict
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("event", ["revoked", "closed", "paused"])
 def test_a_file_is_not_recorded_if_rights_or_state_change_while_it_is_scored(server: Server, event: str) -> None:
     caller = server.caller("ada")
@@ -294,6 +295,7 @@ NAMES = """UPDATE oracle_finals SET names = replace(replace(replace(names, '"ada
 TABLES = ("keys", "finalists", "finals", "chain", "submissions", "tokens", "members", "contests")
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize(
     "statements",
     [
@@ -453,6 +455,7 @@ def test_a_session_that_was_signed_out_is_in_no_table(server: Server) -> None:
         pass
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "statement",
     [
@@ -603,7 +606,6 @@ def test_a_database_of_another_home_is_refused_and_stays_as_it_was(home: Path, t
         assert (other / "oracle.key").exists() == with_key
 
 
-@pytest.mark.postgresql
 def test_a_postgresql_of_another_home_is_refused(tmp_path: Path, new_database: str) -> None:
     made = start(tmp_path / "home", database=new_database)
     made.move(State.OPEN)

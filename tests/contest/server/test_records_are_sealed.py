@@ -47,6 +47,7 @@ def change(home: Path, *statements: str) -> None:
             database.execute(statement)
 
 
+@pytest.mark.long
 def test_untouched_records_are_whole(home: Path) -> None:
     found = administration.verify(home)
     assert (found.contests, found.submissions, found.faults) == (1, 3, ())
@@ -71,6 +72,7 @@ MOVED = "UPDATE oracle_submissions SET digest = 'abc' WHERE id = " + FIRST  # no
 REMOVED = "DELETE FROM oracle_submissions WHERE id = " + FIRST  # noqa: S608
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "statements",
     [
@@ -122,6 +124,7 @@ def test_changed_score_files_and_keys_show(home: Path) -> None:
         administration.verify(home)
 
 
+@pytest.mark.long
 def test_a_backup_of_a_running_server_is_whole_and_can_be_served(tmp_path: Path) -> None:
     contest = small_contest("heart")
     with served(tmp_path / "server", contest) as running:
@@ -150,6 +153,7 @@ def test_a_backup_of_a_running_server_is_whole_and_can_be_served(tmp_path: Path)
     assert not (tmp_path / "third").exists()
 
 
+@pytest.mark.long
 def test_one_home_has_one_server_and_one_bundle_a_name(home: Path, tmp_path: Path) -> None:
     running = launch(tmp_path)
     try:
@@ -209,7 +213,6 @@ def test_upgraded_tables_are_those_of_the_code_on_sqlite(tmp_path: Path) -> None
     check_schema(Database.at(tmp_path / "new.sqlite"))
 
 
-@pytest.mark.postgresql
 def test_upgraded_tables_are_those_of_the_code_on_postgresql(new_database: str, tmp_path: Path) -> None:
     check_schema(Database.at(tmp_path, new_database))
 

@@ -90,6 +90,7 @@ def is_soon(attempt: Callable[[], float]) -> bool:
     return any(attempt() < min(usual.header_seconds, usual.idle_seconds) for _ in range(10))
 
 
+@pytest.mark.long
 def test_a_body_that_stops_is_given_up(tight: Running) -> None:
     def seconds() -> float:
         with socket.create_connection(("127.0.0.1", tight.port)) as connection:
@@ -103,6 +104,7 @@ def test_a_body_that_stops_is_given_up(tight: Running) -> None:
     assert is_soon(seconds)
 
 
+@pytest.mark.long
 def test_a_body_that_trickles_is_given_up(tight: Running) -> None:
     with socket.create_connection(("127.0.0.1", tight.port)) as connection:
         connection.sendall(head(tight, tight.token("heart"), "Content-Length: 1000"))
@@ -301,6 +303,7 @@ def test_a_file_that_takes_long_to_decode_stops_neither_scoring_nor_the_server(n
     wait_until(lambda: is_gone(helper.pid) and is_gone(child.pid), seconds=5.0)
 
 
+@pytest.mark.long
 def test_a_full_queue_refuses_and_says_when_to_return(narrow: Running) -> None:
     contest = narrow.contests["large"]
     tokens = [narrow.token("large") for _ in range(10)]
@@ -342,6 +345,7 @@ def test_uploads_that_end_early_leave_nothing(tight: Running) -> None:
     assert len(tight.call("GET", "/v1/contests/heart/submissions", token).json()["submissions"]) == 1
 
 
+@pytest.mark.long
 def test_a_server_that_is_told_to_stop_finishes_what_it_began(tmp_path: Path) -> None:
     contest = small_contest("heart")
     patient = {"idle_seconds": 300.0, "body_seconds": 300.0, "header_seconds": 300.0}
@@ -363,6 +367,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_began(tmp_path: Path) ->
         assert len(found) == 1
 
 
+@pytest.mark.long
 def test_an_unexpected_error_shows_nothing(tmp_path: Path) -> None:
     contest = small_contest("heart")
     with served(tmp_path / "server", contest) as running:

@@ -13,6 +13,8 @@ from confide.tasks.site_status import approve_question, pending_questions, verif
 from tests.federation.flare.conftest import SITES, Network
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def manual(network: Network) -> Iterator[Network]:

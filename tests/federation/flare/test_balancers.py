@@ -24,7 +24,7 @@ from tests.waiting import PATIENCE, wait_until
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "federation"
 MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")  # of Debian
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -88,6 +88,7 @@ def test_requests_that_are_alike_are_sent_once() -> None:
     assert engine.cancelled == 2
 
 
+@pytest.mark.long
 def test_every_silence_has_its_reason() -> None:
     sites: dict[str, Callable[[str], Any]] = {
         "a": echo,
@@ -122,6 +123,7 @@ def test_a_run_that_is_ended_waits_for_nobody() -> None:
     assert replies == {"a": Silence(ENDED)}
 
 
+@pytest.mark.long
 def test_a_reply_that_comes_late_changes_nothing() -> None:
     go, gone = threading.Event(), threading.Event()
 

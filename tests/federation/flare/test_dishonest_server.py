@@ -12,6 +12,8 @@ from tests.federation.flare import unruly
 from tests.federation.flare.conftest import Network
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.long
+
 
 def test_sites_send_nothing_to_a_server_that_leaves_one_of_them_out(network: Network) -> None:
     sites = ("east", "west")

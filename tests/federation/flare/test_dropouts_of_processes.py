@@ -28,7 +28,7 @@ FOUR = ("east", "north", "south", "west")
 DROP_AFTER = 20.0
 """Seconds for a site that is slower than the others: machines that run tests may be overloaded."""
 
-pytestmark = pytest.mark.flare
+pytestmark = [pytest.mark.flare, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

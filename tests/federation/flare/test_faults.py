@@ -20,6 +20,8 @@ from tests.federation.flare import unruly
 from tests.federation.flare.conftest import SITES, Network
 from tests.waiting import PATIENCE, wait_until
 
+pytestmark = pytest.mark.long
+
 
 def spent(network: Network, site: str) -> Fraction:
     """What was charged to a site's ledger so far."""

@@ -74,6 +74,7 @@ def test_the_server_refuses_code_that_is_shipped_with_a_run(network: Network, tm
     assert meta["job_deploy_detail"] == ["server: BYOC not permitted"]
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_a_site_refuses_shipped_code_whatever_the_server_does(network: Network, tmp_path: Path) -> None:
     honest = job_of(network, tmp_path / "honest")
@@ -89,6 +90,7 @@ def test_a_site_refuses_shipped_code_whatever_the_server_does(network: Network, 
     assert said.stdout.splitlines()[-2:] == ["(True, '')", "(False, 'BYOC not permitted')"]
 
 
+@pytest.mark.long
 def test_a_site_refuses_a_run_that_names_another_class(network: Network, tmp_path: Path) -> None:
     job = job_of(network, tmp_path / "job")
     config = job / "app" / "config" / "config_fed_client.json"

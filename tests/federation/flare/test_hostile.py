@@ -28,7 +28,7 @@ from tests.federation.flare.shots import answered, modules_of, shell, shots_at
 from tests.ports import free_port
 from tests.waiting import PATIENCE, wait_until
 
-pytestmark = [pytest.mark.processes, pytest.mark.flare]
+pytestmark = [pytest.mark.long, pytest.mark.processes, pytest.mark.flare]
 
 HARMLESS = ("sys.info", "sys.report_env", "train.check_status", "train.get_scopes", "process_info", "get_task")
 """Some topics that FLARE's own engine answers to anybody."""

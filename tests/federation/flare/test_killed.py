@@ -53,6 +53,7 @@ def test_a_process_in_the_background_depends_on_nobody() -> None:
     assert depending({}, attached=True) == {PARENT: str(os.getpid())}
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 @pytest.mark.parametrize("verb", ["federation", "site"])
 def test_a_killed_command_leaves_no_engine(verb: str, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def tree(folder: Path) -> set[str]:
 PLACES = {"site.key", "kit/startup/client.key"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_renewal_that_is_killed_leaves_the_old_certificate_or_the_new_one(renewal: Renewal, tmp_path: Path) -> None:
     done = renewal.copy(tmp_path / "done")
     renew_site(renewal.kit, done)
@@ -90,7 +90,7 @@ def test_a_renewal_that_is_killed_leaves_the_old_certificate_or_the_new_one(rene
     assert seen == {renewal.before, after.certificate}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_renewal_can_be_repeated(renewal: Renewal, tmp_path: Path) -> None:
     done = renewal.copy(tmp_path / "done")
     renew_site(renewal.kit, done)
@@ -108,7 +108,7 @@ def test_a_killed_renewal_can_be_repeated(renewal: Renewal, tmp_path: Path) -> N
     assert every_death(run) > 12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_new_key_can_be_requested_after_any_killed_renewal(
     renewal: Renewal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +126,7 @@ def test_a_new_key_can_be_requested_after_any_killed_renewal(
     assert every_death(run) > 12
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 def test_a_process_that_is_killed_between_the_two_folders_loses_nothing(renewal: Renewal, tmp_path: Path) -> None:
     """Kill a real process before each renaming; one of them leaves no startup folder."""
@@ -155,7 +156,7 @@ def killed_renewal(renewal: Renewal, place: SiteFolder, number: int) -> None:
     assert ended.returncode == (-signal.SIGKILL if number < 4 else 0), ended.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_first_kit_that_is_killed_can_be_taken_in_again(tmp_path: Path) -> None:
     federation = provision(tmp_path / "net", name="Stroke", sites=("a",))
     asked = SiteFolder(tmp_path / "asked")
@@ -177,7 +178,6 @@ def test_a_first_kit_that_is_killed_can_be_taken_in_again(tmp_path: Path) -> Non
     assert every_death(run) > 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
 def test_a_request_that_is_killed_can_be_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool

@@ -23,6 +23,7 @@ def is_empty(folder: Path) -> bool:
     return not any(folder.iterdir())
 
 
+@pytest.mark.long
 def test_goes_on_without_a_site_whose_policy_refuses(network: Network) -> None:
     policy = network.folders["west"].policy
     before = policy.read_text()

@@ -54,6 +54,7 @@ def note(folder: Path, process: psutil.Process) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_another_program_at_the_port_is_not_taken_for_the_server(
     made: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,7 @@ def certified(federation: Federation, kit: Path, days: tuple[int, int]) -> bytes
     return dated.sign(root, hashes.SHA256()).public_bytes(Encoding.PEM)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("taken_in_by", ["init", "renew"])
 @pytest.mark.parametrize(
     ("days", "foreign", "message"),

@@ -60,7 +60,7 @@ def require_whole(federation: Federation) -> None:
     assert Authority.load(federation.authority).root_pem.strip() == federation.root.strip()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("quick_keys")
 def test_the_same_call_begins_anew_and_removes_all_keys_of_a_killed_one(tmp_path: Path) -> None:
     with_keys = 0
@@ -88,6 +88,7 @@ def test_the_same_call_begins_anew_and_removes_all_keys_of_a_killed_one(tmp_path
     assert with_keys > 20
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 @pytest.mark.parametrize("before", ["/net/server", "/net/authority/root.key", "/net/federation.toml"])
 def test_a_real_process_that_is_killed_leaves_keys_nowhere_else(tmp_path: Path, before: str) -> None:

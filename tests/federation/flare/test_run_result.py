@@ -58,6 +58,7 @@ def reread(networks: dict[str, Network], outcome: Outcome, change: Change = lamb
     return read(networks[mode], json.dumps(plain), question, session=outcome.transcript["session"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_an_honest_result_is_read_as_it_was_written(
     networks: dict[str, Network], outcomes: dict[str, Outcome], mode: str
@@ -227,6 +228,7 @@ def test_a_failure_without_reports_has_those_that_were_heard(network: Network) -
     assert ended.value.reports == heard
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rho", "kept"), [(0.004, True), ("\x1b[2J", False), (float("inf"), False)])
 def test_rho_of_a_receipt_is_read_where_it_is_a_number(tmp_path: Path, rho: object, kept: bool) -> None:
     """A site may sign anything."""
@@ -323,6 +325,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_a_transcript_with_dropouts_is_refused_in_another_order(
     dropped: tuple[Network, Question, list[Outcome]], name: str

@@ -9,12 +9,16 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from confide.federation.coordinator.series import POOLED, Series
 from confide.federation.question_terms import Period
 from confide.federation.site.accounts import ACCOUNT
 from confide.ledger.ledger import Ledger
 from tests.federation.flare.conftest import SITES, Network
 from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.long
 
 NEXT_MONTH = """
 from datetime import UTC, datetime

@@ -219,6 +219,7 @@ class TestEnds:
             replace(deployed.signed, until=later).signer(deployed.root, at=datetime.now(UTC))
         assert replace(deployed, signed=replace(deployed.signed, until=later)).signer() is None
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize(
         ("until", "refused"),
         [

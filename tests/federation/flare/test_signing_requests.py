@@ -225,7 +225,6 @@ def test_a_record_with_a_damaged_time_signs_nothing(made: Federation, time: obje
         sign_request(made, well_signed(certificate_request("a", rsa_key()), own=own), compared=True)
 
 
-@pytest.mark.slow
 def test_signing_that_is_killed_can_be_repeated(made: Federation, tmp_path: Path) -> None:
     request = well_signed(certificate_request("a", rsa_key()))
 
@@ -289,7 +288,7 @@ def test_a_renewal_that_fails_changes_nothing(made: Federation, damage: Callable
     assert contents(made.folder) == before
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_renewal_that_is_killed_can_be_repeated(made: Federation, tmp_path: Path) -> None:
     signed_sites(made)
     sites = {}

@@ -25,7 +25,7 @@ from tests.federation.flare.shots import LATE, TOPICS, answered, modules_of, she
 from tests.federation.joining import join
 from tests.waiting import PATIENCE, wait_until
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 ROUND_SECONDS = 60.0
 """Seconds for all that is tried in the run, and for the others' replies, on a machine that may be overloaded."""
