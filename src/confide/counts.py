@@ -80,6 +80,7 @@ class ScoreCounts:
         `one_class=True` is for private releases. Each label is read by itself, by its own type and value, and labels
         of one class only are no error: that the other class is absent is private too. With `positive`, all other
         labels are negative; without it, they must be 0/1, -1/1 or false/true. The type of an array counts as public.
+        Such rows take no weights.
 
         >>> counts = ScoreCounts.from_arrays([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.4])
         >>> counts.scores, counts.positives, counts.negatives

@@ -164,6 +164,27 @@ def test_analysts_have_caps(ledger: Book) -> None:
     assert ledger.account("a").spent_by["bob"].epsilon == Fraction(1, 5)
 
 
+@pytest.mark.parametrize("again", ["Ana", " ana", "ANA ", "a\uff4ea"])
+def test_another_spelling_of_an_analyst_is_the_same_analyst(ledger: Book, again: str) -> None:
+    ledger.open_account("a", epsilon=9, analyst_epsilon="1/5", analysts={"Eve": 0, "bob": "1/2"})
+    ledger.release(ask("1/5", n=1), account="a", analyst="ana")
+    for name in (again, "eve"):
+        assert not ledger.quote(ask(n=2), account="a", analyst=name).fits
+        with pytest.raises(BudgetError, match="has epsilon 0 left"):
+            ledger.release(ask(n=2), account="a", analyst=name)
+    ledger.release(ask("1/2", n=3), account="a", analyst="Bob")
+    ledger.change_caps("a", analysts={again: "2/5"})
+    assert ledger.release(ask("1/5", n=4), account="a", analyst=again).remaining.epsilon == 0
+    assert {name: spent.epsilon for name, spent in ledger.account("a").spent_by.items()} == {
+        "ana": Fraction(2, 5),
+        "bob": Fraction(1, 2),
+    }
+    with pytest.raises(ParameterError, match="give each analyst one cap"):
+        ledger.change_caps("a", analysts={"ana": 1, again: 2})
+    with pytest.raises(ParameterError, match="give each analyst one cap"):
+        ledger.open_account("b", epsilon=9, analysts={"ana": 1, again: 2})
+
+
 def test_caps_change_and_may_lie_below_what_is_spent(ledger: Book) -> None:
     ledger.open_account("a", epsilon=1, neighbours="add-remove-one")
     ledger.release(ask("1/2", neighbours="add-remove-one"), account="a")

@@ -295,13 +295,23 @@ def fill(cursor: Any, collation: str) -> None:
     cursor.unregister("given")
 
 
-def test_an_engine_without_known_codes_sends_its_rows() -> None:
-    texts = [text for text in TEXTS if "\x00" not in text]
+@pytest.mark.parametrize(
+    ("declared", "kind", "values"),
+    [
+        ("TEXT COLLATE NOCASE", pa.string(), [text for text in TEXTS if "\x00" not in text]),
+        ("INTEGER", pa.int64(), WHOLE),
+        ("REAL", pa.float64(), DOUBLES),
+    ],
+)
+def test_an_engine_without_known_codes_sends_its_rows(declared: str, kind: Any, values: Sequence[Any]) -> None:
     connection = ibis.sqlite.connect()
-    connection.raw_sql("CREATE TABLE t (label TEXT COLLATE NOCASE, score REAL)").close()
-    rows = rows_of(pa.string(), texts).to_pydict()
+    connection.raw_sql(f"CREATE TABLE t (label {declared}, score REAL)").close()
+    rows = rows_of(kind, values).to_pydict()
     connection.con.executemany("INSERT INTO t VALUES (?, ?)", list(zip(*rows.values(), strict=True)))
-    assert_each_is_itself(connection.table("t"), pa.string(), texts)
+    assert_each_is_itself(connection.table("t"), kind, values)
+    connection.con.execute("INSERT INTO t VALUES (NULL, 0.25)")
+    with pytest.raises(LabelError, match="missing"):
+        count_table(connection.table("t"), label="label", score="score", positive="1", one_class=True)
 
 
 @pytest.mark.parametrize(("first", "second"), [("yes", "YES"), (0.4, math.nextafter(0.4, 0))])

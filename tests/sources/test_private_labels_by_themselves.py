@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,6 +16,7 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import DataError, ParameterError, ScoreError
+from confide.intervals import against_rest
 from confide.sources.encoding import Encoding, read_rows, row_keys
 from confide.sources.feature_columns import spelling
 from confide.sources.frames import private_columns
@@ -55,6 +57,9 @@ SAME: list[list[Any]] = [
     ["a\nb"],
     ["007"],
     ["1e5"],
+    [1e-05, "1e-05", "0.00001", Decimal("0.00001")],
+    [-2.5e-07, "-2.5e-07", "-0.00000025"],
+    [10**16, 1e16, "1e+16"],
     [100000, 1e5],
     [b"x"],
     [date(2020, 1, 2), "2020-01-02"],
@@ -160,6 +165,38 @@ def test_without_a_name_labels_are_known_pairs_alone() -> None:
                 ScoreCounts.from_arrays(given, np.arange(float(len(labels))), one_class=True)
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_float_is_found_by_the_name_that_is_printed_for_it(kind: Any) -> None:
+    labels = (10.0 ** np.arange(-12, 20)).astype(kind)
+    for row, label in enumerate(labels):
+        for positive in (label.item(), repr(label.item())):
+            counts = ScoreCounts.from_arrays(labels, np.arange(labels.size), positive=positive, one_class=True)
+            assert np.flatnonzero(counts.positives).tolist() == [row]
+
+
+WEIGHTED: dict[str, Any] = {
+    "arrays": lambda frame: ScoreCounts.from_arrays(frame["l"], frame["s"], frame["w"], positive="yes", one_class=True),
+    "frame": lambda frame: ScoreCounts.from_frame(
+        frame, label="l", score="s", weight="w", positive="yes", one_class=True
+    ),
+    "table": lambda frame: ScoreCounts.from_table(
+        ibis.memtable(frame), label="l", score="s", weight="w", positive="yes", one_class=True
+    ),
+}
+
+
+@pytest.mark.parametrize("door", WEIGHTED)
+def test_private_rows_take_no_weights_whatever_they_hold(door: str) -> None:
+    """Whether labels have a third value, and weights one that is not whole, would show."""
+    refusals = set()
+    for labels in (["yes", "no", "no"], ["no", "no", "no"], ["yes", "no", "maybe"], [None, "no", "no"]):
+        for weights in ([1, 2, 3], [0.5, 2, 3], [0, 1, 1]):
+            with pytest.raises(ParameterError) as error:
+                WEIGHTED[door](pd.DataFrame({"l": labels, "s": [0.1, 0.2, 0.3], "w": weights}))
+            refusals.add(str(error.value))
+    assert len(refusals) == 1
+
+
 def test_one_score_leaves_the_others_as_they_are() -> None:
     for value in NUMBERS:
         for other in NUMBERS:
@@ -203,6 +240,9 @@ def test_features_groups_and_clusters_are_told_apart_by_value() -> None:
     mixed: list[Any] = ["a", "a\0", 1, 2.5, True]
     assert group_names(mixed).tolist() == ["a", "a\0", "1", "2.5", "True"]
     assert group_names([1, 2.5]).tolist() == ["1", "2.5"]
+    labels, scores = [0, 1] * 4, [0.1, 0.5, 0.4, 0.3, 0.2, 0.9, 0.3, 0.4]
+    found = against_rest(labels, scores, ["a", "a", "a\0", "a\0", "b", "b", "b", "b"], "brier")
+    assert [each.first for each in found] == ["a", "a\0", "b"]
     for last in (0.5, -1, "x", 1):
         assert member_codes([2**53, 2**53 + 1, 2**63, 2**63 + 1, last], "cluster")[:4].tolist() in (
             [0, 1, 2, 3],

@@ -358,7 +358,7 @@ def against_rest_checked(
     check_level(level)
     if not has_influence(metric, **options):
         raise ParameterError(f"{metric} has no standard error in closed form; compare estimates of each group instead")
-    named = np.asarray(groups, dtype=str)
+    named = np.asarray(groups, dtype=object)  # texts of NumPy lose NULs at their ends
     known = sorted(set(named.tolist()))
     if reference is not None and reference not in known:
         raise ParameterError(f"no group is called {reference!r}. {did_you_mean(reference, known)}Check the name")

@@ -241,6 +241,16 @@ class Account:
         """Return the names of some data as the account writes them: one, but in ledgers of earlier versions."""
         return frozenset(one for one in self.data if same_name(one, data))
 
+    def known_analyst(self, analyst: str) -> str:
+        """Return the name of an analyst as the account writes it, else as it is given.
+
+        Otherwise whoever writes a name with another capital would have the share of one more analyst.
+        """
+        known = {*self.spending_by, *self.caps.analysts}
+        if analyst in known:
+            return analyst
+        return min((one for one in known if same_name(one, analyst)), default=analyst)
+
     def after(self, entry: Entry) -> Account:
         """Return the state after one more entry."""
         if entry.kind == Kind.CAP:

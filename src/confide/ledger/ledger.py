@@ -32,7 +32,7 @@ from confide.ledger.charging import (
 )
 from confide.ledger.entries import Draft, Kind
 from confide.ledger.place import fresh_key
-from confide.ledger.question import PublicQuestion, same_name
+from confide.ledger.question import PublicQuestion, folded_name, same_name
 from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
 from confide.ledger.requests import Request, check_elsewhere, data_identity, source_digest
@@ -105,7 +105,7 @@ class Ledger(LedgerReader):
         change; `change_caps` changes its caps.
         """
         total = Budget(epsilon=checked_epsilon(epsilon), delta=checked_delta(delta))
-        caps = Caps(total=total).changed(analyst_epsilon=analyst_epsilon, analysts=analysts)
+        caps = Caps(total=total).changed(analyst_epsilon=analyst_epsilon, analysts=_each_once(analysts))
         checked_name(name, "account")
         concentrated = Composition.parse(composition) == Composition.ZCDP
         concentration = Concentration.for_account(total.epsilon, total.delta) if concentrated else None
@@ -154,9 +154,9 @@ class Ledger(LedgerReader):
         self._require_ledger(name)
         with self._writing() as transaction:
             before = transaction.record(name, lock=True)
-            caps = existing(transaction, before).caps.changed(
-                epsilon=epsilon, delta=delta, analyst_epsilon=analyst_epsilon, analysts=analysts
-            )
+            state = existing(transaction, before)
+            named = {state.known_analyst(analyst): cap for analyst, cap in _each_once(analysts).items()}
+            caps = state.caps.changed(epsilon=epsilon, delta=delta, analyst_epsilon=analyst_epsilon, analysts=named)
             draft = Draft(kind=Kind.CAP, at=_now(), amount=caps.total, request=caps.to_json())
             after = before.extended([draft], transaction.key)
             transaction.write(after)
@@ -178,6 +178,7 @@ class Ledger(LedgerReader):
         with self._reading() as transaction:
             requested = _by_identity(_requests(several, question, transaction, account), transaction.key)
             record = self._record(transaction, account, requested, also_charge=also_charge)
+            analyst = _known_analyst(existing(transaction, record), analyst)
             return quoted(record, requested, analyst=analyst, key=transaction.key, at=_now())
 
     def release(
@@ -211,6 +212,7 @@ class Ledger(LedgerReader):
                 requests = _requests(several, question, transaction, account)
                 requested = _by_identity(requests, key)
                 record = self._record(transaction, account, requested, also_charge=also_charge, lock=True)
+                analyst = _known_analyst(existing(transaction, record), analyst)
                 charged = charge(record, requested, analyst=analyst, key=key, at=_now())
                 transaction.write(charged.record)
             drawn, failed = self._drawn(charged, requested)
@@ -333,6 +335,19 @@ def _receipt(after: Record, charged: Charged, answers: tuple[tuple[A, ...], ...]
 
 def _checked_analyst(analyst: str | None) -> str | None:
     return None if analyst is None else checked_name(analyst, "analyst")
+
+
+def _each_once(analysts: Mapping[str, Exact] | None) -> Mapping[str, Exact]:
+    """Refuse caps for two names of analysts that differ in nothing but writing."""
+    given = analysts or {}
+    names = [checked_name(name, "analyst") for name in given]
+    if len(set(map(folded_name, names))) < len(names):
+        raise ParameterError("two names of analysts differ in case, spaces or such alone; give each analyst one cap")
+    return given
+
+
+def _known_analyst(state: Account, analyst: str | None) -> str | None:
+    return None if analyst is None else state.known_analyst(analyst)
 
 
 def _now() -> str:

@@ -75,6 +75,8 @@ def checked_rows(
     With `one_class` rows are private: each label is read by itself (see `private_labels`), and a bad score is refused
     with one message, whatever it is.
     """
+    if one_class:
+        refuse_private_weights(weights)
     score = private_scores(scores) if one_class else checked_scores(scores)
     label = label_rows(labels, positive) if one_class else binary_labels(labels, positive)
     weight = None if weights is None else checked_weights(weights)
@@ -142,6 +144,12 @@ def unfit_scores(column: str | None = None) -> ScoreError:
         f"{where} a finite number in every row; check that it is the right column and that decimals have a point, and "
         "remove or replace scores that are missing, NaN or infinite"
     )
+
+
+def refuse_private_weights(weights: object) -> None:
+    """Refuse weights of private rows: whether all are whole, and all above 0, would depend on single rows."""
+    if weights is not None:
+        raise ParameterError("private rows (`one_class`) count once each; leave the weights out, or repeat rows")
 
 
 def checked_weights(weights: ArrayLike) -> CountArray:

@@ -214,7 +214,7 @@ def _refuse_twice(names: Iterable[str], message: str) -> None:
         seen.add(name)
 
 
-KEY_RULE = 3
+KEY_RULE = 4
 """Version of the rule of `row_keys`; a new rule gets a higher number."""
 
 _BATCH_ROWS = 1 << 15

@@ -25,6 +25,7 @@ from confide.sources.labels import is_missing
 from confide.sources.words import Encoder, Entries, check_column
 
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+_EXPONENT = re.compile(r"-?[1-9](\.[0-9]+)?e[+-][0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan", re.IGNORECASE)
 _REMEMBERED = 1 << 18
 _LONGEST = 400
@@ -239,12 +240,15 @@ def spelling(value: object) -> str | None:
 
     This one function decides which values of private rows are the same. It reads a value by itself, by its type:
     True is not 1, and a float32 is the number that it holds. Numbers in text keep leading zeros and exponents, which
-    may be part of a code: "007" is not 7. Spaces around a text are left out.
+    may be part of a code: "007" is not 7, and "1e5" not 100000. But "1e-05", which Python, R and pandas write for
+    0.00001, is that number. Spaces around a text are left out.
 
-    >>> [spelling(value) for value in (1.0, "1.00", True, "007", 1e-10, None)]
-    ['1', '1', 'true', '007', '1e-10', None]
+    >>> [spelling(value) for value in (1.0, "1.00", True, "007", "1e5", "1e-05", None)]
+    ['1', '1', 'true', '007', '1e5', '0.00001', None]
     """
     text = (value if type(value) is str else _written(value)).strip()
+    if _EXPONENT.fullmatch(text) and repr(float(text)) == text:
+        text = _shown(float(text))
     if _DECIMAL.fullmatch(text):
         text = text.rstrip("0").rstrip(".") if "." in text else text
         return "0" if text == "-0" else text

@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.counts import ScoreCounts
 from confide.errors import ColumnError, LabelError, ParameterError, ScoreError, WeightError
-from confide.sources.arrays import count_arrays, private_scores
+from confide.sources.arrays import count_arrays, private_scores, refuse_private_weights
 from confide.sources.feature_columns import spelling
 from confide.sources.labels import is_missing
 from confide.sources.rows import Missing, RowColumns, Rows, with_scores
@@ -34,18 +34,19 @@ def count_frame(
 
     With `one_class` rows are private, and each value is read by itself.
     """
+    if one_class:
+        refuse_private_weights(weight)
     columns = frame_columns(frame, [label, score] + ([weight] if weight is not None else []))
     as_array = _private_array if one_class else _array
     scores = as_array(columns[score])
     if one_class:
         scores = private_scores(scores, score)
-        _refuse_missing(columns, None, (), weight)
     else:
         _refuse_missing(columns, label, [score], weight)
     return count_arrays(
         as_array(columns[label]),
         scores,
-        None if weight is None else as_array(columns[weight]),
+        None if weight is None else _array(columns[weight]),
         positive=positive,
         one_class=one_class,
     )

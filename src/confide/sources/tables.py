@@ -33,7 +33,7 @@ from confide.errors import (
     UnreadableError,
     WeightError,
 )
-from confide.sources.arrays import count_checked
+from confide.sources.arrays import count_checked, refuse_private_weights
 from confide.sources.details import detail, first_error, replaced_errors
 from confide.sources.fit_rows import (
     ExactColumn,
@@ -56,7 +56,7 @@ _NAN = "NaN"
 class CheckedTable:
     """A table whose columns were looked at: `label` is 0/1, the others numbers that are present.
 
-    `ends` are the least and the greatest of each score, unless rows are private.
+    `ends` are the least and the greatest of each score.
     """
 
     table: Any
@@ -72,7 +72,6 @@ def look(
     columns: RowColumns,
     *,
     positive: object,
-    one_class: bool = False,
     missing: Missing = "refuse",
     distinct: bool = True,
 ) -> CheckedTable:
@@ -80,7 +79,6 @@ def look(
 
     Unless `distinct`, distinct scores are not counted, and their number is that of rows.
     """
-    import ibis
 
     scores, weight = columns.scores, columns.weight or columns.survey_weight
     ColumnError.require(columns.names, list(table.columns))
@@ -89,11 +87,11 @@ def look(
     read, left_out = table.select(**_named(table, columns, exact)), None
     if missing == "drop":
         read, left_out = _without_missing(read, scores)
-    chosen = _positive_label(read, positive, exact, one_class=one_class)
+    chosen = _positive_label(read, positive, exact)
     summary = _summary(read, len(scores), weight is not None, distinct)
     _refuse_bad(summary, scores, weight)
     ends = tuple((summary[f"low{i}"], summary[f"high{i}"]) for i in range(len(scores)))
-    ours = ibis.literal(False) if chosen is None else _equals(read.label, chosen)
+    ours = _equals(read.label, chosen)
     whole = weight is None or table[weight].type().is_integer()
     coded = read.mutate(
         label=ours.ifelse(1, 0), **({"weight": read.weight.cast("int64")} if weight is not None and whole else {})
@@ -159,16 +157,15 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
     return table.filter(~anywhere), MissingScores(rows=int(found["rows"]), by_score=by_score)
 
 
-def _positive_label(table: Any, positive: object, label: ExactColumn, *, one_class: bool) -> Any:
-    """Return the code of the positive label; None if no row has it."""
+def _positive_label(table: Any, positive: object, label: ExactColumn) -> Any:
+    """Return the code of the positive label."""
     found = fetch(table.select("label").distinct().limit(4)).column("label").to_pylist()
     if not found:
         raise _no_rows()
     values = label.values(found)
     if label.kind.is_decimal():
         values = [None if text is None else Decimal(text) for text in values]
-    chosen = positive_value(values, positive, one_class=one_class)
-    return None if chosen is None else found[values.index(chosen)]
+    return found[values.index(positive_value(values, positive))]
 
 
 def _equals(code: Any, chosen: Any) -> Any:
@@ -257,13 +254,14 @@ def count_table(
     With `one_class` rows are private: a single label is allowed, as are labels that are not `positive`, and each row
     is read by itself (see `fit_rows`).
     """
-    private = one_class and weight is None
+    if one_class:
+        refuse_private_weights(weight)
     columns = RowColumns(label=label, scores=(score,), weight=weight)
-    with discreet(table, private=private):
-        if private:
+    with discreet(table, private=one_class):
+        if one_class:
             return _count_private(table, label=label, score=score, positive=positive)
         held = as_table(table, columns=columns.names)
-        checked = look(held, columns, positive=positive, one_class=one_class, missing=missing)
+        checked = look(held, columns, positive=positive, missing=missing)
         return count_looked(checked, columns)
 
 
