@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -28,7 +29,7 @@ from confide.contest.server.home import Settings
 from confide.contest.server.metrics import Metrics
 from confide.contest.server.middleware import Guard
 from confide.contest.server.run import DRAIN_SECONDS, Protocol
-from tests.contest.server.running import PARQUET, Running, served, small_contest
+from tests.contest.server.running import PARQUET, Running, launch, served, small_contest
 from tests.contest.server.test_submissions_over_http import problem
 from tests.sources.hostile_parquet import padded_pages
 from tests.waiting import is_gone, wait_until
@@ -245,6 +246,29 @@ def test_connections_take_turns_in_small_parts() -> None:
 
     assert asyncio.run(send_chunks()).startswith(b"HTTP/1.1 204")
     assert max(sizes) <= 16 * 1024
+
+
+def test_connections_that_say_nothing_use_up_no_files(tmp_path: Path) -> None:
+    """Each refused file, and each attempt to accept one more connection, would also be written to the log."""
+    files, usual = 512, resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, usual[1]))
+    try:
+        running = launch(tmp_path / "server", small_contest("heart"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+    contest, token = running.contests["heart"], running.token("heart")
+    begun = (b"", b"GET / HT", b"POST /signin HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+    with contextlib.ExitStack() as connections:
+        connections.callback(running.stop)
+        running.set_state("heart", "open")
+        for number in range(files):
+            connection = connections.enter_context(socket.create_connection(("127.0.0.1", running.port)))
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(begun[number % len(begun)])
+        assert running.submit("heart", token, contest.csv(1)).status_code == 201
+        assert httpx.get(f"http://127.0.0.1:{running.port}/readyz", timeout=PATIENCE).status_code == 200
+        assert psutil.Process(running.process.pid).num_fds() < files // 2
+    assert "Error" not in running.log.read_text()
 
 
 def test_a_parquet_bomb_is_refused_before_it_unfolds(tight: Running) -> None:
