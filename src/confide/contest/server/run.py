@@ -118,9 +118,9 @@ class Protocol(H11Protocol):
     header_seconds = 10.0
     idle_seconds = 10.0
     most = 100
-    """Most connections; of more, the one is closed whose request the server has awaited longest."""
+    """Most connections; of more, the one is closed whose client the server has awaited longest."""
     awaited: ClassVar[dict[Protocol, None]] = {}
-    """Connections whose request is not whole yet, the oldest first."""
+    """Connections whose request is not whole yet, or whose answer is not read on; those that wait longest first."""
 
     cycle: RequestResponseCycle | None  # type: ignore[assignment]  # None until headers are whole
     _waiting: asyncio.TimerHandle | None = None
@@ -149,14 +149,18 @@ class Protocol(H11Protocol):
             self._stop_waiting()
         elif self._waiting is None:
             self._wait()
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+        if not self._lacks_request:
             self.awaited.pop(self, None)
 
     def on_response_complete(self) -> None:
         """Await the next request."""
         super().on_response_complete()
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+        if self._lacks_request and not self.transport.is_closing():
             self.awaited.setdefault(self)
+
+    @property
+    def _lacks_request(self) -> bool:
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     @property
     def _lacks_headers(self) -> bool:
@@ -170,10 +174,17 @@ class Protocol(H11Protocol):
             self._waiting.cancel()
             self._waiting = None
 
+    def pause_writing(self) -> None:
+        """Wait until the client has read most of what waits for it."""
+        super().pause_writing()
+        self.awaited.setdefault(self)
+
     def resume_writing(self) -> None:
-        """Go on writing: the client has read most of what waited for it."""
+        """Go on writing."""
         self._unread = False
         super().resume_writing()
+        if not self._lacks_request:
+            self.awaited.pop(self, None)
 
     def _check_reader(self) -> None:
         """End a connection whose client left unread what waited at the last check. Closing alone would wait for it."""
