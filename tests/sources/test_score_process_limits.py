@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -11,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -187,6 +188,29 @@ def test_another_helper_is_started_if_one_has_ended(tmp_path: Path, monkeypatch:
         reader.close()
     with pytest.raises(ReadingStoppedError):
         reader.read("many", path, "csv")
+
+
+def test_a_system_without_free_files_or_processes_is_no_fault_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    reader, path = limited(monkeypatch, IDS), saved(tmp_path, PLAIN, "scores.csv")
+    try:
+        with monkeypatch.context() as without:
+            without.setattr(os, "pipe", none_left)
+            with pytest.raises(ReadingStoppedError):
+                reader.read("many", path, "csv")
+        assert reader._helper is not None
+        reader._helper.kill()
+        with monkeypatch.context() as without:
+            without.setattr(socket, "socketpair", none_left)
+            with pytest.raises(ReadingStoppedError):
+                reader.read("many", path, "csv")
+        assert reader.read("many", path, "csv").tolist() == list(SCORES)
+    finally:
+        reader.close()
 
 
 LIES = {

@@ -142,7 +142,10 @@ class ScoreReader:
         Raises SubmissionError with everything that is wrong in the file, and ReadingStoppedError if it was not read.
         """
         expected, limits = self._expected[name], self._limits[name]
-        receiving, sending = os.pipe()
+        try:
+            receiving, sending = os.pipe()
+        except OSError:
+            raise ReadingStoppedError(_NOT_NOW) from None
         try:
             try:
                 with path.open("rb") as file:
@@ -176,7 +179,7 @@ class ScoreReader:
                 if self._helper is not None:
                     self._helper.kill()
                     self._helper = None
-                with suppress(ConfideError):
+                with suppress(ConfideError, OSError):
                     self._helper = self._new_helper()
                 if self._helper is None or not self._helper.send(message, [file, sending]):
                     raise ReadingStoppedError(_NOT_NOW)

@@ -84,7 +84,7 @@ def test_names_on_a_board_cannot_steer_a_terminal() -> None:
 
 
 def test_pages_are_followed_to_the_end() -> None:
-    ids = [f"{number:026}" for number in range(5)]
+    ids = [f"{number:026}" for number in reversed(range(5))]
     pages = {"": ids[:2], ids[1]: ids[2:4], ids[3]: ids[4:]}
 
     def answer(seen: Seen, before: int) -> Told:
@@ -96,6 +96,17 @@ def test_pages_are_followed_to_the_end() -> None:
     with small_server(answer) as server:
         found = OracleClient(server.url, TOKEN, contest="heart").submissions()
     assert [one.id for one in found] == ids
+
+
+@pytest.mark.parametrize("later", ["1" * 26, "0" * 26])
+def test_pages_without_an_end_are_refused(later: str) -> None:
+    def answer(seen: Seen, before: int) -> Told:
+        return told_json({"submissions": [], "next": "0" * 26 if before else later})
+
+    with small_server(answer) as server:
+        with pytest.raises(OracleError, match="next"):
+            OracleClient(server.url, TOKEN, contest="heart").submissions()
+        assert len(server.seen) <= 3
 
 
 def test_the_key_is_the_digest_of_the_file(tmp_path: Any) -> None:

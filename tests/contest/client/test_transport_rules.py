@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import ssl
 import threading
 import time
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from confide.contest.client.oracle_client import bytes_body
-from confide.contest.client.transport import Address, Transport
+from confide.contest.client.transport import Address, Transport, _Deadline
 from confide.errors import LimitError, OracleError, TokenError
 from tests.contest.client.certificates import self_signed
 from tests.contest.client.small_servers import TOKEN, Seen, SmallServer, Told, small_server, told_json
@@ -139,6 +141,62 @@ def test_a_server_that_says_nothing_is_left() -> None:
             transport(server, timeout=0.2).request("GET", "/x", repeatable=False)
         done.set()
     assert time.monotonic() - began < 60
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+ENDLESS = {
+    "interim answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "a status": (b"HTTP/1.1 200 ", b"O"),
+    "headers": (HEAD, b"a"),
+    "content": (HEAD + b"Content-Length: 100000\r\n\r\n", b"a"),
+    "chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
+    "an extension of a chunk": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", b"a"),
+    "trailers": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n"),
+}
+
+
+@pytest.mark.parametrize(("begin", "drop"), ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.parametrize("download", [False, True])
+def test_an_answer_that_trickles_is_left(begin: bytes, drop: bytes, download: bool, tmp_path: Path) -> None:
+    """Each drop comes in time, so that the timeout of the socket alone would never end it."""
+    done = threading.Event()
+
+    def trickle(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        end = time.monotonic() + 60.0
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(begin)
+            while not done.wait(0.02) and time.monotonic() < end:
+                connection.sendall(drop)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=trickle, args=(listener,))
+        server.start()
+        address = Address.parse(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        client = Transport(address=address, token=TOKEN, timeout=0.3)
+        target = tmp_path / "file.zip"
+        try:
+            with pytest.raises(OracleError, match="too long"):
+                _ = client.download("/x", target) if download else client.request("GET", "/x", repeatable=False)
+        finally:
+            done.set()
+            server.join()
+
+
+def test_content_that_comes_fast_has_more_time() -> None:
+    now = 0.0
+    deadline = _Deadline(lambda: now, 60.0)
+    now = 59.0
+    assert deadline.left() == 1.0
+    deadline.extend(10 << 16)
+    assert deadline.left() == 11.0
+    now = 70.0
+    with pytest.raises(TimeoutError):
+        deadline.left()
+    deadline.begin()
+    deadline.extend(1 << 30)
+    assert deadline.left() == 60.0
 
 
 def test_a_refusal_before_the_whole_body_was_read_is_understood() -> None:

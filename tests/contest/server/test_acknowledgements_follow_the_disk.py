@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from confide.contest.server.database import Database
-from confide.contest.server.home import store
+from confide.contest.server.home import Home, store
 from tests.contest.server.running import served, small_contest
 
 SHIM = r"""
@@ -144,3 +144,18 @@ def test_a_score_file_is_synced_then_named_then_its_folder_synced(
     monkeypatch.setattr(os, "fsync", recorded)
     store(path, b"12345678", tmp_path)
     assert events == [("file", False), ("folder", True)]
+    store(path, b"12345678", tmp_path)  # by another thread, before the first has synced the folder
+    assert events[2:] == [("folder", True)]
+
+
+def test_the_folders_of_a_contest_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, sync, synced = Home(tmp_path / "home"), os.fsync, []
+    home.make()
+
+    def recorded(handle: int) -> None:
+        synced.append(Path(os.readlink(f"/proc/self/fd/{handle}")))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    home.make_contest("heart")
+    assert synced == [home.folder / name for name in ("contests", "scores", "influences")]

@@ -65,6 +65,7 @@ def test_the_file_is_what_was_sent_however_it_is_cut(content: bytes, sizes: list
         (body(part("other", b"x", "a.csv")), "no file"),
         (body(*(part("note", b"x") for _ in range(9))), "too many parts"),
         (body(part("note", b"x" * (FRAMING + 1)), part("file", b"x", "a.csv")), "too large"),
+        (body(*(part("n" * 3_000, b"x") for _ in range(3)), part("file", b"x", "a.csv")), "too large"),
         (b"this is no form at all", "damaged"),
         (b"", "no file"),
     ],

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -16,7 +17,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import psutil
@@ -28,7 +29,7 @@ from confide.contest.server.home import Settings
 from confide.contest.server.metrics import Metrics
 from confide.contest.server.middleware import Guard
 from confide.contest.server.run import DRAIN_SECONDS, Protocol
-from tests.contest.server.running import PARQUET, Running, served, small_contest
+from tests.contest.server.running import PARQUET, Running, launch, served, small_contest
 from tests.contest.server.test_submissions_over_http import problem
 from tests.sources.hostile_parquet import padded_pages
 from tests.waiting import is_gone, wait_until
@@ -247,6 +248,72 @@ def test_connections_take_turns_in_small_parts() -> None:
 
     assert asyncio.run(send_chunks()).startswith(b"HTTP/1.1 204")
     assert max(sizes) <= 16 * 1024
+
+
+def test_connections_that_wait_use_up_no_files(tmp_path: Path) -> None:
+    """Each refused file, and each attempt to accept one more connection, would also be written to the log."""
+    files, usual = 512, resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, usual[1]))
+    try:
+        running = launch(tmp_path / "server", small_contest("heart"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+    contest, token = running.contests["heart"], running.token("heart")
+    begun = (b"", b"GET / HT", b"POST /signin HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+    with contextlib.ExitStack() as connections:
+        connections.callback(running.stop)
+        running.set_state("heart", "open")
+        for number in range(files):
+            connection = connections.enter_context(socket.create_connection(("127.0.0.1", running.port)))
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(begun[number % len(begun)])
+        assert running.submit("heart", token, contest.csv(1)).status_code == 201
+        assert httpx.get(f"http://127.0.0.1:{running.port}/readyz", timeout=PATIENCE).status_code == 200
+        assert psutil.Process(running.process.pid).num_fds() < files // 2
+    assert "Error" not in running.log.read_text()
+
+
+def test_answers_that_are_not_read_keep_no_other_client_out() -> None:
+    """Of the connections that wait for their clients, the one that waits longest is closed."""
+
+    class Few(Protocol):
+        idle_seconds = 600.0
+        most = 3
+        awaited: ClassVar[dict[Protocol, None]] = {}
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(256):
+            await send({"type": "http.response.body", "body": bytes(2**16), "more_body": number < 255})
+
+    async def read(reading: asyncio.StreamReader) -> int:
+        try:
+            return len(await reading.read())
+        except ConnectionError:
+            return 0
+
+    async def attack() -> list[int]:
+        config, state = uvicorn.Config(app, log_config=None), ServerState()
+        config.load()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: Few(config, state, {}, loop), "127.0.0.1", 0)
+        async with server, contextlib.AsyncExitStack() as connections:
+
+            async def ask() -> asyncio.StreamReader:
+                reading, writing = await asyncio.open_connection(*server.sockets[0].getsockname())
+                connections.callback(writing.close)
+                writing.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                return reading
+
+            unread = [await ask() for _ in range(Few.most)]
+            while not (len(Few.awaited) == Few.most and all(one.flow.write_paused for one in Few.awaited)):
+                await asyncio.sleep(0.01)
+            return [await read(one) for one in (await ask(), *unread)]
+
+    last, *others = asyncio.run(asyncio.wait_for(attack(), PATIENCE))
+    assert last > 256 * 2**16
+    assert sorted(others)[1:] == [last, last]
+    assert min(others) < last
 
 
 def test_a_parquet_bomb_is_refused_before_it_unfolds(tight: Running) -> None:

@@ -27,6 +27,7 @@ from confide.contest.client.results import (
     Wish,
     explained,
     needs_contest,
+    unexpected,
 )
 from confide.contest.client.transport import TEMPLATE_BYTES, Address, Body, Progress, Transport, checked_contest
 from confide.errors import OracleError, ParameterError, UnreadableError
@@ -239,7 +240,9 @@ class OracleClient:
             later = read.optional_text("next")
             if later is None or len(found) > _MOST_SUBMISSIONS:
                 return tuple(found)
-            page = f"?before={_checked_id(later)}"
+            if not _ID.fullmatch(later) or (page and page <= f"?before={later}"):
+                raise unexpected("list of submissions: next")  # each page is older than the last
+            page = f"?before={later}"
 
     def limits(self, contest: str | None = None) -> Limits:
         """Return how many submissions you have left."""

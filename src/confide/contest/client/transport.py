@@ -1,12 +1,13 @@
 """Requests to an evaluation server, over the standard library's HTTP, to an address that was checked.
 
 Rules: certificates are checked; redirects are not followed, since the token would go with them; answers are bounded in
-size and time; a request is repeated only if the server cannot have carried it out twice.
+size and time, headers included; a request is repeated only if the server cannot have carried it out twice.
 """
 
 from __future__ import annotations
 
 import http.client
+import io
 import ipaddress
 import json
 import re
@@ -18,10 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from secrets import randbelow
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -213,10 +215,9 @@ class Transport:
         try:
             with self._answer("GET", path, None, {}, None) as response:
                 if response.status != http.client.OK:
-                    refusal = _read(response, JSON_BYTES, self._deadline())
-                    return len(self._accepted(_reply(response, refusal)).content)
+                    return len(self._accepted(_reply(response, JSON_BYTES)).content)
                 with replacement(target, owner_only=True) as unfinished, unfinished.open("wb") as out:
-                    return sum(out.write(part) for part in _parts(response, limit, None))
+                    return sum(out.write(part) for part in _parts(response, limit))
         except (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError, socket.gaierror) as error:
             raise unreachable(self.address, error) from None
 
@@ -230,14 +231,16 @@ class Transport:
         progress: Progress | None,
     ) -> Reply:
         with self._answer(method, path, body, headers, progress) as response:
-            return _reply(response, _read(response, limit, self._deadline()))
+            return _reply(response, limit)
 
     @contextmanager
     def _answer(
         self, method: str, path: str, body: Body | None, headers: Mapping[str, str], progress: Progress | None
-    ) -> Iterator[http.client.HTTPResponse]:
+    ) -> Iterator[_Response]:
         """Send a request and yield the answer, of which only the headers were read."""
+        deadline = _Deadline(self.clock, self.timeout)
         connection = self._connection()
+        connection.response_class = partial(_Response, deadline)  # type: ignore[assignment]  # it is only called
         try:
             sent = {**self._headers(), **headers}
             if body is None:
@@ -246,7 +249,8 @@ class Transport:
                 sent |= {"Content-Type": body.kind, "Content-Length": str(body.size)}
                 with body.open() as stream:
                     self._send(connection, method, path, _Counted(stream, body.size, progress), sent)
-            yield connection.getresponse()
+            deadline.begin()
+            yield cast(_Response, connection.getresponse())
         finally:
             connection.close()
 
@@ -289,20 +293,55 @@ class Transport:
         wait, with_token = _retry_after(reply), self.token is not None
         raise problem(reply.status, reply.headers, reply.content, retry_after=wait, with_token=with_token)
 
-    def _deadline(self) -> _Deadline:
-        return _Deadline(self.clock, self.clock() + self.timeout)
 
-
-@dataclass(frozen=True, slots=True)
 class _Deadline:
     """Time by which an answer must be read, however slowly it trickles."""
 
-    clock: Callable[[], float]
-    end: float
+    def __init__(self, clock: Callable[[], float], seconds: float) -> None:
+        self._clock, self._seconds = clock, seconds
+        self.begin()
 
-    def check(self) -> None:
-        if self.clock() > self.end:
+    def begin(self) -> None:
+        """Wait for an answer from now on."""
+        self._end = self._clock() + self._seconds
+
+    def extend(self, size: int) -> None:
+        """Allow a second more for each block of content that has come."""
+        self._end += size / _BLOCK
+
+    def left(self) -> float:
+        """Return the seconds until the next byte must come."""
+        left = self._end - self._clock()
+        if left <= 0.0:
             raise TimeoutError
+        return min(left, self._seconds)
+
+
+class _Response(http.client.HTTPResponse):
+    """Answer that is read before a deadline. The timeout of a socket alone begins anew with each byte."""
+
+    def __init__(self, deadline: _Deadline, sock: socket.socket, *arguments: Any, **options: Any) -> None:
+        super().__init__(sock, *arguments, **options)
+        self.deadline = deadline
+        self.fp = io.BufferedReader(_TimedStream(self.fp.detach(), sock, deadline))
+
+
+class _TimedStream(io.RawIOBase):
+    """Bytes of a socket."""
+
+    def __init__(self, stream: io.RawIOBase, sock: socket.socket, deadline: _Deadline) -> None:
+        self._stream, self._socket, self._deadline = stream, sock, deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        self._socket.settimeout(self._deadline.left())
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 class _Counted:
@@ -338,27 +377,22 @@ def unreachable(address: Address, error: Exception) -> OracleError:
     )
 
 
-def _parts(response: http.client.HTTPResponse, limit: int, deadline: _Deadline | None) -> Iterator[bytes]:
+def _parts(response: _Response, limit: int) -> Iterator[bytes]:
     """Yield the content of an answer; refuse one that is too large."""
     size = 0
     while part := response.read1(_BLOCK):
         size += len(part)
         if size > limit:
             raise OracleError(f"the server's answer is larger than {limit} bytes; check the address")
-        if deadline is not None:
-            deadline.check()
+        response.deadline.extend(len(part))
         yield part
     if response.length:  # the connection closed before all of it came
         raise http.client.IncompleteRead(b"", response.length)
 
 
-def _read(response: http.client.HTTPResponse, limit: int, deadline: _Deadline) -> bytes:
-    return b"".join(_parts(response, limit, deadline))
-
-
-def _reply(response: http.client.HTTPResponse, content: bytes) -> Reply:
+def _reply(response: _Response, limit: int) -> Reply:
     headers = {name.lower(): value for name, value in response.getheaders()}
-    return Reply(status=response.status, headers=headers, content=content)
+    return Reply(status=response.status, headers=headers, content=b"".join(_parts(response, limit)))
 
 
 def _is_passing(reply: Reply) -> bool:

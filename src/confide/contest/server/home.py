@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import HomeError, ParameterError, StoreUnavailableError
-from confide.files import create_file
+from confide.files import create_file, flush
 
 DATABASE = "CONFIDE_ORACLE_DATABASE"
 """Environment variable with the URL of a PostgreSQL database; without it the home folder holds a SQLite file."""
@@ -159,6 +159,7 @@ class Home:
         """Create the folders of a contest."""
         for folder in ("contests", "scores", "influences"):
             (self.folder / folder / contest).mkdir(mode=0o700, exist_ok=True)
+            flush(self.folder / folder)
 
     def require(self) -> None:
         """Refuse a folder in which no server was ever started."""
@@ -214,19 +215,18 @@ _PROBE = 4_096
 
 def store(path: Path, content: bytes, temporary: Path) -> None:
     """Write a file under its final name: its content first, then the name, both through to the disk."""
-    if path.exists():
-        return  # files are named by their content
     with disk():
-        handle, name = tempfile.mkstemp(dir=temporary)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
-        _flush_folder(path.parent)
+        if not path.exists():  # files are named by their content
+            handle, name = tempfile.mkstemp(dir=temporary)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(path)
+            finally:
+                Path(name).unlink(missing_ok=True)
+        flush(path.parent)  # also if another thread, or a process before a crash, has just given the name
 
 
 @contextmanager
@@ -271,11 +271,3 @@ def map_influences(path: Path, rows: int) -> NDArray[np.float32] | None:
     except (OSError, ValueError):  # no file, or an empty one
         return None
     return influences if influences.size == rows else None
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

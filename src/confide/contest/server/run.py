@@ -7,13 +7,14 @@ import contextlib
 import ctypes
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
 from importlib.metadata import version
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 import uvicorn
@@ -99,12 +100,27 @@ LARGEST_HEADERS = 16 * 1024
 _READ_BYTES = 16 * 1024
 """Bytes that are read from one connection before others have their turn: parsing tiny chunks takes time."""
 
+_BACKLOG = 64
+"""Connections that are accepted at once, before those in excess are closed."""
+
+
+def most_connections() -> int:
+    """Return how many connections there may be: a third of the files that the system lets this process open.
+
+    Each may upload a file; the last third is for the database and for processes that read files.
+    """
+    return max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 3)
+
 
 class Protocol(H11Protocol):
     """Connection of one client."""
 
     header_seconds = 10.0
     idle_seconds = 10.0
+    most = 100
+    """Most connections; of more, the one is closed whose client the server has awaited longest."""
+    awaited: ClassVar[dict[Protocol, None]] = {}
+    """Connections whose request is not whole yet, or whose answer is not read on; those that wait longest first."""
 
     cycle: RequestResponseCycle | None  # type: ignore[assignment]  # None until headers are whole
     _waiting: asyncio.TimerHandle | None = None
@@ -118,6 +134,11 @@ class Protocol(H11Protocol):
             transport.max_size = _READ_BYTES  # type: ignore[attr-defined]  # of asyncio's own transport
         self._wait()
         self._checking = self.loop.call_later(self.idle_seconds, self._check_reader)
+        self.awaited[self] = None
+        if len(self.connections) > self.most:
+            oldest = next(iter(self.awaited))
+            del self.awaited[oldest]
+            oldest.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Handle bytes; wait for the rest of headers that have begun, of the first request and of later ones."""
@@ -128,6 +149,18 @@ class Protocol(H11Protocol):
             self._stop_waiting()
         elif self._waiting is None:
             self._wait()
+        if not self._lacks_request:
+            self.awaited.pop(self, None)
+
+    def on_response_complete(self) -> None:
+        """Await the next request."""
+        super().on_response_complete()
+        if self._lacks_request and not self.transport.is_closing():
+            self.awaited.setdefault(self)
+
+    @property
+    def _lacks_request(self) -> bool:
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     @property
     def _lacks_headers(self) -> bool:
@@ -141,10 +174,17 @@ class Protocol(H11Protocol):
             self._waiting.cancel()
             self._waiting = None
 
+    def pause_writing(self) -> None:
+        """Wait until the client has read most of what waits for it."""
+        super().pause_writing()
+        self.awaited.setdefault(self)
+
     def resume_writing(self) -> None:
-        """Go on writing: the client has read most of what waited for it."""
+        """Go on writing."""
         self._unread = False
         super().resume_writing()
+        if not self._lacks_request:
+            self.awaited.pop(self, None)
 
     def _check_reader(self) -> None:
         """End a connection whose client left unread what waited at the last check. Closing alone would wait for it."""
@@ -157,6 +197,7 @@ class Protocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
+        self.awaited.pop(self, None)
         self._stop_waiting()
         if self._checking is not None:
             self._checking.cancel()
@@ -265,7 +306,12 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         http=type(
             "TimedProtocol",
             (Protocol,),
-            {"header_seconds": settings.header_seconds, "idle_seconds": settings.idle_seconds},
+            {
+                "header_seconds": settings.header_seconds,
+                "idle_seconds": settings.idle_seconds,
+                "most": most_connections(),
+                "awaited": {},
+            },
         ),
         ws="none",
         lifespan="on",
@@ -273,6 +319,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         access_log=False,  # its lines hold query strings; the middleware writes others
         server_header=False,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
+        backlog=_BACKLOG,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )

@@ -106,9 +106,11 @@ class _Parts:
             raise UploadError("the form has too many parts")
 
     def _header_name(self, data: bytes, start: int, end: int) -> None:
+        self._count_other(end - start)
         self._name += data[start:end]
 
     def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._count_other(end - start)
         self._value += data[start:end]
 
     def _header_end(self) -> None:
@@ -127,10 +129,13 @@ class _Parts:
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._inside:
             self._content.append(data[start:end])
-            return
-        self._other += end - start
+        else:
+            self._count_other(end - start)
+
+    def _count_other(self, size: int) -> None:
+        self._other += size
         if self._other > FRAMING:
-            raise UploadError("the form has other fields that are too large")
+            raise UploadError("the form has headers or other fields that are too large")
 
     def _end(self) -> None:
         self.complete = True
