@@ -295,7 +295,9 @@ class Workflow:
     def from_dict(cls, plain: Mapping[str, Any]) -> Workflow:
         """Rebuild a workflow from `to_dict`."""
         if plain.get("schema") != SCHEMA:
-            raise ParameterError(f"this is no file of `confide select` or `confide train`: its schema is not {SCHEMA}")
+            raise ParameterError(
+                f"`confide select` or `confide train` did not write this file: its schema is not {SCHEMA}"
+            )
         selection, model = plain["selection"], plain["model"]
         return cls(
             encoding=Encoding.from_dict(plain["encoding"]),
