@@ -13,12 +13,12 @@ What is promised. Let the server and `colluders` of n sites be dishonest, c of t
    most n + c shares of the two, and two times t are more.
 2. One list. A site shows shares for a list only if all of it is signed for (`Answered`: who answered, and under which
    masks) and either nobody dropped out or t sites have voted for it (`Vote`). Before it votes or shows, it writes the
-   list down, and it does so for one list of a question, ever (`federation.site.register`). So a list for which masks are taken off
-   was written down by at least t - c sites of H. Two lists would need 2 (t - c) > n - c of them, so one site would have
-   written down both. This holds over all sessions, and also for a site that died before it wrote: the others remember.
-   A site that forgets counts as one of the c; so does one that was set up anew, for peers that never answered this sum
-   with its old key, unless they pinned it. If some sites hear that nobody dropped out and others vote for a shorter
-   list, then by the same count at most one of the two sums can be read.
+   list down, and it does so for one list of a question, ever (`federation.site.register`). So a list for which masks
+   are taken off was written down by at least t - c sites of H. Two lists would need 2 (t - c) > n - c of them, so one
+   site would have written down both. This holds over all sessions, and also for a site that died before it wrote: the
+   others remember. A site that forgets counts as one of the c; so does one that was set up anew, for peers that never
+   answered this sum with its old key, unless they pinned it. If some sites hear that nobody dropped out and others
+   vote for a shorter list, then by the same count at most one of the two sums can be read.
 3. Only the sum over the list. Of a site on the list the seed can be known and, by 1, not the key. So its answer still
    has its shared masks with all other honest sites on the list: all of them signed that they answered under the same
    masks. What is left is the sum over the honest sites on the list, as without dropouts. Of a site not on the list at
