@@ -5,6 +5,7 @@ Run `python docs/generate.py` after changing either. A test fails while a page i
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from confide.cli.main import app
 from confide.metrics.registry import METRICS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the studies, which are not installed
-from studies.summaries import index_page  # found by the line above
+from studies.summaries import index_page, results_page  # found by the line above
+
+HELP_OPTION = re.compile(r"--help +-h +Show this message")
 
 REFERENCE = Path(__file__).parent / "reference"
 VERBS = (
@@ -54,7 +57,8 @@ def command_line() -> str:
     parts = [
         "# Command line\n",
         "Standard output holds data, standard error holds messages. Exit codes: 0 done, 1 failed, 2 wrong usage, "
-        "3 refused because the privacy budget does not suffice.\n",
+        "3 refused because the privacy budget does not suffice, 4 waiting for a person at a site to decide. "
+        "Every command has `--help`.\n",
     ]
     inner = ([group, verb] for group, verbs in GROUPS.items() for verb in verbs)
     commands = [[], *([verb] for verb in VERBS), *inner]
@@ -88,16 +92,32 @@ def metrics() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"command-line.md": command_line, "metrics.md": metrics, "../studies/index.md": index_page}
+PAGES = {
+    "command-line.md": command_line,
+    "metrics.md": metrics,
+    "../studies/index.md": index_page,
+    "../../studies/results/README.md": results_page,
+}
 
 
 def _help(arguments: list[str]) -> str:
-    """Return the help text as a terminal of 100 columns without colours shows it."""
+    """Return the help text as a terminal of 100 columns without colours shows it, without the frames."""
     terminal = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
     answer = CliRunner().invoke(app, [*arguments, "--help"], prog_name="confide", env=terminal, catch_exceptions=False)
     if answer.exit_code:
         raise SystemExit(f"confide {' '.join(arguments)} --help failed")
-    return "\n".join(line.rstrip() for line in answer.stdout.strip("\n").splitlines())
+    lines = (_without_frame(line) for line in answer.stdout.strip("\n").splitlines())
+    text = "\n".join(line for line in lines if line is not None and not (arguments and HELP_OPTION.search(line)))
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"\n Options:(?=\n\n|\s*$)", "", text)).strip("\n")
+
+
+def _without_frame(line: str) -> str | None:
+    """Return a line without the frame of its panel; None for the lower edge."""
+    if line.startswith("╰"):
+        return None
+    if title := re.fullmatch(r"╭─ (.+?) ─+╮", line):
+        return f"\n {title[1]}:"
+    return re.sub(r"^│(.*)│$", r"\1", line).rstrip()
 
 
 if __name__ == "__main__":

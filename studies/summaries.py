@@ -1,9 +1,8 @@
-"""Page of all studies, made from the summaries that full-size runs have left in `studies/results`."""
+"""Pages of all studies, made from the summaries that full-size runs have left in `studies/results`."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,24 +16,33 @@ from studies.settings_words import settings_words
 
 RESULTS = Path(__file__).parent / "results"
 
-_INTRODUCTION = """\
+RESULTS_PAGE = "../../studies/results/README.md"
+"""Page of every claim and number, as the overview in the documentation links to it."""
+
+_OVERVIEW = """\
 # Which results of the papers hold
 
 Five studies make the tables and figures of the papers behind confide anew. This page summarises what they found;
-`python docs/generate.py` writes it from the summaries in `studies/results`. Each study names the settings of the run
-behind it, and says where that run was smaller than the paper's.
-[Reproduce the figures](../how-to/study.md) tells how to run them, and
+[every claim and number]({results}) is beside the stored summaries, in `studies/results`.
+`python docs/generate.py` writes both. [Reproduce the figures](../how-to/study.md) tells how to run the studies, and
 [where we differ](../explanation/corrections.md) lists the errors that we found.
 
 We turn each claim into differences that are positive if it is true. All clearly positive: it **holds**. All clearly
 negative: it **does not hold**. Mixed: **in part**. None clear: **unclear**. Clear means two standard errors. Where a
-claim allows no exceptions, we count them instead: it holds if there are none.
+claim allows no exceptions, we count them instead: it holds if there are none. A published number **agrees** if ours is
+within half of its last printed digit and two standard errors; where ours is computed from printed numbers, their
+rounding counts too.
+"""
+
+_RESULTS = """\
+# Every claim and number of the studies
+
+`python docs/generate.py` writes this page from the summaries beside it. Each study names the settings of its run, and
+says where that run was smaller than the paper's. [An overview](../../docs/studies/index.md) explains the verdicts.
 
 Behind a verdict stands the difference that speaks most against the claim, with its standard error (exact numbers have
-none), or the number of exceptions. A published number **agrees** if ours is within half of its last printed
-digit and two standard errors; where ours is computed from printed numbers, their rounding counts too. A star marks
-numbers that were read off a picture. Where the limit of a claim was chosen after first results were seen, the report of
-the study says so.
+none), or the number of exceptions. A star marks numbers that were read off a picture. Where the limit of a claim was
+chosen after first results were seen, the report of the study says so.
 """
 
 
@@ -65,10 +73,6 @@ class Summary:
         """Return published numbers beside ours."""
         return tuple(map(Comparison.from_dict, self.plain["comparisons"]))
 
-    def heading(self, where: str) -> str:
-        """Return the heading of a figure or table on the page."""
-        return next(f"{where}: {each['title']}" for each in self.plain["exhibits"] if each["where"] == where)
-
     def counted(self, answer: Answer) -> int:
         """Count the claims with an answer."""
         return sum(verdict.answer is answer for verdict in self.verdicts.values())
@@ -87,10 +91,15 @@ def stored_summaries(folder: Path = RESULTS) -> tuple[Summary, ...]:
 
 
 def index_page(summaries: Sequence[Summary] | None = None) -> str:
-    """Return the page in Markdown."""
+    """Return the overview for the documentation in Markdown: counts of verdicts, and what fails or differs."""
     every = stored_summaries() if summaries is None else summaries
-    parts = [_INTRODUCTION, _overview(every), _failing(every), *(part for summary in every for part in _study(summary))]
-    return "\n".join(parts)
+    return "\n".join((_OVERVIEW.format(results=RESULTS_PAGE), _overview(every), _failing(every), _differing(every)))
+
+
+def results_page(summaries: Sequence[Summary] | None = None) -> str:
+    """Return the page of every claim and number in Markdown."""
+    every = stored_summaries() if summaries is None else summaries
+    return "\n".join((_RESULTS, *(part for summary in every for part in _study(summary))))
 
 
 def _overview(summaries: Sequence[Summary]) -> str:
@@ -98,7 +107,7 @@ def _overview(summaries: Sequence[Summary]) -> str:
     head = ("study", "paper", "claims tried", "hold", "in part", "unclear", "do not hold", "published numbers agree")
     body = [
         (
-            f"[`{summary.entry.name}`](#{summary.entry.name})",
+            f"[`{summary.entry.name}`]({RESULTS_PAGE}#{summary.entry.name})",
             summary.entry.paper,
             str(len(summary.verdicts)),
             *(str(summary.counted(answer)) for answer in answers),
@@ -111,9 +120,9 @@ def _overview(summaries: Sequence[Summary]) -> str:
 
 
 def _failing(summaries: Sequence[Summary]) -> str:
-    """Return the list of the claims that do not hold, each with a link to its figure or table."""
+    """Return the list of the claims that do not hold, each with a link to its study."""
     lines = [
-        _wrapped(f"- [`{summary.entry.name}`, {where}](#{anchor(summary.heading(where))}): {_escaped(sentence)}")
+        _wrapped(f"- {_link(summary, where)}: {_escaped(sentence)}")
         for summary in summaries
         for (where, sentence), verdict in summary.verdicts.items()
         if verdict.answer is Answer.FAILS
@@ -121,13 +130,22 @@ def _failing(summaries: Sequence[Summary]) -> str:
     return "\n".join(("These claims do not hold:\n", *lines, "")) if lines else "No claim fails.\n"
 
 
-def anchor(heading: str) -> str:
-    """Return the anchor that Sphinx and GitHub give a heading.
+def _differing(summaries: Sequence[Summary]) -> str:
+    """Return the list of published numbers that differ from ours, each with a link to its study."""
+    lines = [
+        _wrapped(
+            f"- {_link(summary, beside.published.where)}: {_escaped(beside.name)}, ours {beside.ours.text}, "
+            f"published {beside.published.text}."
+        )
+        for summary in summaries
+        for beside in summary.comparisons
+        if not beside.agrees
+    ]
+    return "\n".join(("These published numbers differ from ours:\n", *lines, "")) if lines else "No number differs.\n"
 
-    >>> anchor("Theorem 3 (5.1): local sensitivity of AUC")
-    'theorem-3-51-local-sensitivity-of-auc'
-    """
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+def _link(summary: Summary, where: str) -> str:
+    return f"[`{summary.entry.name}`]({RESULTS_PAGE}#{summary.entry.name}), {where}"
 
 
 def _total(summaries: Sequence[Summary], answer: Answer) -> int:
@@ -143,7 +161,7 @@ def _study(summary: Summary) -> Iterator[str]:
         yield "- **This run is smaller than the paper's**; some verdicts would be clearer at full size."
     for warning in plain["warnings"]:
         yield _wrapped(f"- {_escaped(warning)}")
-    anchor = f"../explanation/corrections.md#{summary.plain['corrections']}"
+    anchor = f"../../docs/explanation/corrections.md#{summary.plain['corrections']}"
     yield f"- Errors that were found: [where we differ]({anchor}).\n"
     for file in plain["files"]:
         yield _wrapped(f"- Public, not shipped: `{file['name']}`, {file['what']} (SHA-256 `{file['sha256']}`).")

@@ -1,7 +1,7 @@
 """Evaluate binary classifiers on data that must not be shown.
 
-This module holds the tasks and values that most users need. The rest is in the rooms, such as `confide.metrics` and
-`confide.intervals`. Names and rooms load on first use, so `import confide` is cheap.
+This module holds the tasks and values that most users need. The rest is in its packages, such as `confide.metrics` and
+`confide.intervals`. Names and packages load on first use, so `import confide` is cheap.
 """
 
 from __future__ import annotations

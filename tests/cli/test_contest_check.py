@@ -69,7 +69,7 @@ def test_a_file_that_does_not_fit(template: Path) -> None:
     ("template_file", "scores", "code", "words"),
     [
         ("none.json", "scores.csv", 2, "give the organiser's file template.json"),
-        ("scores.csv", "scores.csv", 2, "no template of a contest"),
+        ("scores.csv", "scores.csv", 2, "not a contest's template"),
         ("template.json", "none.csv", 2, "none.csv cannot be read"),
         ("template.json", "scores.txt", 2, "the ending must be .csv"),
     ],

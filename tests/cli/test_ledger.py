@@ -139,7 +139,7 @@ def test_history_shows_what_was_answered(used: Path) -> None:
 def test_verify_names_what_is_broken(used: Path) -> None:
     whole = ask_ledger(used, "verify")
     assert whole.code == 0
-    assert "is whole" in whole.err
+    assert "is intact" in whole.err
     assert ask_json(used, "verify")["whole"] is True
     with sqlite3.connect(used) as connection:
         connection.execute("UPDATE confide_entries SET epsilon = '1/1000' WHERE kind = 'charge'")

@@ -26,7 +26,14 @@ def used(tmp_path: Path) -> Path:
 def test_parts_are_shown_with_what_they_cost(used: Path) -> None:
     answer = confide("ledger", "show", "--ledger", used)
     assert answer.code == 0, answer.err
-    for expected in ("0.4583", "By part of the rows", "part first of halves by hash", "0.3333", "0.25", "the dearest"):
+    for expected in (
+        "0.4583",
+        "By part of the rows",
+        "part first of halves by hash",
+        "0.3333",
+        "0.25",
+        "the most expensive",
+    ):
         assert expected in answer.out
     (account,) = json.loads(confide("ledger", "show", "--ledger", used, "--json").out)["accounts"]
     assert [(part["name"], part["spent"]["epsilon"]) for part in account["parts"]] == [

@@ -201,11 +201,11 @@ def test_plain_data_come_back(delta: Fraction) -> None:
 )
 def test_what_is_no_result_is_refused(damage: dict[str, Any]) -> None:
     result = drawn(prepare_final(final_terms(150), LABELS, FINALISTS, part=FINAL), seeded(2))
-    with pytest.raises(DataError, match="no result of a final"):
+    with pytest.raises(DataError, match="not the result of a final"):
         FinalResult.from_dict({**result.to_dict(), **damage})
     infinite = json.loads(json.dumps(result.to_dict()))
     infinite["entries"][0]["value"] = float("nan")
-    with pytest.raises(DataError, match="no result of a final"):
+    with pytest.raises(DataError, match="not the result of a final"):
         FinalResult.from_dict(infinite)
 
 

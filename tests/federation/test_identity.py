@@ -216,7 +216,7 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(FederationError, match="is not in PEM"):
         Identity.load(certificate, key, root, own)
     key.write_bytes(private_pem(site.key))
-    with pytest.raises(FederationError, match=r"no key of the site's own at .*`confide site request`"):
+    with pytest.raises(FederationError, match=r"the site's own key is missing at .*`confide site request`"):
         Identity.load(certificate, key, root, tmp_path / "none")
     assert Identity.load(certificate, key, root, own).fingerprint() == fingerprint(SiteKey.load(own).public)
 

@@ -52,16 +52,18 @@ def test_a_site_that_is_not_needed_does_not_keep_the_run(tmp_path: Path) -> None
     network = changed(Network.build(tmp_path, FOUR), north=MANUAL, south=('studies = ["trial"]', 'studies = ["other"]'))
     with pytest.raises(RunError, match=r"goes on without south$"):
         network.run(network.question(**ASK, fewest=3, colluders=1))  # type: ignore[arg-type]
-    with pytest.raises(RunError, match=r"First mend what south says; or leave out south \(`sites`\)\. Then ask again"):
+    with pytest.raises(
+        RunError, match=r"First fix what south reports; or leave out south \(`sites`\)\. Then ask again"
+    ):
         network.run(network.question(**ASK))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("mode", "sizes", "said"),
     [
-        ("secure-sum", THREE, "Mend what they say, and ask again"),
-        ("secure-sum", FOUR, f"Mend what they say, and ask again{LESS}"),
-        ("disclosure-control", THREE, f"Mend what they say, and ask again{LESS}"),
+        ("secure-sum", THREE, "Fix what they report, and ask again"),
+        ("secure-sum", FOUR, f"Fix what they report, and ask again{LESS}"),
+        ("disclosure-control", THREE, f"Fix what they report, and ask again{LESS}"),
     ],
 )
 def test_only_possible_steps_are_advised(tmp_path: Path, mode: str, sizes: dict[str, int], said: str) -> None:
@@ -82,7 +84,7 @@ def test_with_three_sites_a_sum_needs_all_of_them(tmp_path: Path) -> None:
         return {**silent.reply(topic, request), "site": "nobody"}  # type: ignore[arg-type]
 
     with pytest.raises(
-        RunError, match=r"1 of 3 sites did not take part, and all are needed.*Mend what they say, and ask again$"
+        RunError, match=r"1 of 3 sites did not take part, and all are needed.*Fix what they report, and ask again$"
     ):
         network.run(network.question("secure-sum"), replaced={"south": away})
 

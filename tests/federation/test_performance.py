@@ -348,5 +348,5 @@ def test_rows_at_the_ends_are_sent_and_added() -> None:
     for at in (-6, -5):
         wrong = list(wide)
         wrong[at] += 10_000  # more than the cell there holds
-        with pytest.raises(ConfideError, match="no table of counts"):
+        with pytest.raises(ConfideError, match="not a table of counts"):
             SiteTable.from_words(FINE, 10, words, wrong)

@@ -383,7 +383,7 @@ def test_half_a_line_on_a_full_disk_is_no_entry(log: SealedLog, monkeypatch: pyt
     for _ in range(2):
         with monkeypatch.context() as patched:
             patched.setattr(os, "write", short)
-            with pytest.raises(FederationError, match="make room"):
+            with pytest.raises(FederationError, match="free space"):
                 log.append({"message": "full"})
         written.clear()
         assert log.check().problem is None

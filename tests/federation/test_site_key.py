@@ -47,7 +47,9 @@ def test_it_is_made_once_and_read_by_its_owner_alone(tmp_path: Path) -> None:
 
 def test_a_key_that_is_gone_is_not_made_anew_by_reading(tmp_path: Path) -> None:
     path = tmp_path / "site.key"
-    with pytest.raises(FederationError, match=r"no key of the site's own at .*backup, or .*`confide site request`"):
+    with pytest.raises(
+        FederationError, match=r"the site's own key is missing at .*backup, or .*`confide site request`"
+    ):
         SiteKey.load(path)
     assert not path.exists()
     with pytest.raises(FederationError, match="cannot be made"):

@@ -200,7 +200,7 @@ def test_what_is_no_fitted_pipeline_is_refused() -> None:
     with pytest.raises(ParameterError, match="no step has paid"):
         total_guarantee(make_pipeline(Binarizer()).fit(MATRIX))
     for thing in (np.ones(12, dtype=np.bool_), [True, False], "pipeline", 3):
-        with pytest.raises(ParameterError, match="no estimator of scikit-learn"):
+        with pytest.raises(ParameterError, match="not an estimator of scikit-learn"):
             total_guarantee(thing)
 
 

@@ -235,7 +235,7 @@ def test_an_answer_beyond_its_room_uses_the_charge_up(ledger: Book) -> None:
     from confide.errors import LedgerError
 
     long = replace(release_auc(COUNTS, epsilon=1), parts={"integers": list(range(3_000))})
-    with pytest.raises(LedgerError, match="does not fit into its room"):
+    with pytest.raises(LedgerError, match="is too long for the ledger"):
         ledger.release(ask(draw=lambda: (long,)))
     assert [entry.kind for entry in ledger.history("a")] == ["open", "charge", "failure"]
 

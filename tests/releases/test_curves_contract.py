@@ -214,7 +214,7 @@ def test_measures_at_a_threshold_follow_from_the_same_noise() -> None:
     found = {release.metric: release.value for release in curves.releases(threshold=0.37)}
     assert found["recall"] == pytest.approx(exact.recall)
     assert found["true_negatives"] == exact.true_negatives
-    with pytest.raises(ParameterError, match="no edge of the grid"):
+    with pytest.raises(ParameterError, match="not an edge of the grid"):
         curves.releases(threshold=0.371)
 
 

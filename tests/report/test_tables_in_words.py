@@ -61,4 +61,4 @@ def test_the_page_names_numbers_that_are_not_drawn() -> None:
 
     releases = draw_curves(COUNTS, epsilon=2, grid="uniform:8").releases()
     chosen = [one for one in releases if one.metric in ("auc", "observed_expected")]
-    assert "Not drawn, as they are no shares: observed : expected." in "".join(_intervals(chosen))
+    assert "Not drawn, as they are not shares: observed : expected." in "".join(_intervals(chosen))

@@ -1,4 +1,4 @@
-"""The page of all studies is that of the stored summaries, and quick runs do not contradict it."""
+"""The pages of all studies are those of the stored summaries, and quick runs do not contradict it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from studies.catalogue import STUDIES, Entry
 from studies.claims import Answer
 from studies.settings_words import WORDS, settings_words
-from studies.summaries import Summary, anchor, index_page, stored_summaries
+from studies.summaries import RESULTS_PAGE, Summary, index_page, results_page, stored_summaries
 
 from confide.errors import UsageError
 from tests.studies.commands import studies
@@ -25,7 +25,7 @@ def test_every_study_has_a_stored_summary() -> None:
 
 
 def test_the_page_shows_every_claim_and_number_once() -> None:
-    page = index_page()
+    page = results_page()
     for summary in stored_summaries():
         part = page.split(f"\n## {summary.entry.name}\n")[1].split("\n## ")[0]
         verdicts = summary.verdicts
@@ -35,17 +35,22 @@ def test_the_page_shows_every_claim_and_number_once() -> None:
         assert part.count(" | **differs** |") == sum(not beside.agrees for beside in summary.comparisons)
 
 
-def test_the_claims_that_do_not_hold_are_listed_first_with_links_to_their_sections() -> None:
+def test_the_overview_lists_what_fails_or_differs_with_links_to_its_study() -> None:
     page = index_page()
-    listed, _, rest = page.partition("\n## ")
-    links = re.findall(r"^- \[`([\w-]+)`, .*?\]\(#(.*?)\): ", listed, flags=re.MULTILINE)
-    assert len(links) == sum(summary.counted(Answer.FAILS) for summary in stored_summaries()) > 0
-    headings = [anchor(line.removeprefix("### ")) for line in rest.splitlines() if line.startswith("### ")]
-    assert [link for _, link in links if headings.count(link) != 1] == []
+    lines = [line for line in page.splitlines() if line.startswith("- [`")]
+    every = stored_summaries()
+    failing = sum(summary.counted(Answer.FAILS) for summary in every)
+    differing = sum(not beside.agrees for summary in every for beside in summary.comparisons)
+    assert failing > 0
+    assert differing > 0
+    assert len(lines) == failing + differing
+    links = [re.search(rf"\]\({re.escape(RESULTS_PAGE)}#(.*?)\), ", line) for line in lines]
+    headings = [line.removeprefix("## ") for line in results_page().splitlines() if line.startswith("## ")]
+    assert [link for link in links if link is None or link[1] not in headings] == []
 
 
 def test_no_count_of_exceptions_has_a_minus_sign() -> None:
-    page = index_page()
+    page = results_page()
     assert "788 exceptions among 793 AUCs" in page
     assert "105 class sizes where it is not" in page
     assert re.findall(r"(?:AUCs|where it is not): −", page) == []
@@ -55,9 +60,9 @@ def test_settings_are_in_words() -> None:
     """The names of settings in the code tell a reader of the paper nothing."""
     for summary in stored_summaries():
         words = settings_words(summary.entry.name, summary.plain["settings"])
-        assert words in " ".join(index_page().split())
+        assert words in " ".join(results_page().split())
         assert set(WORDS[summary.entry.name]) >= set(summary.plain["settings"])
-    assert "a decision tree for 106 rows (Example 2)" in index_page()
+    assert "a decision tree for 106 rows (Example 2)" in results_page()
 
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "how-to" / "study.md").read_text(encoding="utf-8")

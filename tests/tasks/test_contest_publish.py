@@ -157,7 +157,7 @@ def test_other_labels_ledgers_and_folders_are_refused(holder: Holder, tmp_path: 
     refused(UnreadableError, r"finalists\.zip", finalists=holder.file)
     refused(UsageError, r"must end in \.json", out=tmp_path / "final.txt")
     (tmp_path / "notes.json").write_text('{"mine": 1}')
-    refused(UsageError, "is no result of a final", out=tmp_path / "notes.json")
+    refused(UsageError, "is not the result of a final", out=tmp_path / "notes.json")
     with pytest.raises(UsageError, match="folder `holder`"):
         publish_final(tmp_path, holder.file, finalists)
     stranger = Holder(tmp_path / "stranger", noise=FORBIDDEN)

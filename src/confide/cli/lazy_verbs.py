@@ -61,7 +61,7 @@ class LazyCommand(TyperCommand):
             alone.command(self.name, cls=PlainCommand)(defined)
             command = get_command(alone)
         if not isinstance(command, TyperCommand | TyperGroup):
-            raise TypeError(f"{self._verb.home} is no command")
+            raise TypeError(f"{self._verb.home} is not a command")
         command.name = self.name
         return command
 

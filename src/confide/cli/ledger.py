@@ -222,7 +222,7 @@ def verify(ledger: options.LedgerOption = None, as_json: options.AsJson = False)
 
         print_check(found, output.console())
     found.require_whole()
-    typer.echo(f"ledger {found.ledger} is whole", err=True)
+    typer.echo(f"ledger {found.ledger} is intact", err=True)
 
 
 class Verbs(LazyGroup):

@@ -115,7 +115,7 @@ class FinalResult:
                 )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             pass
-        raise DataError("this is no result of a final; publish it again from the holder's folder")
+        raise DataError("this is not the result of a final; publish it again from the holder's folder")
 
 
 def _guarantee(plain: Mapping[str, Any]) -> Guarantee:

@@ -126,7 +126,7 @@ def row_terms(metric: ContestMetric, scores: FloatArray) -> RowTerms:
         cut = np.clip(scores, CLIP, 1.0 - CLIP)
         otherwise = -np.log1p(-cut)
         return RowTerms(constant=otherwise, slope=-np.log(cut) - otherwise, weight=1.0, weight_slope=0.0)
-    raise ParameterError(f"{metric.name} is no ratio of sums over rows")
+    raise ParameterError(f"{metric.name} is not a ratio of sums over rows")
 
 
 def _call_terms(name: str, calls: FloatArray) -> RowTerms:
@@ -142,7 +142,7 @@ def _call_terms(name: str, calls: FloatArray) -> RowTerms:
         return RowTerms(constant=nothing, slope=calls, weight=calls, weight_slope=0.0)
     if name == "f1":
         return RowTerms(constant=nothing, slope=2.0 * calls, weight=calls, weight_slope=1.0, row_weight=2.0)
-    raise ParameterError(f"{name} is no ratio of sums over rows")
+    raise ParameterError(f"{name} is not a ratio of sums over rows")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -207,7 +207,7 @@ def linear_coefficients(metric: ContestMetric, scores: FloatArray) -> LinearForm
     array([-2,  1,  1])
     """
     if not metric.kind.linear:
-        raise ParameterError(f"{metric.title} is no linear form in the labels; use the masked final")
+        raise ParameterError(f"{metric.title} is not a linear form in the labels; use the masked final")
     values = checked_scores(metric, scores, len(scores))
     if metric.name in PAIRS:
         blocks = pair_blocks(metric, values)

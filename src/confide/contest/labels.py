@@ -154,7 +154,7 @@ class MaskedAnswer:
     def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> MaskedAnswer:
         """Read plain data. The guarantee is given beside them, as plain data do not hold its exact fractions."""
         if plain.get("schema") != SCHEMA:
-            raise DataError("these are no masked labels of a contest; make the contest again")
+            raise DataError("these are not the masked labels of a contest; make the contest again")
         return cls(labels=labels_from_dict(plain), guarantee=guarantee)
 
 

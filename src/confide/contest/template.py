@@ -80,4 +80,4 @@ class Template:
                 )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
-        raise ParameterError("this is no template of a contest; give the organiser's file template.json")
+        raise ParameterError("this is not a contest's template; give the organiser's file template.json")

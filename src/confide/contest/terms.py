@@ -164,7 +164,7 @@ class ContestTerms:
     def from_dict(cls, plain: dict[str, Any]) -> ContestTerms:
         """Read plain data; refuse what is no terms."""
         if plain.get("schema") != SCHEMA:
-            raise ParameterError(f"these are no terms of a contest: the schema must be {SCHEMA}")
+            raise ParameterError(f"these are not the terms of a contest: the schema must be {SCHEMA}")
         fields = {name: value for name, value in plain.items() if name != "schema"}
         try:
             for name in ("public_share", "epsilon", "flip", "final_epsilon", "final_delta"):

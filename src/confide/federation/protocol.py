@@ -203,7 +203,9 @@ class Outcome:
     def from_dict(cls, plain: Mapping[str, Any]) -> Outcome:
         """Read an outcome that `to_dict` wrote."""
         if plain.get("schema") != SCHEMA:
-            raise FederationError("this is no outcome of a validation, or of another version of confide")
+            raise FederationError(
+                "this is not the outcome of a validation, or it comes from another version of confide"
+            )
         return cls(
             question=Question.stored(plain["question"]),
             reports=tuple(SiteReport.from_dict(report) for report in plain["reports"]),

@@ -155,7 +155,7 @@ class SiteTable:
         if np.shape(words) != (2 * len(grid),) or len(wide) != wide_values(bins):
             raise DataError("the sum of the sites' answers does not have the length of the table that was asked for")
         if not all(type(value) is int and 0 <= value < 1 << WIDE_BITS for value in wide):
-            raise DataError("the sums of the sites' answers are no whole numbers modulo 2^128")
+            raise DataError("the sums of the sites' answers are not whole numbers modulo 2^128")
         signed = [value - (1 << WIDE_BITS) if value >> (WIDE_BITS - 1) else value for value in wide]
         if any(not 0 <= value <= MOST_ROWS for value in signed[: 2 * bins]):
             raise DataError(_IMPOSSIBLE)
@@ -248,7 +248,7 @@ def _rows_at(counts: ScoreCounts, score: float) -> int:
     return int(counts.positives[here].sum() + counts.negatives[here].sum())
 
 
-_IMPOSSIBLE = "the sum of the sites' answers is no table of counts; run the validation again"
+_IMPOSSIBLE = "the sum of the sites' answers is not a table of counts; run the validation again"
 
 
 def _check_possible(table: SiteTable) -> None:

@@ -125,5 +125,5 @@ def _require_fitted(name: str, step: Any) -> None:
         raise ParameterError(f"step {name!r} is not fitted; fit the pipeline before adding up what it spent") from None
     except TypeError:
         raise ParameterError(
-            f"{name!r} is no estimator of scikit-learn, so what it cost is not known; give a fitted pipeline"
+            f"{name!r} is not an estimator of scikit-learn, so what it cost is not known; give a fitted pipeline"
         ) from None

@@ -252,7 +252,7 @@ class Selection:
     def from_dict(cls, plain: Mapping[str, Any], guarantee: Guarantee) -> Selection:
         """Rebuild a selection. Its guarantee is a parameter, because plain data do not hold exact fractions."""
         if plain.get("schema") != SCHEMA:
-            raise ParameterError(f"this is no selection: its schema must be {SCHEMA!r}; give what to_dict returned")
+            raise ParameterError(f"this is not a selection: its schema must be {SCHEMA!r}; give what to_dict returned")
         scores = plain["scores"]
         return cls(
             features=tuple(plain["features"]),

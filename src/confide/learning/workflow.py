@@ -79,8 +79,8 @@ class BudgetSplit:
         remaining = whole - spent if step == "train" else self.shares[step]
         if remaining <= 0:
             raise ParameterError(
-                "nothing of the workflow's budget is left for training; give selecting less, or the workflow a larger "
-                "`budget`"
+                "nothing of the workflow's budget is left for training; give the selection less, or the "
+                "workflow a larger `budget`"
             )
         return remaining
 
@@ -295,7 +295,9 @@ class Workflow:
     def from_dict(cls, plain: Mapping[str, Any]) -> Workflow:
         """Rebuild a workflow from `to_dict`."""
         if plain.get("schema") != SCHEMA:
-            raise ParameterError(f"this is no file of `confide select` or `confide train`: its schema is not {SCHEMA}")
+            raise ParameterError(
+                f"`confide select` or `confide train` did not write this file: its schema is not {SCHEMA}"
+            )
         selection, model = plain["selection"], plain["model"]
         return cls(
             encoding=Encoding.from_dict(plain["encoding"]),

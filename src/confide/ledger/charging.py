@@ -239,7 +239,7 @@ def written(answers: Iterable[Answer], numbers: int) -> str:
     text = json.dumps([one.to_dict() for one in answers])
     room = _ROOM + _NUMBER * numbers
     if not text.isascii() or len(text) > room:
-        raise LedgerError("an answer does not fit into its room in the ledger; nothing is released")
+        raise LedgerError("an answer is too long for the ledger; nothing is released")
     return text.ljust(room)
 
 

@@ -106,7 +106,7 @@ _SQLITE_ERRORS = {
     "SQLITE_READONLY": "it cannot be written to; make the file and its folder writable",
     "SQLITE_PERM": "it may not be opened; make the file and its folder readable and writable",
     "SQLITE_CANTOPEN": "it cannot be opened; check that the file and its folder are there and writable",
-    "SQLITE_FULL": "the disk is full; make room first",
+    "SQLITE_FULL": "the disk is full; free space first",
     "SQLITE_IOERR": "the disk cannot be read or written; check it",
 }
 _MARK = "A confide ledger was made beside this file. If it is gone, put it back from a backup.\n"

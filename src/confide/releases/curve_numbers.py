@@ -264,7 +264,7 @@ def _prevalence_intervals(
 
 def _anything(most: float, level: float) -> PrivateIntervals:
     """Intervals of a number that does not exist."""
-    whole = Interval(lower=0.0, upper=most, level=level, method="scores are no probabilities")
+    whole = Interval(lower=0.0, upper=most, level=level, method="scores are not probabilities")
     return PrivateIntervals(sample=whole, population=whole)
 
 

@@ -374,7 +374,7 @@ class CurvesRelease:
         outside = not self.grid.edges[0] < threshold < self.grid.edges[-1]
         if not outside and threshold not in self.grid.edges:
             raise ParameterError(
-                f"{threshold!r} is no edge of the grid; give it as threshold when the curves are released"
+                f"{threshold!r} is not an edge of the grid; give it as threshold when the curves are released"
             )
         first = int(np.searchsorted(self.grid.edges[:-1], threshold))
         noisy = self.noisy

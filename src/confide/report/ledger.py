@@ -54,7 +54,7 @@ def account_tables(accounts: tuple[Account, ...]) -> list[Table]:
         tables.append(Table(title="Concentrated accounts (zCDP)", head=columns, body=concentrated, note=note))
     parts = tuple(line for account in accounts for line in _parts(account, with_rho=bool(concentrated)))
     if parts:
-        note = "Parts of one partition do not add up: the dearest counts."
+        note = "Parts of one partition do not add up: only the most expensive one counts."
         columns = ("account", "what", "epsilon", "delta", *(("rho",) if concentrated else ()))
         tables.append(Table(title="By part of the rows", head=columns, body=parts, note=note, text_columns=("what",)))
     analysts = tuple(line for account in accounts for line in _analysts(account))

@@ -533,7 +533,7 @@ def _intervals(releases: Sequence[Release]) -> list[str]:
 def _not_drawn(releases: Sequence[Release]) -> str:
     """Name the numbers that are in the table but not in the plot."""
     left = [metric_name(release) for release in releases if not drawable(release) and not is_curve(release)]
-    return f" Not drawn, as they are no shares: {', '.join(left)}." if left else ""
+    return f" Not drawn, as they are not shares: {', '.join(left)}." if left else ""
 
 
 def _split(receipt: Receipt[Release]) -> list[str]:

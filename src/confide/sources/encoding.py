@@ -145,7 +145,7 @@ class Encoding:
     def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
         """Read what `to_dict` returned."""
         if not isinstance(data, Mapping) or data.get("schema") != SCHEMA or not isinstance(data.get("rules"), list):
-            raise ParameterError(f"this is no encoding of rows; give one that confide wrote ({SCHEMA})")
+            raise ParameterError(f"this is not an encoding of rows; give one that confide wrote ({SCHEMA})")
         return cls(rules=tuple(map(_rule_from, data["rules"])))
 
 

@@ -101,5 +101,5 @@ def _whole(path: Path) -> Iterator[Path]:
             yield unfinished
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be written ({type(error).__name__}); check that there is room for it"
+            f"{path} cannot be written ({type(error).__name__}); check that the disk has space for it"
         ) from None

@@ -204,7 +204,7 @@ def _check_overwritten(file: Path) -> None:
             return
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    raise UsageError(f"{file} exists and is no result of a final; choose another name (`out`)")
+    raise UsageError(f"{file} exists and is not the result of a final; choose another name (`out`)")
 
 
 def _require_ledger(payer: Payer, record: HolderRecord) -> None:

@@ -63,7 +63,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="thresholds must fall"):
         RocPoints(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0.1, 0.2]))
     points = RocPoints(np.array([0.0, 0.5, 1.0]), np.array([0.0, 1 / 3, 1.0]))
-    with pytest.raises(DataError, match="no ratios of counts"):
+    with pytest.raises(DataError, match="not ratios of counts"):
         roc_steps(points, 4, 2)
     with pytest.raises(DataError, match="give more digits"):
         roc_steps(RocPoints(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.3, 1.0]), digits=1), 90, 2)

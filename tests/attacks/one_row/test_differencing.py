@@ -119,5 +119,5 @@ def test_what_is_refused() -> None:
         added_row(half, half, rows=4, positives=4)
     with pytest.raises(DataError, match="no row that was added"):
         added_row(Window.written("1/7"), half, rows=4)
-    with pytest.raises(ParameterError, match="no mean over rows"):
+    with pytest.raises(ParameterError, match="not a mean over rows"):
         added_term("auc", half, half, rows=4)

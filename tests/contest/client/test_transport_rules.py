@@ -246,7 +246,7 @@ def test_a_servers_words_cannot_steer_a_terminal() -> None:
 def test_what_is_no_json_is_no_answer(content: bytes) -> None:
     with (
         small_server(lambda seen, before: Told(content=content)) as server,
-        pytest.raises(OracleError, match="no answer of an evaluation server"),
+        pytest.raises(OracleError, match="not come from an evaluation server"),
     ):
         transport(server).request("GET", "/x", repeatable=True).json()
 

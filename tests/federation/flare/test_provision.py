@@ -97,7 +97,7 @@ def test_a_kit_makes_a_site(made: Federation, tmp_path: Path) -> None:
 def test_what_is_no_kit_is_refused(made: Federation, tmp_path: Path, change: dict[str, bytes | None]) -> None:
     place = SiteFolder(tmp_path / "site")
     broken = with_members(signed_kit(made, "a", place), tmp_path / "kit.zip", change)
-    with pytest.raises(FederationError, match="is no kit of a site; ask the coordinator"):
+    with pytest.raises(FederationError, match="is not a site's kit; ask the coordinator"):
         unpack_site_kit(broken, place)
     assert not (tmp_path / "site" / "kit").exists()
     assert not (tmp_path / "outside.txt").exists()
@@ -178,7 +178,7 @@ def test_files_that_are_not_there_or_not_zip_are_refused(tmp_path: Path) -> None
     with pytest.raises(ParameterError, match="there is no file"):
         unpack_site_kit(tmp_path / "absent.zip", place)
     (tmp_path / "text.zip").write_text("text")
-    with pytest.raises(FederationError, match="is no kit of a site"):
+    with pytest.raises(FederationError, match="is not a site's kit"):
         unpack_site_kit(tmp_path / "text.zip", place)
 
 
@@ -187,7 +187,7 @@ def test_the_own_key_is_not_made_anew_in_silence(made: Federation, tmp_path: Pat
     join(made, "a", place)
     place.key.unlink()
     for use in (site_identity, start_site):
-        with pytest.raises(FederationError, match="no key of the site's own"):
+        with pytest.raises(FederationError, match="site's own key is missing"):
             use(place)
 
 
@@ -236,7 +236,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_damaged_settings_say_so(made: Federation, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no federation's folder; make one with `confide federation init`"):
+    with pytest.raises(UsageError, match="is not a federation's folder; make one with `confide federation init`"):
         Federation.load(tmp_path)
     (tmp_path / "federation.toml").write_text('name = "x"\n')
     with pytest.raises(FederationError, match="is not as `confide federation init` wrote it"):

@@ -86,13 +86,13 @@ def test_a_certificate_request_that_its_key_did_not_sign_is_refused() -> None:
     theirs, mine = certificate_request("a", rsa_key(0)), certificate_request("a", rsa_key(1))
     spliced = theirs[:-256] + mine[-256:]
     assert x509.load_der_x509_csr(spliced).public_key() == rsa_key(0).public_key()
-    with pytest.raises(FederationError, match="is no request of a site"):
+    with pytest.raises(FederationError, match="is not a site's request"):
         SiteRequest.parse(well_signed(spliced).to_text(), "file")
 
 
 @pytest.mark.parametrize("name", ["b", "A", "a "])
 def test_a_certificate_request_in_another_name_is_refused(name: str) -> None:
-    with pytest.raises(FederationError, match="is no request of a site"):
+    with pytest.raises(FederationError, match="is not a site's request"):
         SiteRequest.parse(well_signed(certificate_request(name, rsa_key())).to_text(), "file")
 
 
@@ -104,7 +104,7 @@ def test_the_time_of_a_request_is_signed() -> None:
         with pytest.raises(FederationError, match="request"):
             SiteRequest.parse(json.dumps({**plain, "made_at": time}), "file")
     del plain["made_at"]
-    with pytest.raises(FederationError, match="is no request of a site"):
+    with pytest.raises(FederationError, match="is not a site's request"):
         SiteRequest.parse(json.dumps(plain), "file")
     with pytest.raises(ParameterError, match="time zone"):
         SiteRequest.made("a", rsa_key(), SiteKey.fresh(), at=datetime(2026, 1, 1))

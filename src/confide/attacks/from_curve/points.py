@@ -200,7 +200,7 @@ def roc_steps(points: RocPoints, positives: int, negatives: int) -> RocSteps:
     """
     ours, theirs = points.true_positives(positives), points.false_positives(negatives)
     if (ours[0] > ours[1]).any() or (theirs[0] > theirs[1]).any():
-        raise DataError("the points are no ratios of counts with these class sizes; find sizes with class_sizes")
+        raise DataError("the points are not ratios of counts with these class sizes; find sizes with class_sizes")
     if (ours[0] < ours[1]).any() or (theirs[0] < theirs[1]).any():
         raise DataError("the points are rounded too much to tell counts with these class sizes; give more digits")
     up, right = np.diff(ours[0]), np.diff(theirs[0])

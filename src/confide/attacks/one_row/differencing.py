@@ -196,7 +196,9 @@ def added_term(metric: str, before: Window, after: Window, *, rows: int, score: 
     (False, 1.0)
     """
     if metric not in MEANS:
-        raise ParameterError(f"{metric!r} is no mean over rows; give one of {', '.join(MEANS)}, or use label_of_score")
+        raise ParameterError(
+            f"{metric!r} is not a mean over rows; give one of {', '.join(MEANS)}, or use label_of_score"
+        )
     if rows < 1:
         raise ParameterError(f"rows before must be at least 1; got {rows!r}")
     window = Window(

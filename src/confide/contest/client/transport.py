@@ -159,7 +159,7 @@ class Reply:
             plain = None
         if not isinstance(plain, dict):
             raise OracleError(
-                "the server's answer is no answer of an evaluation server; check the address", status=self.status
+                "the answer does not come from an evaluation server; check the address", status=self.status
             )
         return plain
 

@@ -234,7 +234,7 @@ def outages() -> Iterator[None]:
         return
     raise StoreUnavailableError(
         "the server's database cannot be read or written at present, so the change is not confirmed; check that it "
-        "runs, and that its disk has room"
+        "runs, and that its disk has space"
     )
 
 

@@ -237,7 +237,7 @@ def disk() -> Iterator[None]:
     except OSError:
         raise StoreUnavailableError(
             "the server's home folder cannot be written to at present, so the change is not confirmed; check that its "
-            "disk has room and can be written to, then look whether the change is there"
+            "disk has space and can be written to, then look whether the change is there"
         ) from None
 
 

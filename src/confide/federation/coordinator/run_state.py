@@ -23,7 +23,7 @@ def needed(question: Question) -> str:
     return "all" if question.least_sites == len(question.sites) else str(question.least_sites)
 
 
-def after_absence(question: Question, absent: Sequence[SiteReport], *, first: str = "Mend what they say") -> str:
+def after_absence(question: Question, absent: Sequence[SiteReport], *, first: str = "Fix what they report") -> str:
     """Return what to do if too few sites take part."""
     left = len(question.sites) - len(absent)
     steps = []
@@ -64,7 +64,7 @@ def _settle(question: Question, absent: Sequence[SiteReport]) -> str:
     if unable:
         steps.append(f"ask for less `epsilon`, or let {_names(unable)} raise what the policy lets the ledger spend")
     if others:
-        steps.append(f"mend what {_names(others)} {'says' if len(others) == 1 else 'say'}")
+        steps.append(f"fix what {_names(others)} {'reports' if len(others) == 1 else 'report'}")
     text = "; and ".join(steps)
     if _can_ask(question, len(question.sites) - len(absent)):
         text += f"; or leave out {_names(absent)} (`sites`)"

@@ -140,7 +140,7 @@ class Series:
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, KeyError, TypeError, FederationError):
-            raise FederationError(f"{path} is no list of questions; put it back from a backup") from None
+            raise FederationError(f"{path} is not a list of questions; put it back from a backup") from None
 
     def store(self, period: Period, document: Mapping[str, Any], outcome: Outcome) -> None:
         """Write the result of a period and the outcome behind it. Only the owner can read a folder that this makes.
@@ -196,7 +196,7 @@ def _edition(path: Path) -> Edition:
             raise ValueError("another schema")
         _ = edition.question, edition.level
     except (OSError, ValueError, KeyError, TypeError, FederationError):
-        raise FederationError(f"{path} is no result of a validation; move it elsewhere") from None
+        raise FederationError(f"{path} is not the result of a validation; move it elsewhere") from None
     return edition
 
 

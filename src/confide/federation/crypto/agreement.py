@@ -312,7 +312,9 @@ def texts(plain: object, what: str, names: tuple[str, ...]) -> dict[str, str]:
 def checked_site(name: str) -> str:
     """Return a site's name; refuse a text that cannot be one, before it is shown to anybody."""
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-        raise FederationError("a site sent something that is no name; install the same version of confide everywhere")
+        raise FederationError(
+            "a site sent something that is not a name; install the same version of confide everywhere"
+        )
     return name
 
 

@@ -50,7 +50,7 @@ MOST_CHARACTERS_OF_REQUEST = 20_000
 
 _KEY_BITS = 2048
 _PURPOSE_OF_REQUEST = b"request of a site for a certificate"
-_NO_REQUEST = "is no request of a site; ask the site for the file that `confide site request` made"
+_NO_REQUEST = "is not a site's request; ask the site for the file that `confide site request` made"
 _DAMAGED = (ValueError, TypeError, KeyError, RecursionError, UnsupportedAlgorithm, x509.InvalidVersion)
 
 

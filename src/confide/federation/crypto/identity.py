@@ -90,7 +90,7 @@ class SiteKey:
     def load(cls, path: Path) -> SiteKey:
         """Read the key from its file in PEM, which nobody but its owner may read."""
         if not path.exists():
-            raise FederationError(f"there is no key of the site's own at {path}; put it back from a backup, or {_ANEW}")
+            raise FederationError(f"the site's own key is missing at {path}; put it back from a backup, or {_ANEW}")
         try:
             key = load_pem_private_key(read_secret(path, "site's own key"), password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm):

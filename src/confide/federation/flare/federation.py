@@ -100,7 +100,7 @@ class Federation:
         place = Path(folder).absolute()
         source = place / FILE
         if not source.is_file():
-            raise UsageError(f"{folder} is no federation's folder; make one with `confide federation init`")
+            raise UsageError(f"{folder} is not a federation's folder; make one with `confide federation init`")
         plain = parsed(read_text(source, "federation's settings"), str(source))
         try:
             return cls(

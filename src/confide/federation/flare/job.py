@@ -108,7 +108,7 @@ def read_question(word: str) -> dict[str, Any]:
     """Read the plain data of a question that was written as one word."""
     plain = json.loads(base64.b64decode(word, validate=True))
     if not isinstance(plain, dict):
-        raise ValueError("this is no question")
+        raise ValueError("this is not a question")
     return plain
 
 

@@ -174,7 +174,7 @@ _CERTIFICATE, _ROOT = "client.crt", "rootCA.pem"
 _FILES = (SETTINGS, _CERTIFICATE, _ROOT)
 _PROJECT = "confide"
 _MOST_BYTES = 100_000
-_NO_KIT = "is no kit of a site; ask the coordinator for the ZIP that `confide federation sign` made for you"
+_NO_KIT = "is not a site's kit; ask the coordinator for the ZIP that `confide federation sign` made for you"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -267,7 +267,7 @@ class SealedLog:
         for place, text in enumerate(lines, start=1):
             entry = _parsed(text)
             if entry is None:
-                return (), self._result(len(found), first, f"line {place} is no entry")
+                return (), self._result(len(found), first, f"line {place} is not an entry")
             if place == 1 and entry[_NUMBER] in head.starts:
                 first, number, before = entry[_NUMBER], entry[_NUMBER] - 1, entry[_BEFORE]
                 seals = {number: before}
@@ -381,7 +381,7 @@ class SealedLog:
                 os.close(handle)
         except OSError as error:
             raise FederationError(
-                f"{self.path} cannot be written ({error.strerror}); make room on its disk, or make it writable"
+                f"{self.path} cannot be written ({error.strerror}); free space on its disk, or make it writable"
             ) from None
 
     def _heads(self, key: bytes) -> dict[str, _Head]:

@@ -176,7 +176,7 @@ class RegisterStore:
                 connection.close()  # rolls back what was not committed
         except sqlite3.Error as error:
             raise FederationError(
-                f"the register {self.path} cannot be used ({error.sqlite_errorname}); check that it is whole, "
+                f"the register {self.path} cannot be used ({error.sqlite_errorname}); check that it is intact, "
                 "writable and not held by another program for long. Nothing is answered"
             ) from None
 

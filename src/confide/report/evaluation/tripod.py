@@ -120,7 +120,7 @@ def _fairness(evaluation: Evaluation) -> TripodItem:
 def _output(evaluation: Evaluation) -> TripodItem:
     cuts = sorted({entry.threshold for model in evaluation.models for entry in model.thresholds})
     listed = [f"{cut:g}" for cut in cuts[:5]] + (["others"] if len(cuts) > 5 else [])
-    kind = "probabilities" if _has_calibration(evaluation) else "scores that are no probabilities"
+    kind = "probabilities" if _has_calibration(evaluation) else "scores that are not probabilities"
     return TripodItem(
         number="15",
         topic="Output of the model and thresholds",

@@ -162,7 +162,7 @@ def _expected(expected: Expected, rows: str) -> Table:
     head = ("", "area between ROC curves", "error of AUC", *widths)
     note = (
         f"Rows {_stated(expected.stated, rows)}. Simulated with calibrated scores, AUC {expected.pooled.auc:.2f} and "
-        f"{expected.pooled.prevalence:.0%} positives; no site is asked."
+        f"{expected.pooled.prevalence * 100:.0f} % positives; no site is asked."
     )
     return word_table("Expected accuracy (means)", head, lines, note=note)
 
