@@ -28,7 +28,9 @@ PRIVATE_NAME = re.compile(r"_?(labels?|keys?|seeds?|secrets?|tokens?|passwords?|
 COLUMN_NAMES = (
     "federation.site.config.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
     "ledger.payer.FileSubject ledger.reader.Publication ledger.question.PublicQuestion sources.rows.RowColumns "
-    "tasks.contest_folder.HolderRecord tasks.federation_demo.DemoData tasks.scores.ColumnScores "
+    "tasks.contest_folder.HolderRecord tasks.federation_demo.DemoData tasks.score_sources.ColumnScores "
+    "tasks.requests.release.ReleaseRequest tasks.requests.learning.WorkflowRequest "
+    "tasks.requests.learning.SelectRequest tasks.requests.learning.TrainRequest "
     "contest.server.home.Settings report.evaluation.plots._Curve "
     "contest.server.chain.Writer contest.server.submissions.Submission"
 )

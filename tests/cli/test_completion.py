@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from confide.cli import options
 from confide.cli.completion import SHELLS
+from confide.tasks.requests import options
 from tests.cli.commands import Answer, confide
 
 FILES = {

@@ -36,7 +36,7 @@ ModeOption = Annotated[
     typer.Option(
         "--mode",
         metavar="MODE",
-        autocompletion=options.one_of(options.MODES),
+        autocompletion=options.one_of(options.shared.MODES),
         help="disclosure-control, secure-sum, private or noisy-scores; see above.",
     ),
 ]
@@ -131,7 +131,7 @@ NoiseOption = Annotated[
     str | None,
     typer.Option(
         metavar="KIND",
-        autocompletion=options.one_of(options.NOISES),
+        autocompletion=options.one_of(options.shared.NOISES),
         help="Mode private: laplace, or gaussian with --delta, which costs less where many questions are asked; sites "
         "must allow it. [default: laplace]",
     ),

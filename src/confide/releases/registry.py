@@ -112,7 +112,7 @@ def prepare(
     >>> [float(part.guarantee.epsilon) for part in prepare(["auc", "recall", "precision"], counts, epsilon=1)]
     [0.5, 0.5]
     """
-    requested = _checked(metrics)
+    requested = metrics_named(metrics)
     wanted = None if target is None else target if isinstance(target, Target) else Target.parse(target)
     if wanted is not None or set(requested) & set(ONLY_BY_CURVES):
         how = {"epsilon": epsilon, "mechanism": mechanism, "grid": grid, "strategy": strategy, "shape": shape, **terms}
@@ -175,7 +175,8 @@ def metric_named(name: object) -> str:
     return ALIASES.get(plain, plain)
 
 
-def _checked(given: object) -> list[str]:
+def metrics_named(given: object) -> tuple[str, ...]:
+    """Return the metrics of one name or several, each once. Refuse names of metrics that cannot be released."""
     every = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
     metrics = [metric_named(name) for name in every]
     if not metrics:
@@ -184,4 +185,4 @@ def _checked(given: object) -> list[str]:
         if name not in RELEASE_METRICS:
             hint = did_you_mean(name, RELEASE_METRICS)
             raise ParameterError(f"unknown metric {name!r}. {hint}These can be released: {', '.join(RELEASE_METRICS)}")
-    return list(dict.fromkeys(metrics))
+    return tuple(dict.fromkeys(metrics))

@@ -41,7 +41,7 @@ from confide.tasks.contest_folder import (
     shown_ledger,
     with_command,
 )
-from confide.tasks.parameters import with_parameters_of
+from confide.tasks.requests.request import verb_of
 
 
 def plan_contest(
@@ -290,7 +290,7 @@ def prepare_contest(
     )
 
 
-@with_parameters_of(prepare_contest)
+@verb_of(prepare_contest)
 def make_contest(ready: ReadyContest) -> NewContest:
     """Make a contest: mask the labels once, charge an account, and write the files of the server and of the holder.
 
@@ -327,7 +327,7 @@ def make_contest(ready: ReadyContest) -> NewContest:
     return ready.make()
 
 
-@with_parameters_of(prepare_contest)
+@verb_of(prepare_contest)
 def quote_contest(ready: ReadyContest) -> ContestQuote:
     """Return the price of a contest without charging it. Takes the parameters of `make_contest`."""
     return ready.quote()

@@ -31,7 +31,7 @@ from confide.tasks.contest_folder import (
     with_command,
 )
 from confide.tasks.output_files import check_json_out, ledger_files
-from confide.tasks.parameters import with_parameters_of
+from confide.tasks.requests.request import verb_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ def prepare_publication(
     return ReadyFinal(terms=terms, payer=payer, prepared=prepared, finalists=tuple(finalists.by_name()), file=file)
 
 
-@with_parameters_of(prepare_publication)
+@verb_of(prepare_publication)
 def publish_final(ready: ReadyFinal) -> PublishedFinal:
     """Compute the final of a contest, charge an account, and write the result to a file.
 
@@ -167,7 +167,7 @@ def publish_final(ready: ReadyFinal) -> PublishedFinal:
     return ready.publish()
 
 
-@with_parameters_of(prepare_publication)
+@verb_of(prepare_publication)
 def quote_final(ready: ReadyFinal) -> FinalQuote:
     """Return the price of a final without charging it. Takes the parameters of `publish_final`."""
     return ready.quote()

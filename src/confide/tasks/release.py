@@ -21,28 +21,25 @@ import numpy as np
 from confide.counts import ScoreCounts
 from confide.errors import ConfideWarning, ParameterError, UsageError
 from confide.grid import Grid
-from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Note, Payer, Subject, refuse_names_of_files
+from confide.ledger.payer import DeclaredSubject, FileSubject, Note, Payer, Subject, refuse_names_of_files
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt, quote_document, split_document
-from confide.privacy.guarantee import Exact, checked_epsilon
+from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.provenance import PublicProvenance
 from confide.releases.confusion import common_cells
-from confide.releases.curves_release import CURVES
-from confide.releases.operating import Target
 from confide.releases.registry import prepare
 from confide.releases.release import SCHEMA, PreparedRelease, Release
 from confide.releases.terms import public_rows
-from confide.sources.locations import TableLocation, as_location
-from confide.tasks.parameters import with_parameters_of
+from confide.sources.locations import TableLocation
 from confide.tasks.provenance import public_provenance
-from confide.tasks.scores import ModelScores, Scores, choose_scores
+from confide.tasks.requests.release import ReleaseRequest
+from confide.tasks.requests.request import verb_of
+from confide.tasks.score_sources import ModelScores, Scores, choose_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-    from confide.learning.workflow import Workflow
 
 
 _PREFIX = "public:"
@@ -265,80 +262,59 @@ class ReadyRelease:
         )
 
 
-def prepare_release(
-    source: Any,
-    *,
-    label: str | None = None,
-    score: str | None = None,
-    model: str | Path | Workflow | None = None,
-    positive: object = None,
-    metrics: str | Sequence[str] = "auc",
-    epsilon: Exact | None = None,
-    delta: Exact = 0,
-    neighbours: str | None = None,
-    mechanism: str = "auto",
-    threshold: float | None = None,
-    grid: Grid | str | None = None,
-    strategy: str = "auto",
-    shape: str | None = None,
-    target: Target | str | None = None,
-    safe: bool = False,
-    with_auc: bool = False,
-    prevalence_guess: float | None = None,
-    unit: str | None = None,
-    rows_per_person: int | None = None,
-    level: float = 0.95,
-    data_name: str | None = None,
-    question: PublicQuestion | None = None,
-    ledger: LedgerPlace = None,
-    account: str | None = None,
-    analyst: str | None = None,
-    also_charge: bool = False,
-    reveal: bool = False,
-) -> ReadyRelease:
-    """Check a release and read its rows; then `quote` its price or `pay` for it. See `release`."""
-    source = as_location(source)
-    source = Path(source) if isinstance(source, str) else source
-    if isinstance(source, ScoreCounts) and question is not None:  # its names are all that is known
-        label, score = label or question.label or "label", score or str(question.details.get("score", "score"))
-        positive = question.positive if positive is None else positive
-    scores = choose_scores(label=label, score=score, model=model, positive=positive)
-    protected, most_rows = scores.protects(unit, rows_per_person)
-    options: dict[str, Any] = {
-        "epsilon": scores.epsilon(epsilon),
-        "delta": delta,
-        "neighbours": scores.neighbours(neighbours),
-        "mechanism": mechanism,
-        "threshold": threshold,
-        "grid": read_grid(grid, source),
-        "strategy": strategy,
-        "shape": shape,
-        "target": _target(target, safe=safe),
-        "with_auc": with_auc,
-        "prevalence_guess": prevalence_guess,
-        "unit": protected,
-        "rows_per_person": most_rows,
-        "level": level,
-    }
-    trial = check_options(metrics, options)
+def prepare_release(request: ReleaseRequest) -> ReadyRelease:
+    """Check a request on made-up rows and read its own; then `quote` its price or `pay` for it."""
+    source, scores = request.source, choose_scores(request)
+    options = _options(request, scores)
+    trial = check_options(request.metrics, options)
     _check_location(source, trial[0])
-    if reveal and not any(name in CURVES for part in trial for name in part.requested):
-        raise ParameterError("`reveal` draws exact curves; ask for roc, pr, calibration or counts, or leave it out")
-    subject = _subject(source, scores, data_name, question, public_files(grid))
-    payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
+    payer = Payer(
+        subject=_subject(request, scores),
+        ledger=request.ledger,
+        account=request.account,
+        analyst=request.analyst,
+        also_charge=request.also_charge,
+    ).checked()
     from confide.sources.open_tables import is_view, opened
 
-    cells = None if reveal else common_cells(trial)
+    cells = None if request.reveal else common_cells(trial)
     with opened(source, private=True) as rows:
         if isinstance(source, TableLocation) and is_view(rows, source):
             _check_neighbours(trial[0])
-        prepared = scores.prepare(rows, metrics, options, cells)
-    remarks = _threshold_remark(threshold, grid)
-    return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal, remarks=remarks)
+        prepared = scores.prepare(rows, request.metrics, options, cells)
+    return ReadyRelease(
+        payer=payer,
+        scores=scores,
+        prepared=prepared,
+        grid=request.grid,
+        reveal=request.reveal,
+        remarks=_threshold_remark(request.threshold, request.grid),
+    )
 
 
-@with_parameters_of(prepare_release, by_position=_ARRAYS)
-def release(ready: ReadyRelease) -> ReleaseResult:
+def _options(request: ReleaseRequest, scores: Scores) -> dict[str, Any]:
+    """Return the options of the release, with the defaults that its scores have."""
+    unit, most_rows = scores.protects(request.unit, request.rows_per_person)
+    return {
+        "epsilon": scores.epsilon(request.epsilon),
+        "delta": request.delta,
+        "neighbours": scores.neighbours(request.neighbours),
+        "mechanism": request.mechanism,
+        "threshold": request.threshold,
+        "grid": read_grid(request.grid, request.source),
+        "strategy": request.strategy,
+        "shape": request.shape,
+        "target": request.target,
+        "with_auc": request.with_auc,
+        "prevalence_guess": request.prevalence_guess,
+        "unit": unit,
+        "rows_per_person": most_rows,
+        "level": request.level,
+    }
+
+
+@verb_of(ReleaseRequest, by_position=_ARRAYS)
+def release(request: ReleaseRequest) -> ReleaseResult:
     """Release metrics under differential privacy, with intervals, and charge an account of a ledger.
 
     The budget is charged before noise is drawn, and is never refunded. The same request about the same data gets the
@@ -381,19 +357,21 @@ def release(ready: ReadyRelease) -> ReleaseResult:
     reveal
         Keep the exact counts in the result, to draw exact curves beside the private ones. Such a page is not private.
     """
-    _warn(ready)
+    ready = prepare_release(request)
+    _warn(ready.remarks)
     return ready.pay()
 
 
-@with_parameters_of(prepare_release, by_position=_ARRAYS)
-def quote_release(ready: ReadyRelease) -> ReleaseQuote:
+@verb_of(ReleaseRequest, by_position=_ARRAYS)
+def quote_release(request: ReleaseRequest) -> ReleaseQuote:
     """Return the price of a release without charging it. Takes the parameters of `release`."""
-    _warn(ready)
+    ready = prepare_release(request)
+    _warn(ready.remarks)
     return ready.quote()
 
 
-def _warn(ready: ReadyRelease) -> None:
-    for remark in ready.remarks:
+def _warn(remarks: Sequence[str]) -> None:
+    for remark in remarks:
         warnings.warn(remark, ConfideWarning, stacklevel=4)
 
 
@@ -423,14 +401,6 @@ def _made_up_rows(options: Mapping[str, Any]) -> int:
     return min(math.ceil(_ENOUGH / epsilon) * int(options.get("rows_per_person") or 1), _MOST_MADE_UP)
 
 
-def _target(target: Target | str | None, *, safe: bool) -> Target | None:
-    if target is None:
-        if safe:
-            raise ParameterError("`safe` is for a threshold that is chosen; give a `target`, for example recall=0.9")
-        return None
-    return target if isinstance(target, Target) else Target.parse(target, safe=safe)
-
-
 def _check_location(source: Any, trial: PreparedRelease) -> None:
     """Refuse columns whose types follow from all values, and a public number of rows that a query selects."""
     if not isinstance(source, TableLocation):
@@ -456,14 +426,10 @@ def _check_neighbours(trial: PreparedRelease) -> None:
         )
 
 
-def _subject(
-    source: Any,
-    scores: Scores,
-    data_name: str | None,
-    question: PublicQuestion | None,
-    public: tuple[Path, ...],
-) -> Subject:
+def _subject(request: ReleaseRequest, scores: Scores) -> Subject:
     """Identify the data: a file by its bytes, data in memory by what the caller declares."""
+    source, data_name, question = request.source, request.data_name, request.question
+    public = public_files(request.grid)
     if isinstance(source, Path):
         refuse_names_of_files(data_name=data_name, question=question)
         return FileSubject(

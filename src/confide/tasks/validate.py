@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import ParameterError, UsageError, did_you_mean
 from confide.privacy.guarantee import shown
 from confide.tasks.federation import open_federation
-from confide.tasks.parameters import with_parameters_of
+from confide.tasks.requests.request import verb_of
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.planning import AccountPrice, Expected, ModeWidth
@@ -166,7 +166,7 @@ def request_validation(
     )
 
 
-@with_parameters_of(request_validation)
+@verb_of(request_validation)
 def validate(request: ValidationRequest) -> Validation:
     """Validate a model at the sites of a federation, which share no rows.
 

@@ -15,6 +15,7 @@ from confide.privacy.neighbours import Neighbours
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease
 from confide.releases.terms import Terms
+from confide.tasks.requests.release import ReleaseRequest
 
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
@@ -197,21 +198,12 @@ class ModelScores:
         return tuple(replace(one, part=part) for one in prepare(metrics, counts, **options))
 
 
-def choose_scores(
-    *, label: str | None, score: str | None, model: str | Path | Workflow | None, positive: object
-) -> Scores:
-    """Return the scores that the parameters describe. Refuse parameters that contradict each other."""
-    if model is not None:
-        for name, value in (("label", label), ("score", score), ("positive", positive)):
-            if value is not None:
-                raise ParameterError(f"`{name}` is defined by the file of `model`; leave it out")
-        from confide.learning.workflow import Workflow
+def choose_scores(request: ReleaseRequest) -> Scores:
+    """Return the scores that a request describes."""
+    if request.model is None:
+        return ColumnScores(label=str(request.label), score=str(request.score), value=request.positive)
+    from confide.learning.workflow import Workflow
 
-        workflow = model if isinstance(model, Workflow) else Workflow.read(Path(model))
-        workflow.trained()
-        return ModelScores(workflow=workflow)
-    if label is None or score is None:
-        raise ParameterError("name the columns of labels and of scores (`label` and `score`), or give `model`")
-    if label == score:
-        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
-    return ColumnScores(label=label, score=score, value=positive)
+    workflow = request.model if isinstance(request.model, Workflow) else Workflow.read(Path(request.model))
+    workflow.trained()
+    return ModelScores(workflow=workflow)
