@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, fields
 from functools import partial, wraps
 from pathlib import Path
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,39 +21,52 @@ if TYPE_CHECKING:
     from confide.contest.client import OracleClient
     from confide.sources.locations import TableLocation
 
-R = TypeVar("R")
 
+def options_of(*requests: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command have the fields of requests as options.
 
-def options_of(request: type[R]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command have the fields of a request as options.
-
-    The first parameter of the decorated function is a `partial` of the request with the values that a user gave. What
-    was left out has the default of its field.
+    The first parameters of the decorated function are a `partial` of each request, with the values that a user gave in
+    place of defaults. An option with a name that several requests have goes to each.
     """
-    given = {each.name: each for each in fields(request) if OPTION in each.metadata}  # type: ignore[arg-type]
+    known = [{each.name: each for each in fields(request) if OPTION in each.metadata} for request in requests]
+    every = {name: each for one in reversed(known) for name, each in one.items()}
+    every = {name: every[name] for one in known for name in one}  # in the order of the requests
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
-        _, *own = signature.parameters.values()
+        own = list(signature.parameters.values())[len(requests) :]
+        parameters = [_parameter(each, required=len(requests) == 1) for each in every.values()]
+        defaults = {each.name: each.default for each in parameters}
 
         @wraps(command)
         def called(**values: Any) -> None:
-            typed = {name: _read(each, values.pop(name)) for name, each in given.items()}
-            command(partial(request, **{name: value for name, value in typed.items() if value is not None}), **values)
+            typed = {name: values.pop(name) for name in every}
+            given = {name: _read(every[name], one) for name, one in typed.items() if one != defaults[name]}
+            given = {name: one for name, one in given.items() if one is not None}
+            filled = [
+                partial(request, **{name: given[name] for name in names if name in given})
+                for request, names in zip(requests, known, strict=True)
+            ]
+            command(*filled, **values)
 
-        parameters = [*map(_parameter, given.values()), *(each.replace(kind=each.KEYWORD_ONLY) for each in own)]
-        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        all_of = [*parameters, *(each.replace(kind=each.KEYWORD_ONLY) for each in own)]
+        called.__signature__ = signature.replace(parameters=all_of)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in all_of}
         return called
 
     return decorate
 
 
-def _parameter(each: Field[Any]) -> inspect.Parameter:
-    """Return the parameter of a command for a field: its type, its option and its default."""
+def _parameter(each: Field[Any], *, required: bool) -> inspect.Parameter:
+    """Return the parameter of a command for a field: its type, its option and its default.
+
+    Of several requests a user means one: then no field is `required` of all users.
+    """
     described: Option = each.metadata[OPTION]
     repeated = described.repeat is not Repeat.NEVER
-    default: Any = inspect.Parameter.empty if each.default is MISSING else None if repeated else each.default
+    default: Any = None if repeated else each.default
+    if each.default is MISSING:
+        default = inspect.Parameter.empty if required else None
     if default is not None and default is not inspect.Parameter.empty and described.kind is str:
         default = str(default)
     kind: Any = GenericAlias(list, described.kind) if repeated else described.kind

@@ -21,7 +21,8 @@ from confide.report.style import GREY, as_svg, drawn_figure, marker, style
 from confide.report.writers.frames import data_frame
 from confide.report.writers.html import bullets, definitions, figure, figures, html_table, lead, whole_page
 from confide.report.writers.terminal import Table, print_line, print_table
-from confide.tasks.plan import NAIVE_BAYES, SELECTION, TablePlan
+from confide.tasks.plan import TablePlan
+from confide.tasks.requests.plan import NAIVE_BAYES, SELECTION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,7 +24,7 @@ from confide.errors import ColumnError, DataError, FederationError, ParameterErr
 from confide.ports import free_port
 from confide.tasks.federation import init_federation, renew_federation, require_engine, require_new_folder, sign_site
 from confide.tasks.site import forget_model, init_site, renew_site, request_site, site_model
-from confide.tasks.validate import ValidationRequest, ask_sites
+from confide.tasks.validate import ReadyValidation, ask_sites
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.run_state import Progress
@@ -251,7 +251,7 @@ def ask_demo(
     session: FederationSession, made: DemoFederation, mode: str, *, progress: Progress | None = None
 ) -> Validation:
     """Validate in one of the demonstration's modes."""
-    request = ValidationRequest(
+    ready = ReadyValidation(
         federation=session.federation,
         question=made.demo.questions[mode],
         timeout=made.demo.timeout,
@@ -259,7 +259,7 @@ def ask_demo(
         null_auc=None,
         rows=None,
     )
-    return ask_sites(session, request, progress=progress)
+    return ask_sites(session, ready, progress=progress)
 
 
 def must_forget(demo: Demo, mode: str) -> bool:

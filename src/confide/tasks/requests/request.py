@@ -94,6 +94,6 @@ def _check_names(
     if positions > len(unnamed):
         taken = " and ".join(unnamed)
         raise TypeError(f"{verb}() takes {taken} alone by position; name the others. {by_position}".rstrip())
-    for name in unnamed[positions:]:
-        if name not in named and parameters[name].default is inspect.Parameter.empty:
+    for name, one in parameters.items():
+        if name not in (*named, *unnamed[:positions]) and one.default is one.empty:
             raise TypeError(f"{verb}() needs {name}. See help(confide.{verb})")
