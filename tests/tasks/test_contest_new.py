@@ -16,6 +16,7 @@ import pytest
 from confide.contest.template import Template
 from confide.errors import BudgetError, ColumnError, ConfideError, DataError, LabelError, ParameterError, UsageError
 from confide.tasks.contest_new import prepare_contest, quote_contest
+from confide.tasks.requests.contest import ContestRequest
 from tests.cli.commands import confide
 from tests.noises import FORBIDDEN, SILENT, seeded
 from tests.tasks.contest_files import IDS, LABELS, NEGATIVE, POSITIVE, ROWS, Holder, write_labels
@@ -229,7 +230,7 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(
     monkeypatch.chdir(holder.folder)
     usual = {"name": "heart", "labels_file": holder.file, **holder.options(), "account": "wide"}
     with holder.ledger() as ledger, pytest.raises(error, match=words) as refused:
-        prepare_contest(**{**usual, "ledger": ledger, **change}).make()
+        prepare_contest(ContestRequest(**{**usual, "ledger": ledger, **change})).make()
     assert NEGATIVE not in str(refused.value)
     assert holder.spent("wide") == (0.0, 0.0)
     assert not (holder.folder / "heart").exists()

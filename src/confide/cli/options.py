@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import partial, wraps
 from pathlib import Path
@@ -65,7 +64,7 @@ def _parameter(each: Field[Any], *, required: bool) -> inspect.Parameter:
     described: Option = each.metadata[OPTION]
     repeated = described.repeat is not Repeat.NEVER
     default: Any = None if repeated else each.default
-    if each.default is MISSING:
+    if each.default is MISSING or described.required:
         default = inspect.Parameter.empty if required else None
     if default is not None and default is not inspect.Parameter.empty and described.kind is str:
         default = str(default)
@@ -83,6 +82,7 @@ def as_typer(described: Option, name: str) -> Any:
         help=described.help,
         autocompletion=complete(described.choices) if described.choices else None,
         rich_help_panel=described.panel,
+        min=described.least,
     )
 
 
@@ -105,7 +105,7 @@ def _read(each: Field[Any], typed: Any) -> Any:
         typed = typed[0]
     elif described.repeat is Repeat.COMMAS:
         typed = [name.strip() for one in typed for name in one.split(",") if name.strip()]
-    return typed if described.read is None else described.read(typed)
+    return typed if described.read is None else described.read(typed, each.name)
 
 
 def _shared(name: str, metadata: Mapping[str, Option]) -> Any:
@@ -181,34 +181,6 @@ def readable(file: str) -> Path:
     from confide.sources.files import spooled_input
 
     return spooled_input()
-
-
-def split_columns(given: Iterable[str], parameter: str = "score") -> list[str]:
-    """Return the columns that a repeatable option names, each time one or several with commas.
-
-    A name with a comma stands in double quotes, as in a CSV file.
-
-    >>> split_columns(["new,old", "age"])
-    ['new', 'old', 'age']
-    >>> split_columns(['"risk, adjusted",age'])
-    ['risk, adjusted', 'age']
-    """
-    return [name for text in given for name in _split(text, parameter)]
-
-
-def _split(text: str, parameter: str) -> list[str]:
-    if "," not in text and not text.startswith('"'):
-        return [text]
-    try:
-        (names,) = csv.reader([text], strict=True, skipinitialspace=True)
-    except (csv.Error, ValueError):
-        names = []
-    if not names or not all(name.strip() for name in names):
-        raise ParameterError(
-            f"`{parameter}` must name columns with commas, for example new,old, and a name that has a comma in double "
-            f"quotes, for example '\"risk, adjusted\",old'; got {text!r}"
-        )
-    return [name if '"' in text else name.strip() for name in names]
 
 
 OptionalFile = Annotated[

@@ -1,0 +1,158 @@
+"""Requests for a contest: to plan one, to make one, and to publish its final."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confide.tasks.requests import options
+from confide.tasks.requests.request import option
+
+if TYPE_CHECKING:
+    from confide.ledger.payer import LedgerPlace
+    from confide.privacy.guarantee import Exact
+
+METRICS = (
+    "auc",
+    "average_precision",
+    "accuracy",
+    "balanced_accuracy",
+    "recall",
+    "specificity",
+    "precision",
+    "f1",
+    "brier",
+    "log_loss",
+    "calibration_in_the_large",
+)
+
+_METRIC = option(
+    "-m",
+    metavar="NAME",
+    choices=METRICS,
+    help=f"Metric of the board and of the final: {', '.join(METRICS[:-1])} or {METRICS[-1]}.",
+)
+_FINAL = "Final"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContestPlanRequest:
+    """Request to plan a contest by simulation. `plan_contest` says what the fields mean."""
+
+    rows: int = field(metadata=option("-n", metavar="N", kind=int, least=10, help="Number of rows with labels."))
+    prevalence: float = field(
+        metadata=option(metavar="P", kind=float, help="A public guess of the share of positives.")
+    )
+    answers: int = field(
+        metadata=option(metavar="K", kind=int, least=2, help="Number of submissions of all teams together.")
+    )
+    epsilon: Exact = field(metadata=option("-e", metavar="E", help="Promise of the public part."))
+    teams: int = field(default=50, metadata=option(metavar="T", kind=int, least=2, help="Number of teams."))
+    public: float = field(
+        default=1.0,
+        metadata=option(metavar="SHARE", kind=float, help="Share of rows that the board is computed from."),
+    )
+    metric: str = field(default="auc", metadata=_METRIC)
+    threshold: float | None = field(
+        default=None,
+        metadata=option(metavar="T", kind=float, help="Threshold of metrics that need one. [default: 0.5]"),
+    )
+    auc: float = field(default=0.8, metadata=option(metavar="A", kind=float, help="AUC that a typical team reaches."))
+    final_epsilon: Exact | None = field(
+        default=None, metadata=option(metavar="E", panel=_FINAL, help="Promise of a final on the other rows.")
+    )
+    final_delta: Exact = field(
+        default=0,
+        metadata=option(metavar="D", panel=_FINAL, help="Above 0: shaped Gaussian noise, with less error."),
+    )
+    finalists: int = field(
+        default=20, metadata=option(metavar="K", kind=int, least=2, panel=_FINAL, help="Number of finalists.")
+    )
+    repetitions: int | None = field(
+        default=None,
+        metadata=option(metavar="R", kind=int, least=1, help="Simulated contests. [default: as many as take seconds]"),
+    )
+    seed: int = field(default=0, metadata=option(metavar="S", kind=int, least=0, help="Seed of the simulation."))
+    begin: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContestRequest:
+    """Request to make a contest. `make_contest` says what the fields mean."""
+
+    name: str = field(kw_only=False)
+    labels_file: str | Path = field(kw_only=False)
+    label: str = field(metadata=option("-l", metavar="COL", help="Column of labels."))
+    epsilon: Exact = field(
+        metadata=option("-e", metavar="E", help="Promise of the board: of all its answers together.")
+    )
+    id: str = field(default="id", metadata=option(metavar="COL", help="Column of ids, which are public."))
+    positive: str | None = field(default=None, metadata=options.PRIVATE_POSITIVE)
+    metric: str = field(default="auc", metadata=_METRIC)
+    threshold: float | None = field(
+        default=None,
+        metadata=option(metavar="T", kind=float, help="Decision threshold, for metrics that need one. [default: 0.5]"),
+    )
+    public: Exact | None = field(
+        default=None,
+        metadata=option(
+            metavar="SHARE", help="Share of rows for the board. [default: 0.5 if there is a final, else all]"
+        ),
+    )
+    final_epsilon: Exact | None = field(
+        default=None,
+        metadata=option(metavar="E", help="Promise of the final, on the other rows. [default: no final]"),
+    )
+    final_delta: Exact = field(
+        default=0,
+        metadata=option(metavar="D", help="For a final with shaped noise, which is less noise; far below 1 / rows."),
+    )
+    per_answer: bool = field(
+        default=False,
+        metadata=option(kind=bool, help="Charge each answer instead of masking labels: for few questions."),
+    )
+    title: str | None = field(default=None, metadata=option(metavar="TEXT", help="Title on pages. [default: the name]"))
+    score: str = field(default="score", metadata=option(metavar="COL", help="Column of scores in submissions."))
+    daily_limit: int = field(
+        default=5, metadata=option(metavar="N", kind=int, help="Scored submissions of a participant each day.")
+    )
+    total_limit: int = field(
+        default=1000, metadata=option(metavar="N", kind=int, help="Scored submissions of a participant in all.")
+    )
+    finalists: int = field(
+        default=2, metadata=option(metavar="N", kind=int, help="Submissions of a participant in the final.")
+    )
+    level: float = field(default=0.95, metadata=options.LEVEL)
+    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    account: str | None = field(default=None, metadata=options.ACCOUNT)
+    also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
+    out: str | Path = field(
+        default=".",
+        metadata=option("-o", metavar="DIR", kind=Path, help="Folder in which the contest's folder is made."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRequest:
+    """Request to publish the final of a contest. `publish_final` says what the fields mean."""
+
+    holder: str | Path = field(kw_only=False)
+    labels_file: str | Path = field(
+        kw_only=False,
+        metadata=option("--labels", metavar="FILE", kind=Path, help="The private file that the contest was made from."),
+    )
+    finalists_file: str | Path = field(kw_only=False)
+    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    account: str | None = field(
+        default=None,
+        metadata=option(metavar="NAME", help="Account to charge. [default: the one that paid for the board]"),
+    )
+    also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
+    out: str | Path | None = field(
+        default=None,
+        metadata=option(
+            "-o", metavar="FILE.json", kind=Path, help="File of the result. [default: final.json by HOLDER]"
+        ),
+    )
