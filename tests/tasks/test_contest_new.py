@@ -402,18 +402,15 @@ def test_a_large_delta_is_noted_and_not_refused(tmp_path: Path, delta: str, note
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("aucpr", "average_precision"),
-        ("ap", "average_precision"),
-        ("logloss", "log_loss"),
-        ("ROC-AUC", "auc"),
-        ("sensitivity", "recall"),
-    ],
+    ("given", "meant"), [("ap", "average_precision"), ("logloss", "log_loss"), ("ROC-AUC", "auc"), ("tpr", "recall")]
 )
-def test_usual_names_of_metrics_lead_to_the_right_one(holder: Holder, given: str, meant: str) -> None:
-    with pytest.raises(ParameterError, match=f"{given!r}. Did you mean {meant!r}"):
-        holder.make(metric=given)
+def test_usual_names_of_metrics_are_understood(holder: Holder, given: str, meant: str) -> None:
+    assert holder.make(metric=given).terms.metric.name == meant
+
+
+def test_a_name_of_another_metric_leads_to_the_one_that_is_meant(holder: Holder) -> None:
+    with pytest.raises(ParameterError, match=r"'aucpr'\. Did you mean 'average_precision'"):
+        holder.make(metric="aucpr")
 
 
 def test_hyphens_count_as_underscores(holder: Holder) -> None:

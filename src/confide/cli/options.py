@@ -35,10 +35,11 @@ def options_of(*requests: type) -> Callable[[Callable[..., None]], Callable[...,
         signature = inspect.signature(command, eval_str=True)
         own = list(signature.parameters.values())[len(requests) :]
         parameters = [_parameter(each, required=len(requests) == 1) for each in every.values()]
+        parameters.sort(key=lambda each: each.default is not each.empty)  # first those that are required
         defaults = {each.name: each.default for each in parameters}
 
         @wraps(command)
-        def called(**values: Any) -> None:
+        def run(**values: Any) -> None:
             typed = {name: values.pop(name) for name in every}
             given = {name: _read(every[name], one) for name, one in typed.items() if one != defaults[name]}
             given = {name: one for name, one in given.items() if one is not None}
@@ -49,9 +50,9 @@ def options_of(*requests: type) -> Callable[[Callable[..., None]], Callable[...,
             command(*filled, **values)
 
         all_of = [*parameters, *(each.replace(kind=each.KEYWORD_ONLY) for each in own)]
-        called.__signature__ = signature.replace(parameters=all_of)  # type: ignore[attr-defined]
-        called.__annotations__ = {each.name: each.annotation for each in all_of}
-        return called
+        run.__signature__ = signature.replace(parameters=all_of)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in all_of}
+        return run
 
     return decorate
 
@@ -83,6 +84,7 @@ def as_typer(described: Option, name: str) -> Any:
         autocompletion=complete(described.choices) if described.choices else None,
         rich_help_panel=described.panel,
         min=described.least,
+        max=described.most,
     )
 
 
@@ -108,7 +110,7 @@ def _read(each: Field[Any], typed: Any) -> Any:
     return typed if described.read is None else described.read(typed, each.name)
 
 
-def _shared(name: str, metadata: Mapping[str, Option]) -> Any:
+def _shared_option(name: str, metadata: Mapping[str, Option]) -> Any:
     return as_typer(metadata[OPTION], name)
 
 
@@ -147,25 +149,9 @@ File = Annotated[
         show_default=False,
     ),
 ]
-Label = Annotated[str | None, _shared("label", shared.LABEL)]
-Positive = Annotated[str | None, _shared("positive", shared.POSITIVE)]
-PrivatePositive = Annotated[str | None, _shared("positive", shared.PRIVATE_POSITIVE)]
-Level = Annotated[float, _shared("level", shared.LEVEL)]
-Delta = Annotated[str, _shared("delta", shared.DELTA)]
-Composition = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RULE",
-        autocompletion=one_of(shared.COMPOSITIONS),
-        help="How prices become a total: addition, or zcdp for many small requests (needs --delta). "
-        "[default: addition]",
-    ),
-]
-RowsPerPerson = Annotated[int | None, _shared("rows_per_person", shared.ROWS_PER_PERSON)]
-LedgerOption = Annotated[str | None, _shared("ledger", shared.LEDGER)]
-AccountOption = Annotated[str | None, _shared("account", shared.ACCOUNT)]
-Analyst = Annotated[str | None, _shared("analyst", shared.ANALYST)]
-AlsoCharge = Annotated[bool, _shared("also_charge", shared.ALSO_CHARGE)]
+Positive = Annotated[str | None, _shared_option("positive", shared.POSITIVE)]
+LedgerOption = Annotated[str | None, _shared_option("ledger", shared.LEDGER)]
+AccountOption = Annotated[str | None, _shared_option("account", shared.ACCOUNT)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Out = Annotated[

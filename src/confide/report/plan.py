@@ -13,6 +13,7 @@ import numpy as np
 from confide.intervals.power import AucDesign
 from confide.intervals.sample_size import SamplePlan
 from confide.intervals.validation_size import ValidationPlan
+from confide.metrics.names import METRIC_NAMES
 from confide.privacy.guarantee import shown, typed
 from confide.privacy.neighbours import Neighbours
 from confide.releases.plan_result import ZCDP, MechanismPlan, Needed, Plan, QuestionPlan
@@ -113,9 +114,6 @@ _TITLES = {
     "pr": "PR curves",
     "selection": "Selections of features",
     "naive-bayes": "Naive Bayes models",
-    "auc": "AUC",
-    "brier": "Brier score",
-    "f1": "F1",
     "confusion": "Confusion matrix (true positives)",
 }
 
@@ -161,7 +159,7 @@ def plan_summary(plan: Plan) -> str:
 
 def metric_title(plan: Plan) -> str:
     """Return the planned metric in words."""
-    return _TITLES.get(plan.metric, plan.metric.replace("_", " ").capitalize())
+    return _TITLES.get(plan.metric, METRIC_NAMES[plan.metric].heading)
 
 
 def plan_advice(plan: Plan) -> list[str]:

@@ -34,7 +34,7 @@ from confide.tasks.contest_folder import (
     HolderRecord,
     Purse,
     SplitLabels,
-    identified,
+    identify_data,
     lack_of_budget,
     read_split,
     shown_ledger,
@@ -151,7 +151,7 @@ class ReadyContest:
         """Return the price. Nothing is charged."""
         if self.terms.mode == Mode.PER_ANSWER:
             return ContestQuote(terms=self.terms, board=None, final=None, notes=_notes(self.terms))
-        prepared = self._prepared()
+        prepared = self._board_request()
         board = self.payer.quote(prepared)
         final = _final_price(self.terms, self.labels)
         together = None if final is None or board.answered else self.payer.quote([prepared, final])
@@ -164,7 +164,7 @@ class ReadyContest:
         if quote.board is not None and quote.refusal is not None:
             what = "the account can pay for the board, but not for the final after it. " if quote.board.fits else ""
             raise lack_of_budget(f"{what}Nothing was charged: {quote.refusal}", quote.final or quote.board)
-        receipt = None if quote.board is None else self.payer.pay(self._prepared())
+        receipt = None if quote.board is None else self.payer.pay(self._board_request())
         masked = None if receipt is None else receipt.releases[0].labels
         bundle = ServerBundle(
             terms=self.terms, template=self.template, public=self.labels.places(PUBLIC), masked=masked
@@ -182,7 +182,7 @@ class ReadyContest:
             notes=notes,
         )
 
-    def _prepared(self) -> Prepared[MaskedAnswer]:
+    def _board_request(self) -> Prepared[MaskedAnswer]:
         part = self.labels.split.part(PUBLIC)
         return prepare_masked(self.labels.labels(PUBLIC), epsilon=self.terms.epsilon, part=part)
 
@@ -210,11 +210,11 @@ def prepare_contest(request: ContestRequest) -> ReadyContest:
     most = max(terms.epsilon, terms.final_epsilon or terms.epsilon)
     purse = Purse(contest=request.name, id_column=request.id, epsilon=most, delta=terms.final_delta)
     purse.require(unchecked)
-    payer, payer_name, identity = identified(unchecked)
+    payer, payer_name, identity = identify_data(unchecked)
     try:
         labels = read_split(subject, request.ledger, id_column=request.id, share=terms.public_share)
     except LabelError as error:
-        raise error if request.positive is not None else purse.explained(error, payer_name, subject) from None
+        raise error if request.positive is not None else purse.explain_error(error, payer_name, subject) from None
     terms = replace(terms, rows=len(labels.rows.ids), public_rows=int(labels.public.sum()))
     template = Template.of(terms, labels.rows.ids)
     record = HolderRecord(

@@ -25,7 +25,7 @@ from confide.tasks.contest_folder import (
     FINAL,
     HolderRecord,
     SplitLabels,
-    identified,
+    identify_data,
     lack_of_budget,
     read_split,
     with_command,
@@ -122,7 +122,7 @@ def prepare_publication(request: FinalRequest) -> ReadyFinal:
     account = request.account or record.account
     unchecked = Payer(subject=subject, ledger=ledger, account=account, also_charge=request.also_charge)
     _require_ledger(unchecked, record)
-    payer, _, identity = identified(unchecked)
+    payer, _, identity = identify_data(unchecked)
     if identity != record.data:
         raise DataError(
             f"{labels_file} is not the file that the contest was made from, or it changed since; give that file, and "

@@ -74,18 +74,18 @@ def evaluate(request: EvaluateRequest) -> Evaluation:
     """
     settings, data = request.settings(), request.data
     provenance = read_provenance(file=_digestible(data), seed=request.seed)
-    columns, arrays = request.given(COLUMNS), request.given(ARRAYS)
+    columns, arrays = request.values_of(COLUMNS), request.values_of(ARRAYS)
     if isinstance(data, ScoreCounts):
         _refuse(
-            {**columns, **arrays, **request.given(("imputed", "positive"))},
+            {**columns, **arrays, **request.values_of(("imputed", "positive"))},
             "cannot be given beside a ScoreCounts; give the labels instead",
         )
         evaluation = evaluate_counts(data, settings)
     elif _is_table(data):
-        _refuse(arrays, f"is for arrays; name columns of the table with {_listed(columns)}")
+        _refuse(arrays, f"is for arrays; name columns of the table with {_list_names(columns)}")
         evaluation = _evaluate_source(request, settings)
     else:
-        _refuse(columns, f"is for tables; give arrays with {_listed(arrays)}")
+        _refuse(columns, f"is for tables; give arrays with {_list_names(arrays)}")
         evaluation = _evaluate_arrays(request, settings)
     return replace(evaluation, provenance=provenance)
 
@@ -115,7 +115,7 @@ def _evaluate_arrays(request: EvaluateRequest, settings: Settings) -> Evaluation
     _check_imputed(request.imputed or {}, list(models))
     with explaining_swaps(lambda: (labels, next(iter(models.values()))), "labels come first"):
         (name, first), *others = models.items()
-        plain = all(part is None for part in request.given(ARRAYS[1:]).values()) and not others
+        plain = all(part is None for part in request.values_of(ARRAYS[1:]).values()) and not others
         if on_device(first) and plain and request.missing == "refuse":
             return _evaluate_on_device(labels, name, first, settings, request.positive)
         divided = groups if groups is None or isinstance(groups, Mapping) else {"group": groups}
@@ -189,7 +189,7 @@ def _evaluate_table(data: Any, columns: RowColumns, settings: Settings, request:
 
 
 def _named_columns(request: EvaluateRequest) -> RowColumns:
-    columns, imputed = request.given(COLUMNS), request.imputed or {}
+    columns, imputed = request.values_of(COLUMNS), request.imputed or {}
     label, score = columns["label"], _several(columns["score"])
     if label is None or not (score or imputed):
         raise ParameterError("name the columns of labels and scores: give `label` and `score`")
@@ -251,7 +251,7 @@ def _is_table(data: Any) -> bool:
     return is_frame(data)
 
 
-def _listed(names: Mapping[str, object]) -> str:
+def _list_names(names: Mapping[str, object]) -> str:
     *most, last = (f"`{name}`" for name in names)
     return f"{', '.join(most)} and {last}"
 

@@ -121,7 +121,7 @@ def quote_select(request: SelectRequest) -> StepQuote:
 
 def prepare_train(request: TrainRequest) -> ReadyStep[LinearModel]:
     """Check a training and read its rows; then `quote` its price or `pay` for it."""
-    before = new_workflow(request) if request.features is None else _selected(request.features)
+    before = new_workflow(request) if request.features is None else _read_selection(request.features)
     options = {name: getattr(request, name) for name in _MODEL_OPTIONS}
     spent = Fraction(0) if before.selection is None else before.selection.guarantee.epsilon
     split = before.budget_split(selects=before.selection is not None)
@@ -188,7 +188,7 @@ def quote_train(request: TrainRequest) -> StepQuote:
     return prepare_train(request).quote()
 
 
-def _selected(features: str | Path | Workflow) -> Workflow:
+def _read_selection(features: str | Path | Workflow) -> Workflow:
     """Return the workflow that goes on from selected features."""
     workflow = features if isinstance(features, Workflow) else Workflow.read(Path(features))
     if workflow.selection is None:

@@ -160,9 +160,9 @@ class ReleaseResult:
 
     def to_public_dict(self) -> dict[str, Any]:
         """Return what may be published as it is, as plain data in the same schema."""
-        return {**self._released(), "data": dict(self.data), **self._origin()}
+        return {**self._release_document(), "data": dict(self.data), **self._origin()}
 
-    def _released(self) -> dict[str, Any]:
+    def _release_document(self) -> dict[str, Any]:
         if len(self.releases) == 1:
             return self.releases[0].to_dict()
         listed = [

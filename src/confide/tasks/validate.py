@@ -213,7 +213,7 @@ def plan_validation(ready: ReadyValidation) -> ValidationPlan:
     from confide.federation.modes.registry import mode_of
 
     question, mode = ready.question, mode_of(ready.question)
-    expected = _expected(ready) if mode.private else None
+    expected = _expected_accuracy(ready) if mode.private else None
     return ValidationPlan(
         question=question,
         promise=mode.promise(question),
@@ -227,7 +227,7 @@ def plan_validation(ready: ReadyValidation) -> ValidationPlan:
     )
 
 
-def _expected(ready: ReadyValidation) -> Expected:
+def _expected_accuracy(ready: ReadyValidation) -> Expected:
     from confide.federation.coordinator.planning import expected_accuracy
 
     return expected_accuracy(ready.question, rows=ready.rows, level=ready.level)

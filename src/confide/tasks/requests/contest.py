@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from confide.metrics.names import Face, names_of
 from confide.tasks.requests import options
 from confide.tasks.requests.request import option
 
@@ -14,19 +15,7 @@ if TYPE_CHECKING:
     from confide.ledger.payer import LedgerPlace
     from confide.privacy.guarantee import Exact
 
-METRICS = (
-    "auc",
-    "average_precision",
-    "accuracy",
-    "balanced_accuracy",
-    "recall",
-    "specificity",
-    "precision",
-    "f1",
-    "brier",
-    "log_loss",
-    "calibration_in_the_large",
-)
+METRICS = names_of(Face.CONTEST)
 
 _METRIC = option(
     "-m",

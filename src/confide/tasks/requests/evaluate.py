@@ -225,7 +225,7 @@ class EvaluateRequest:
             seed=self.seed,
         )
 
-    def given(self, names: Iterable[str]) -> dict[str, Any]:
+    def values_of(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the values of fields by name."""
         return {name: getattr(self, name) for name in names}
 

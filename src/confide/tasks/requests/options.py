@@ -5,6 +5,7 @@ These names stand here a second time, so that pressing Tab loads nothing heavy. 
 
 from __future__ import annotations
 
+from confide.metrics.names import Face, names_of
 from confide.tasks.requests.request import option
 
 NEIGHBOURS = ("replace-one", "add-remove-one", "label-only")
@@ -12,8 +13,7 @@ UNITS = ("row", "person")
 COMPOSITIONS = ("addition", "zcdp")
 NOISES = ("laplace", "gaussian")
 MODES = ("disclosure-control", "secure-sum", "private", "noisy-scores")
-METRICS = ("auc", "average_precision", "brier", "prevalence", "confusion", "curves", "roc", "pr", "calibration",
-           "counts", "observed_expected")  # fmt: skip
+METRICS = names_of(Face.RELEASE)
 STRATEGIES = ("auto", "flat", "tree", "haar")
 SHAPES = ("concave", "isotonic", "counts", "binormal", "roc-glm")
 METHODS = ("score-perturbation", "sparse-vector", "peeling", "permute-and-flip", "clusters")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from confide.errors import ParameterError, did_you_mean
+from confide.metrics.names import metric_named
 from confide.tasks.requests import options
 from confide.tasks.requests.request import Repeat, option
 
@@ -73,8 +74,6 @@ class PlanRequest:
     @property
     def table(self) -> str | None:
         """Return the kind of table that the metric stands for; None if it is a number."""
-        from confide.releases.registry import metric_named
-
         name = metric_named(self.metric)
         return next((kind for kind in TABLES if kind.replace("-", "_") == name), None)
 

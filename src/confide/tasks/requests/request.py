@@ -32,10 +32,10 @@ class Repeat(Enum):
 class Option:
     """Option of a command, in words of the command line.
 
-    Without a long name among `flags`, the name of the field makes one. `kind` is the type of its value, `least` the
-    smallest number, `choices` are names that the Tab key completes, `panel` is the group in the help. `read` turns what
-    was typed, and the name of the field, into the value of the field. A field without a default is required; with
-    `required` so is one that has a default for Python alone.
+    Without a long name among `flags`, the name of the field makes one. `kind` is the type of its value, `least` and
+    `most` bound a number, `choices` are names that the Tab key completes, `panel` is the group in the help. `read`
+    turns what was typed, and the name of the field, into the value of the field. A field without a default is required;
+    with `required` so is one that has a default for Python alone.
     """
 
     flags: tuple[str, ...]
@@ -46,6 +46,7 @@ class Option:
     repeat: Repeat = Repeat.NEVER
     panel: str | None = None
     least: float | None = None
+    most: float | None = None
     required: bool = False
     read: Callable[[Any, str], Any] | None = None
 
