@@ -13,6 +13,7 @@ import pytest
 
 import confide
 from confide.cli.main import Verbs
+from confide.errors import ParameterError
 from confide.tasks import contest_new, contest_publish, federation_demo, ledger, plan, site
 from confide.tasks import learning as steps
 from confide.tasks import release as releases
@@ -108,7 +109,7 @@ def test_the_command_has_an_option_for_each_field(command: str) -> None:
     for name in command.removesuffix(" --exact").split():
         group = group.commands[name].loaded
     params = {param.name: param for param in group.params}
-    for each in fields(request):
+    for each in (one for one in fields(request) if one.init):
         assert (OPTION in each.metadata) is (each.name not in elsewhere), each.name
         if OPTION not in each.metadata:
             continue
@@ -118,6 +119,24 @@ def test_the_command_has_an_option_for_each_field(command: str) -> None:
         assert set(described.flags) <= set(shown.opts)
         alone = not command.startswith("plan")  # which has two requests: a user means one
         assert shown.required is (alone and (each.default is MISSING or described.required))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": -1},
+        {"metrics": "gini"},
+        {"neighbours": "nobody"},
+        {"score": "died"},
+        {"metrics": "auc", "threshold": 0.5},
+        {"metrics": "roc", "strategy": "forest"},
+        {"level": 2},
+    ],
+)
+def test_a_wrong_request_cannot_be_made(wrong: dict[str, Any]) -> None:
+    """The file does not exist: nothing is read."""
+    with pytest.raises(ParameterError):
+        ReleaseRequest("nowhere.csv", **{"label": "died", "score": "risk", "epsilon": 1, **wrong})
 
 
 def test_a_request_does_not_change() -> None:

@@ -28,7 +28,7 @@ PRIVATE_NAME = re.compile(r"_?(labels?|keys?|seeds?|secrets?|tokens?|passwords?|
 COLUMN_NAMES = (
     "federation.site.config.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
     "ledger.payer.FileSubject ledger.reader.Publication ledger.question.PublicQuestion sources.rows.RowColumns "
-    "tasks.contest_folder.HolderRecord tasks.federation_demo.DemoData tasks.score_sources.ColumnScores "
+    "tasks.contest_folder.HolderRecord tasks.federation_demo.DemoData tasks.release_terms.ColumnScores "
     "tasks.requests.release.ReleaseRequest tasks.requests.learning.WorkflowRequest "
     "tasks.requests.contest.ContestRequest tasks.requests.account.AccountRequest "
     "tasks.requests.federation.SiteRequest tasks.requests.federation.ModelRequest "

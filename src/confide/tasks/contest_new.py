@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from confide.contest.bundles import ServerBundle
-from confide.contest.labels import MaskedAnswer, flip_probability, label_guarantee, prepare_masked
+from confide.contest.labels import MaskedAnswer, label_guarantee, prepare_masked
 from confide.contest.metric import ContestMetric
 from confide.contest.plan import ContestPlan, usual_repetitions
 from confide.contest.plan import plan_contest as simulate
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms, FinalMechanism, Mode
-from confide.errors import LabelError, ParameterError
+from confide.errors import LabelError
 from confide.ledger.payer import FileSubject, Payer
 from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.accounting import rho_for
-from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon, exact_fraction, shown
+from confide.privacy.guarantee import shown
 from confide.privacy.prepared import Prepared
 from confide.tasks.contest_answer import require_answered
 from confide.tasks.contest_folder import (
@@ -189,13 +189,7 @@ class ReadyContest:
 
 def prepare_contest(request: ContestRequest) -> ReadyContest:
     """Check a contest and read its labels; then `quote` its price or `make` it."""
-    terms = _draft(request)
-    if terms.final_delta and terms.final_mechanism != FinalMechanism.SHAPED:
-        raise ParameterError(
-            f"`final_delta` is for a final with shaped noise, which {terms.metric.title} cannot have; leave it out"
-            if terms.final_epsilon is not None
-            else "`final_delta` is for a final; give `final_epsilon` with it"
-        )
+    terms = request.terms
     if request.per_answer:
         require_answered(terms.metric)
     folder = ContestFolder(Path(request.out) / request.name)
@@ -279,44 +273,6 @@ def make_contest(request: ContestRequest) -> NewContest:
 def quote_contest(request: ContestRequest) -> ContestQuote:
     """Return the price of a contest without charging it. Takes the parameters of `make_contest`."""
     return prepare_contest(request).quote()
-
-
-def _draft(request: ContestRequest) -> ContestTerms:
-    """Return terms whose rows are not known yet, to refuse wrong parameters before any row is read."""
-    mode, epsilon = Mode.PER_ANSWER if request.per_answer else Mode.MASKED, checked_epsilon(request.epsilon)
-    return ContestTerms(
-        rows=4,
-        public_rows=2,
-        flip=flip_probability(epsilon) if mode == Mode.MASKED else None,
-        name=request.name,
-        title=request.name if request.title is None else request.title,
-        metric=ContestMetric.checked(request.metric, request.threshold),
-        mode=mode,
-        public_share=_share(request.public, request.final_epsilon),
-        epsilon=epsilon,
-        final_epsilon=None if request.final_epsilon is None else checked_epsilon(request.final_epsilon),
-        final_delta=checked_delta(request.final_delta),
-        id_column=request.id,
-        score_column=request.score,
-        daily_limit=request.daily_limit,
-        total_limit=request.total_limit,
-        finalists=request.finalists,
-        level=request.level,
-    )
-
-
-def _share(public: Exact | None, final_epsilon: Exact | None) -> Fraction:
-    """Return the share of public rows; refuse to keep rows for a final that there is not, and no rows for one."""
-    if public is None:
-        return Fraction(1, 2) if final_epsilon is not None else Fraction(1)
-    share = exact_fraction(public, "`public`")
-    if not 0 < share <= 1:
-        raise ParameterError(f"`public` must lie above 0 and not above 1, for example 0.5; got {public!r}")
-    if (share < 1) != (final_epsilon is not None):
-        raise ParameterError(
-            "rows that are not public are for the final; give `public` below 1 and `final_epsilon` together, or neither"
-        )
-    return share
 
 
 def _notes(terms: ContestTerms) -> tuple[str, ...]:

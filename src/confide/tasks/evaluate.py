@@ -72,7 +72,7 @@ def evaluate(request: EvaluateRequest) -> Evaluation:
     >>> round(evaluate(HEART_ATTACK, label="died", score="logistic").models[0].auc.value, 3)
     0.805
     """
-    settings, data = request.settings(), request.data
+    data = request.data
     provenance = read_provenance(file=_digestible(data), seed=request.seed)
     columns, arrays = request.values_of(COLUMNS), request.values_of(ARRAYS)
     if isinstance(data, ScoreCounts):
@@ -80,17 +80,17 @@ def evaluate(request: EvaluateRequest) -> Evaluation:
             {**columns, **arrays, **request.values_of(("imputed", "positive"))},
             "cannot be given beside a ScoreCounts; give the labels instead",
         )
-        evaluation = evaluate_counts(data, settings)
+        evaluation = evaluate_counts(data, request.settings)
     elif _is_table(data):
         _refuse(arrays, f"is for arrays; name columns of the table with {_list_names(columns)}")
-        evaluation = _evaluate_source(request, settings)
+        evaluation = _evaluate_source(request)
     else:
         _refuse(columns, f"is for tables; give arrays with {_list_names(arrays)}")
-        evaluation = _evaluate_arrays(request, settings)
+        evaluation = _evaluate_arrays(request)
     return replace(evaluation, provenance=provenance)
 
 
-def _evaluate_source(request: EvaluateRequest, settings: Settings) -> Evaluation:
+def _evaluate_source(request: EvaluateRequest) -> Evaluation:
     """Evaluate columns of a file, a dataframe or a table in a database."""
     named = _named_columns(request)
     from confide.sources.open_tables import opened
@@ -101,10 +101,10 @@ def _evaluate_source(request: EvaluateRequest, settings: Settings) -> Evaluation
         explaining_swaps(lambda: first_rows(held, named.label, named.scores[0]), advice),
         labels_of(named.label),
     ):
-        return _evaluate_table(held, named, settings, request)
+        return _evaluate_table(held, named, request)
 
 
-def _evaluate_arrays(request: EvaluateRequest, settings: Settings) -> Evaluation:
+def _evaluate_arrays(request: EvaluateRequest) -> Evaluation:
     """Evaluate arrays of labels and scores."""
     if request.scores is None:
         raise ParameterError("scores are needed with labels: give `scores`, or a table with `label` and `score`")
@@ -117,7 +117,7 @@ def _evaluate_arrays(request: EvaluateRequest, settings: Settings) -> Evaluation
         (name, first), *others = models.items()
         plain = all(part is None for part in request.values_of(ARRAYS[1:]).values()) and not others
         if on_device(first) and plain and request.missing == "refuse":
-            return _evaluate_on_device(labels, name, first, settings, request.positive)
+            return _evaluate_on_device(labels, name, first, request.settings, request.positive)
         divided = groups if groups is None or isinstance(groups, Mapping) else {"group": groups}
         rows = Rows.checked(
             to_host(labels),
@@ -131,7 +131,7 @@ def _evaluate_arrays(request: EvaluateRequest, settings: Settings) -> Evaluation
             positive=request.positive,
             missing=check_missing(request.missing),
         )
-    return evaluate_rows(rows, settings, imputed=request.imputed, progress=request.progress)
+    return evaluate_rows(rows, request.settings, imputed=request.imputed, progress=request.progress)
 
 
 def _evaluate_on_device(labels: Any, name: str, scores: Any, settings: Settings, positive: object) -> Evaluation:
@@ -142,9 +142,9 @@ def _evaluate_on_device(labels: Any, name: str, scores: Any, settings: Settings,
     return evaluate_device_rows(device_rows(labels, scores, positive=positive), settings, name=name)
 
 
-def _evaluate_table(data: Any, columns: RowColumns, settings: Settings, request: EvaluateRequest) -> Evaluation:
+def _evaluate_table(data: Any, columns: RowColumns, request: EvaluateRequest) -> Evaluation:
     """Evaluate columns of a table. One score of independent rows is counted or summed by the engine that holds it."""
-    positive, missing = request.positive, check_missing(request.missing)
+    settings, positive, missing = request.settings, request.positive, check_missing(request.missing)
     if not _is_engine_table(data):
         from confide.sources.frames import frame_rows
 

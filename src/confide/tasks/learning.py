@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.learning.linear_model import LinearModel
 from confide.learning.models import prepare_model, width_remark
-from confide.learning.selection import Selection, default_k
+from confide.learning.selection import Selection
 from confide.learning.selection_methods import prepare_selection
 from confide.learning.workflow import TRAINING, Workflow
-from confide.privacy.guarantee import checked_epsilon
-from confide.releases.terms import Terms
 from confide.sources.encoding import read_features
 from confide.sources.scored_files import check_destination, write_with_scores
 from confide.tasks.requests.learning import SelectRequest, TrainRequest
@@ -25,50 +22,25 @@ from confide.tasks.workflow_step import (
     StepQuote,
     StepResult,
     held_out_remark,
-    new_workflow,
     step_payer,
-    word_names,
     workflow_rows,
 )
 
 
 def prepare_select(request: SelectRequest) -> ReadyStep[Selection]:
-    """Check a selection and read its rows; then `quote` its price or `pay` for it."""
-    workflow = new_workflow(request)
-    split = workflow.budget_split(selects=True)
-    own = split.shares["select"] if request.epsilon is None else checked_epsilon(request.epsilon)
-    costs = {**split.shares, "select": own, "train": split.left("train", own)}
-    terms: dict[str, Any] = {
-        "epsilon": own,
-        "delta": request.delta,
-        "neighbours": request.neighbours or "add-remove-one",
-        "unit": workflow.unit,
-        "rows_per_person": workflow.rows_per_person,
-    }
-    rule = _rule(request, workflow)
-    part = workflow.part(Terms.checked(**terms), TRAINING)
-    words = word_names(workflow, request.dictionary)
-    prepare_selection(workflow.no_rows(), **rule, **terms)  # refuses wrong parameters before the file is read
-    payer = step_payer(request, workflow)
-    prepared = prepare_selection(workflow_rows(workflow, request.source, TRAINING), part=part, **rule, **terms)
-    remarks = held_out_remark(workflow)
-    return ReadyStep(workflow=workflow, payer=payer, prepared=prepared, costs=costs, words=words, remarks=remarks)
-
-
-def _rule(request: SelectRequest, workflow: Workflow) -> dict[str, Any]:
-    """Return the rule by which features are selected."""
-    complements = workflow.encoding.complements
-    usual = default_k(request.method, request.threshold, workflow.encoding.width - len(complements))
-    return {
-        "method": request.method,
-        "score": request.score,
-        "k": usual if request.k is None else request.k,
-        "threshold": request.threshold,
-        "most_features": request.features_per_row,
-        "clusters": request.clusters,
-        "excluded": complements,
-        "mechanism": request.mechanism,
-    }
+    """Find who pays for a selection and read its rows; then `quote` its price or `pay` for it."""
+    terms = request.terms
+    payer = step_payer(request, terms.workflow)
+    rows = workflow_rows(terms.workflow, request.source, TRAINING)
+    prepared = prepare_selection(rows, part=terms.part, **terms.options, **terms.guarantee)
+    return ReadyStep(
+        workflow=terms.workflow,
+        payer=payer,
+        prepared=prepared,
+        costs=terms.costs,
+        words=terms.words,
+        remarks=held_out_remark(terms.workflow),
+    )
 
 
 @verb_of(SelectRequest)
@@ -120,35 +92,19 @@ def quote_select(request: SelectRequest) -> StepQuote:
 
 
 def prepare_train(request: TrainRequest) -> ReadyStep[LinearModel]:
-    """Check a training and read its rows; then `quote` its price or `pay` for it."""
-    before = new_workflow(request) if request.features is None else _read_selection(request.features)
-    options = {name: getattr(request, name) for name in _MODEL_OPTIONS}
-    spent = Fraction(0) if before.selection is None else before.selection.guarantee.epsilon
-    split = before.budget_split(selects=before.selection is not None)
-    own = split.left("train", spent) if request.epsilon is None else checked_epsilon(request.epsilon)
-    terms: dict[str, Any] = {
-        "epsilon": own,
-        "neighbours": _neighbours(request.neighbours, before),
-        "unit": before.unit,
-        "rows_per_person": before.rows_per_person,
-    }
-    part = before.part(Terms.checked(**terms), TRAINING)
-    words = word_names(before, request.dictionary)
-    prepare_model(before.no_rows(), request.model, options, **terms)  # refuses wrong parameters before the file is read
-    payer = step_payer(request, before)
-    rows = workflow_rows(before, request.source, TRAINING)
-    prepared = prepare_model(rows, request.model, options, part=part, **terms)
-    costs = {**({"select": spent} if spent else {}), "train": own, "evaluate": split.left("evaluate", spent + own)}
-    remarks = (*held_out_remark(before), *width_remark(request.model, rows.width))
-    return ReadyStep(workflow=before, payer=payer, prepared=prepared, costs=costs, words=words, remarks=remarks)
-
-
-_MODEL_OPTIONS = (
-    *("row_weight", "limit", "keep", "calibration"),
-    *("regularization", "perturb"),
-    *("mechanism", "delta"),
-)
-"""Options of a classifier; `prepare_model` knows which classifier has which."""
+    """Find who pays for a training and read its rows; then `quote` its price or `pay` for it."""
+    terms = request.terms
+    payer = step_payer(request, terms.workflow)
+    rows = workflow_rows(terms.workflow, request.source, TRAINING)
+    prepared = prepare_model(rows, request.model, terms.options, part=terms.part, **terms.guarantee)
+    return ReadyStep(
+        workflow=terms.workflow,
+        payer=payer,
+        prepared=prepared,
+        costs=terms.costs,
+        words=terms.words,
+        remarks=(*held_out_remark(terms.workflow), *width_remark(request.model, rows.width)),
+    )
 
 
 @verb_of(TrainRequest)
@@ -186,25 +142,6 @@ def train(request: TrainRequest) -> StepResult:
 def quote_train(request: TrainRequest) -> StepQuote:
     """Return the price of a training without charging it. Takes the parameters of `train`."""
     return prepare_train(request).quote()
-
-
-def _read_selection(features: str | Path | Workflow) -> Workflow:
-    """Return the workflow that goes on from selected features."""
-    workflow = features if isinstance(features, Workflow) else Workflow.read(Path(features))
-    if workflow.selection is None:
-        name = "the workflow" if isinstance(features, Workflow) else str(features)
-        raise ParameterError(f"{name} has no selected features; give the file that `confide select` wrote")
-    return workflow
-
-
-def _neighbours(given: str | None, before: Workflow) -> str:
-    """Return the neighbours of the training: those of the selection, if there is one, so that costs add up."""
-    if before.selection is None:
-        return given or "add-remove-one"
-    selected = before.selection.guarantee.neighbours.value
-    if given not in (None, selected):
-        raise ParameterError(f"the features were selected under {selected} neighbours; leave `neighbours` out")
-    return selected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

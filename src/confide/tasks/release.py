@@ -1,14 +1,12 @@
 """Release metrics of private rows under differential privacy, paid from an account of a ledger.
 
-The steps, for every face: check the parameters on a dataset that is not the private one; find the account and the
+The steps, for every face: make the request, whose parameters are checked on made-up rows; find the account and the
 identity of the data; read the rows; then quote the price, or charge it and draw noise. Nothing is charged before all
 input was checked. Whether a request is refused follows from public facts, except that rows must be fit for counting.
 """
 
 from __future__ import annotations
 
-import filecmp
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,69 +14,26 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from confide.counts import ScoreCounts
-from confide.errors import ConfideWarning, ParameterError, UsageError
+from confide.errors import ConfideWarning, ParameterError
 from confide.grid import Grid
 from confide.ledger.payer import DeclaredSubject, FileSubject, Note, Payer, Subject, refuse_names_of_files
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt, quote_document, split_document
-from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.provenance import PublicProvenance
 from confide.releases.confusion import common_cells
-from confide.releases.registry import prepare
 from confide.releases.release import SCHEMA, PreparedRelease, Release
 from confide.releases.terms import public_rows
 from confide.sources.locations import TableLocation
 from confide.tasks.provenance import public_provenance
+from confide.tasks.release_terms import ModelScores, Scores, describe_grid, public_files
 from confide.tasks.requests.release import ReleaseRequest
 from confide.tasks.requests.request import verb_of
-from confide.tasks.score_sources import ModelScores, Scores, choose_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-
-_PREFIX = "public:"
-
-
-def read_grid(grid: Grid | str | None, source: Any) -> Grid | str | None:
-    """Return a grid; cells of a public file are read, other names are resolved by the release."""
-    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
-        return grid
-    *path, column, cells = ["", "", *grid.removeprefix(_PREFIX).split(":")]
-    file = Path(":".join(path[2:]))
-    if len(path) < 3 or not cells.isdecimal():
-        raise ParameterError(f"`grid` must look like public:FILE:COLUMN:16; got {grid!r}")
-    if isinstance(source, Path) and _same(file, source):
-        raise UsageError(
-            f"{file} holds the private rows: their quantiles would give scores away; "
-            "give a public file, or quantiles:16 to find private ones"
-        )
-    from confide.sources.tables import table_column
-
-    return Grid.quantiles(table_column(file, column), int(cells))
-
-
-def public_files(grid: Grid | str | None) -> tuple[Path, ...]:
-    """Return the file that the cells of a grid come from, if there is one."""
-    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
-        return ()
-    return (Path(":".join(grid.removeprefix(_PREFIX).split(":")[:-2])),)
-
-
-def describe_grid(grid: Grid | str | None) -> str:
-    """Describe a grid for readers of a page; all that the user typed is public."""
-    if grid is None:
-        return "the default, for scores that are probabilities"
-    return grid if isinstance(grid, str) else f"{len(grid)} cells that were given"
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,8 +167,6 @@ class ReleaseResult:
         return fragment(self.releases)
 
 
-_ENOUGH, _MOST_MADE_UP = 40, 10**6  # made-up rows of each score and class, times epsilon; and at most
-
 _ARRAYS = (
     "Give arrays as ScoreCounts.from_arrays(labels, scores), or as columns of a dataframe that `label` and `score` name"
 )
@@ -263,13 +216,11 @@ class ReadyRelease:
 
 
 def prepare_release(request: ReleaseRequest) -> ReadyRelease:
-    """Check a request on made-up rows and read its own; then `quote` its price or `pay` for it."""
-    source, scores = request.source, choose_scores(request)
-    options = _options(request, scores)
-    trial = check_options(request.metrics, options)
-    _check_location(source, trial[0])
+    """Find who pays and read the rows of a request; then `quote` its price or `pay` for it."""
+    source, terms = request.source, request.terms
+    _check_location(source, terms.trial[0])
     payer = Payer(
-        subject=_subject(request, scores),
+        subject=_subject(request, terms.scores),
         ledger=request.ledger,
         account=request.account,
         analyst=request.analyst,
@@ -277,40 +228,19 @@ def prepare_release(request: ReleaseRequest) -> ReadyRelease:
     ).checked()
     from confide.sources.open_tables import is_view, opened
 
-    cells = None if request.reveal else common_cells(trial)
+    cells = None if request.reveal else common_cells(terms.trial)
     with opened(source, private=True) as rows:
         if isinstance(source, TableLocation) and is_view(rows, source):
-            _check_neighbours(trial[0])
-        prepared = scores.prepare(rows, request.metrics, options, cells)
+            _check_neighbours(terms.trial[0])
+        prepared = terms.scores.prepare(rows, request.metrics, terms.options, cells)
     return ReadyRelease(
         payer=payer,
-        scores=scores,
+        scores=terms.scores,
         prepared=prepared,
         grid=request.grid,
         reveal=request.reveal,
         remarks=_threshold_remark(request.threshold, request.grid),
     )
-
-
-def _options(request: ReleaseRequest, scores: Scores) -> dict[str, Any]:
-    """Return the options of the release, with the defaults that its scores have."""
-    unit, most_rows = scores.protects(request.unit, request.rows_per_person)
-    return {
-        "epsilon": scores.epsilon(request.epsilon),
-        "delta": request.delta,
-        "neighbours": scores.neighbours(request.neighbours),
-        "mechanism": request.mechanism,
-        "threshold": request.threshold,
-        "grid": read_grid(request.grid, request.source),
-        "strategy": request.strategy,
-        "shape": request.shape,
-        "target": request.target,
-        "with_auc": request.with_auc,
-        "prevalence_guess": request.prevalence_guess,
-        "unit": unit,
-        "rows_per_person": most_rows,
-        "level": request.level,
-    }
 
 
 @verb_of(ReleaseRequest, by_position=_ARRAYS)
@@ -384,21 +314,6 @@ def _threshold_remark(threshold: float | None, grid: object) -> tuple[str, ...]:
         f"threshold {threshold:g} calls {called} positive if scores are probabilities, and the measures at it then say "
         "nothing about the scores; choose one between 0 and 1",
     )
-
-
-def check_options(metrics: str | Sequence[str], options: Mapping[str, Any]) -> tuple[PreparedRelease, ...]:
-    """Refuse wrong parameters before any row is read, by preparing the request for made-up rows."""
-    each = np.full(4, _made_up_rows(options), dtype=np.int64)
-    return prepare(metrics, ScoreCounts(np.array([0.1, 0.2, 0.3, 0.4]), each, each), **options)
-
-
-def _made_up_rows(options: Mapping[str, Any]) -> int:
-    """Return a number of rows that is enough for every mechanism at the epsilon of each release."""
-    try:
-        epsilon = checked_epsilon(options["epsilon"])
-    except ParameterError:  # which preparing the request will say
-        return 1
-    return min(math.ceil(_ENOUGH / epsilon) * int(options.get("rows_per_person") or 1), _MOST_MADE_UP)
 
 
 def _check_location(source: Any, trial: PreparedRelease) -> None:

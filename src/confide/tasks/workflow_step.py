@@ -7,7 +7,7 @@ checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,10 +23,7 @@ from confide.learning.workflow import Workflow, together
 from confide.ledger.payer import DeclaredSubject, FileSubject, Payer, Subject, refuse_names_of_files
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt, quote_document
-from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.prepared import Prepared
-from confide.sources.encoding import Encoding
-from confide.sources.words import read_vocabulary
 from confide.tasks.output_files import check_json_out, ledger_files
 from confide.tasks.requests.learning import WorkflowRequest
 
@@ -132,39 +129,6 @@ class ReadyStep(Generic[Answer]):
         )
 
 
-def new_workflow(request: WorkflowRequest) -> Workflow:
-    """Return the workflow that a request begins. No private row is read."""
-    encoding = Encoding.parse(
-        text=request.text,
-        bits=request.bits,
-        leave_out=request.leave_out,
-        vocabulary=request.vocabulary,
-        columns=_several(request.columns),
-    )
-    share = exact_fraction("0.3" if request.hold_out is None else request.hold_out, "`hold_out`")
-    budget = Fraction(1) if request.budget is None else checked_epsilon(exact_fraction(request.budget, "`budget`"))
-    workflow = Workflow(
-        encoding=encoding,
-        label=str(request.label),
-        positive=request.positive,
-        held_out=None if share == 0 else share,
-        held_out_by=_several(request.hold_out_by),
-        budget=budget,
-        unit=request.unit or "row",
-        rows_per_person=1 if request.rows_per_person is None else request.rows_per_person,
-    )
-    try:
-        workflow.written().encode("utf-8")
-    except UnicodeEncodeError:
-        raise ParameterError("a column, value or label is not text in UTF-8; write its name again") from None
-    return workflow
-
-
-def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return one name or several as a tuple."""
-    return (names,) if isinstance(names, str) else tuple(names or ())
-
-
 def step_payer(request: WorkflowRequest, workflow: Workflow) -> Payer:
     """Return who pays for a step of a workflow, after finding the account."""
     return Payer(
@@ -199,11 +163,6 @@ def _subject(request: WorkflowRequest, workflow: Workflow) -> Subject:
     given = question or PublicQuestion(data=str(data_name))
     stated = replace(given, label=workflow.label, positive=workflow.positive, details={**given.details, **details})
     return DeclaredSubject(stated=stated)
-
-
-def word_names(workflow: Workflow, dictionary: str | Path | None) -> dict[str, str]:
-    """Return names of the places of hashed words, from a file of public words."""
-    return {} if dictionary is None else workflow.encoding.word_names(read_vocabulary(dictionary))
 
 
 def workflow_rows(workflow: Workflow, source: Source, side: str) -> FeatureRows:

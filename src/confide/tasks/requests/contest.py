@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from confide.errors import ParameterError
 from confide.metrics.names import Face, names_of
 from confide.tasks.requests import options
 from confide.tasks.requests.request import option
 
 if TYPE_CHECKING:
+    from confide.contest.terms import ContestTerms
     from confide.ledger.payer import LedgerPlace
     from confide.privacy.guarantee import Exact
 
@@ -69,7 +72,7 @@ class ContestPlanRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContestRequest:
-    """Request to make a contest. `make_contest` says what the fields mean."""
+    """Request to make a contest. `make_contest` says what the fields mean; `terms` are those without any row."""
 
     name: str = field(kw_only=False)
     labels_file: str | Path = field(kw_only=False)
@@ -121,6 +124,62 @@ class ContestRequest:
         default=".",
         metadata=option("-o", metavar="DIR", kind=Path, help="Folder in which the contest's folder is made."),
     )
+    terms: ContestTerms = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", _draft(self))
+
+
+def _draft(request: ContestRequest) -> ContestTerms:
+    """Return terms whose rows are not known yet, to refuse wrong parameters before any row is read."""
+    from confide.contest.labels import flip_probability
+    from confide.contest.metric import ContestMetric
+    from confide.contest.terms import ContestTerms, FinalMechanism, Mode
+    from confide.privacy.guarantee import checked_delta, checked_epsilon
+
+    mode, epsilon = Mode.PER_ANSWER if request.per_answer else Mode.MASKED, checked_epsilon(request.epsilon)
+    terms = ContestTerms(
+        rows=4,
+        public_rows=2,
+        flip=flip_probability(epsilon) if mode == Mode.MASKED else None,
+        name=request.name,
+        title=request.name if request.title is None else request.title,
+        metric=ContestMetric.checked(request.metric, request.threshold),
+        mode=mode,
+        public_share=_share(request.public, request.final_epsilon),
+        epsilon=epsilon,
+        final_epsilon=None if request.final_epsilon is None else checked_epsilon(request.final_epsilon),
+        final_delta=checked_delta(request.final_delta),
+        id_column=request.id,
+        score_column=request.score,
+        daily_limit=request.daily_limit,
+        total_limit=request.total_limit,
+        finalists=request.finalists,
+        level=request.level,
+    )
+    if terms.final_delta and terms.final_mechanism != FinalMechanism.SHAPED:
+        raise ParameterError(
+            f"`final_delta` is for a final with shaped noise, which {terms.metric.title} cannot have; leave it out"
+            if terms.final_epsilon is not None
+            else "`final_delta` is for a final; give `final_epsilon` with it"
+        )
+    return terms
+
+
+def _share(public: Exact | None, final_epsilon: Exact | None) -> Fraction:
+    """Return the share of public rows; refuse to keep rows for a final that there is not, and no rows for one."""
+    if public is None:
+        return Fraction(1, 2) if final_epsilon is not None else Fraction(1)
+    from confide.privacy.guarantee import exact_fraction
+
+    share = exact_fraction(public, "`public`")
+    if not 0 < share <= 1:
+        raise ParameterError(f"`public` must lie above 0 and not above 1, for example 0.5; got {public!r}")
+    if (share < 1) != (final_epsilon is not None):
+        raise ParameterError(
+            "rows that are not public are for the final; give `public` below 1 and `final_epsilon` together, or neither"
+        )
+    return share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

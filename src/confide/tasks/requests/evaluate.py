@@ -201,14 +201,17 @@ class EvaluateRequest:
     seed: int = field(default=0, metadata=option(metavar="N", kind=int, help="Seed of the bootstrap."))
     progress: Progress | None = None
 
+    settings: Settings = field(init=False)
+
     def __post_init__(self) -> None:
         from confide.sources.locations import as_location
         from confide.sources.rows import check_missing
 
         object.__setattr__(self, "data", as_location(self.data))
         object.__setattr__(self, "missing", check_missing(self.missing))
+        object.__setattr__(self, "settings", self._settings())
 
-    def settings(self) -> Settings:
+    def _settings(self) -> Settings:
         """Return the settings of the evaluation, checked."""
         import numpy as np
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from confide.ledger.payer import LedgerPlace
     from confide.ledger.question import PublicQuestion
     from confide.privacy.guarantee import Exact
+    from confide.tasks.workflow_terms import StepTerms
 
 READING = (
     *("label", "positive", "text", "bits", "leave_out", "vocabulary", "columns", "hold_out", "hold_out_by", "budget"),
@@ -26,7 +27,10 @@ READING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkflowRequest:
-    """What both steps take: how rows are read and held out, the price, and who pays. See `confide.select`."""
+    """What both steps take: how rows are read and held out, the price, and who pays. See `confide.select`.
+
+    A request that was made is right in itself: its parameters were tried without rows. `terms` are what follows.
+    """
 
     source: Any = field(kw_only=False, repr=False)
     label: str | None = field(default=None, metadata=options.LABEL)
@@ -195,8 +199,13 @@ class SelectRequest(WorkflowRequest):
         metadata=option(metavar="D", panel=_SELECTION, help="For mechanisms that need one; far below 1 / rows."),
     )
 
+    terms: StepTerms = field(init=False, repr=False)
+
     def __post_init__(self) -> None:
+        from confide.tasks.workflow_terms import selection_terms
+
         self.check_features()
+        object.__setattr__(self, "terms", selection_terms(self))
 
 
 _MODEL = "Classifier"
@@ -280,10 +289,19 @@ class TrainRequest(WorkflowRequest):
         ),
     )
 
+    terms: StepTerms = field(init=False, repr=False)
+
     def __post_init__(self) -> None:
+        from confide.tasks.workflow_terms import training_terms
+
         if self.features is None:
             self.check_features()
-            return
+        else:
+            self.refuse_features()
+        object.__setattr__(self, "terms", training_terms(self))
+
+    def refuse_features(self) -> None:
+        """Refuse what the file of selected features has decided."""
         for name in READING:
             if getattr(self, name) not in (None, [], ()):
                 raise ParameterError(f"`{name}` is said by the file of `features`; leave it out")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from confide.ledger.question import PublicQuestion
     from confide.privacy.guarantee import Exact
     from confide.releases.operating import Target
+    from confide.tasks.release_terms import ReleaseTerms
 
 GRIDS = (
     "arcsine:32, uniform:16, uniform:16:-4:4, logit:64, edges:0,0.1,0.3,1 or public:FILE:COLUMN:16 (quantiles of "
@@ -29,9 +30,9 @@ GRIDS = (
 class ReleaseRequest:
     """Request for metrics of private rows. `confide.release` says what the fields mean.
 
-    What follows from the fields alone is checked here; `prepare_release` checks the rest before any row is read.
-    Afterwards `source` is a path, the location of a table, or rows in memory, `metrics` are names of the registry, and
-    `target` is parsed.
+    A request that was made is right in itself: its parameters were tried on made-up rows. `source` is a path, the
+    location of a table, or rows in memory, `metrics` are names of the registry, `target` is parsed, and `terms` are
+    what follows. No row was read yet.
     """
 
     source: Any = field(kw_only=False, repr=False)
@@ -167,10 +168,13 @@ class ReleaseRequest:
         ),
     )
 
+    terms: ReleaseTerms = field(init=False, repr=False)
+
     def __post_init__(self) -> None:
         from confide.releases.curves_release import CURVES
         from confide.releases.registry import metrics_named
         from confide.sources.locations import as_location
+        from confide.tasks.release_terms import ReleaseTerms
 
         source = as_location(self.source)
         self._set("source", Path(source) if isinstance(source, str) else source)
@@ -180,6 +184,7 @@ class ReleaseRequest:
         self._set("target", self._target())
         if self.reveal and not any(name in (*CURVES, "curves") for name in self.metrics):
             raise ParameterError("`reveal` draws exact curves; ask for roc, pr, calibration or counts, or leave it out")
+        self._set("terms", ReleaseTerms.of(self))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
